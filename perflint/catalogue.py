@@ -18,14 +18,14 @@ from perflint.findings import ImpactLevel, Level
 from perflint.measuring import DEVICES, MEDIUM_FROM_MS, PHASES, Device, Event, Measuring
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
-"""Codes about the file itself: it could not be checked, so there is no bottleneck and nothing to suppress."""
+"""Codes about the file itself: it could not be checked, so they have no bottleneck and cannot be suppressed."""
 
 HOME = "https://github.com/perflint-paddle/perflint"
 URL = HOME + "/blob/main/docs/rules/{code}.md"
 EVENTS = "events.yaml"
-"""The file beside the rules that says what the events cost that they are about."""
+"""The file in the rules directory with the cost of the events that rules are about."""
 GROUPS = "groups.yaml"
-"""The file beside the rules that says which groups of rules there are."""
+"""The file in the rules directory that lists the groups of rules."""
 
 NONZERO = "nonzero"
 Kind = TypeVar("Kind")
@@ -33,34 +33,34 @@ BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
 
 
 class CatalogueError(Exception):
-    """A rule file that does not say what it must; the message names the file and the key."""
+    """A rule file is invalid; the message names the file and the key."""
 
 
 @dataclass(frozen=True)
 class ArgumentMatch:
     """A call that is costly: because of one argument, or because it runs at each training step.
 
-    ``call`` is the canonical name (``paddle.io.DataLoader``).  ``where`` is ``step`` for a call that is reported when
-    it runs at each training step, whatever its arguments; the fix then deletes it, unless there is a ``parameter`` to
-    ``set``.  ``paddle.optimizer.Optimizer.clear_grad`` stands for that method of any optimizer there.  It is
-    ``program`` for a call that counts only in a program that trains, where no option decides on it, and ``epoch`` for
-    one that is reported where each epoch makes it; its fix is words.  Else
-    ``parameter`` may be passed by keyword or at ``position`` (from 0, None: keyword only); ``default`` is its value
-    when it is absent; the call is reported when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is
-    the value the fix writes (``{default-workers}`` and the like are replaced from the settings; empty where the fix
-    takes the keyword out), and ``paddle`` the earliest release that has the parameter.
+    ``call`` is the canonical name (``paddle.io.DataLoader``). ``where`` is ``step`` for a call that is reported when it
+    runs at each training step, whatever its arguments are; the fix then deletes it, unless there is a ``parameter`` to
+    ``set``. ``paddle.optimizer.Optimizer.clear_grad`` stands for that method of any optimizer there. It is ``program``
+    for a call that counts only in a program that trains, unless an option decides whether it runs, and ``epoch`` for
+    one that is reported if each epoch makes it; its fix is only described. Else ``parameter`` may be passed by keyword
+    or at ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
+    when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is the value the fix writes
+    (``{default-workers}`` and the like are replaced from the settings; empty where the fix takes the keyword out), and
+    ``paddle`` is the earliest release that has the parameter.
 
-    What makes such a call fine: ``needs`` names parameters of which one has to be given, ``unless`` names parameters
-    that must not be; ``unless_kind`` maps a parameter to the kinds of value that do so, ``unless_value`` to the values
-    (literals, or names bound once to one); ``unless_comment`` is a pattern: a comment on the argument's row, or on
-    the rows just above it, that matches shows that the value was chosen; ``unless_test`` is a pattern for the test of
-    an ``if`` around the call; ``unless_beside`` names calls of which the statement before or after makes one (then the
-    confidence drops), ``unless_called`` calls that the file makes anywhere; ``unless_within`` is ``loop`` for a call
-    that is fine in a loop inside the step; ``only_for`` is ``training`` for a loader that is reported only where a
-    training loop is seen to draw from it.  ``positions`` gives the places of the other parameters named here.
+    What makes such a call fine: ``needs`` names parameters one of which must be given, ``unless`` parameters that must
+    not be given; ``unless_kind`` maps a parameter to the kinds of value that make it fine, ``unless_value`` to the
+    values (literals, or names bound once to one); ``unless_comment`` is a pattern: a matching comment on the argument's
+    row, or just above it, shows that the value was chosen on purpose; ``unless_test`` is a pattern for the test of an
+    ``if`` around the call; ``unless_beside`` names calls, one of which is in the statement before or after (this lowers
+    the confidence), ``unless_called`` calls anywhere in the file; ``unless_within`` is ``loop`` for a call that is fine
+    in a loop inside the step; ``only_for`` is ``training`` for a loader that is reported only where a training loop is
+    seen to draw from it. ``positions`` gives the places of the other parameters named here.
 
-    With ``holds`` in place of ``bad`` the argument is a list or set that holds one of these texts, which the fix takes
-    out; ``set`` is written where none is left.
+    With ``holds`` in place of ``bad`` the argument is a list or set that contains one of these texts, which the fix
+    removes; ``set`` is written if none is left.
 
     With ``entry`` the value is that of an entry with this key: of the dict that ``parameter`` is handed
     (``set_flags({"FLAGS_benchmark": True})``), or of the dict of variables ``item_of``
@@ -109,7 +109,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Reference:
-    """A source that a rule cites: where it can be read (``url``), and in a clause what it ``shows``."""
+    """A source that a rule cites: its ``url``, and what it ``shows``, in a clause."""
 
     url: str
     shows: str
@@ -117,9 +117,9 @@ class Reference:
 
 @dataclass(frozen=True)
 class Group:
-    """Rules that are selected by one word (``io``): what they are ``about``, and the ``symptoms`` that a user sees.
+    """Rules that one word (``io``) selects: what they are ``about``, and the ``symptoms`` that a user sees.
 
-    The rules of a ``bottleneck`` belong to it, and those that name it themselves.
+    It contains the rules with its ``bottleneck``, and the rules whose file names it.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """One rule as its YAML file states it; see CONTRIBUTING.md for the keys."""
+    """One rule, as read from its YAML file; see CONTRIBUTING.md for the keys."""
 
     code: str
     name: str
@@ -151,15 +151,15 @@ class Rule:
     path: Path
     measuring: Measuring = field(default_factory=Measuring)
     event: Event | None = None
-    """What costs the time; None for a rule about files that cannot be checked, or the like."""
+    """What costs the time; None for rules such as those about files that cannot be checked."""
     groups: tuple[str, ...] = ()
-    """The groups that it belongs to, the one of its bottleneck among them."""
+    """The groups that it belongs to, including that of its bottleneck."""
     phase: tuple[str, ...] = ()
-    """What a profile has to say of a step, in words of ``measuring.PHASES``, to tell what its fix can win at most."""
+    """The phase of a step (a word of ``measuring.PHASES``) whose time in a profile limits what the fix can save."""
     beyond_phase: str = ""
-    """Why its fix may win more than the whole time of that phase, in a clause; empty where it cannot."""
+    """Why the fix may save more than the whole time of that phase, in a clause; empty if it cannot."""
     beyond_line: str = ""
-    """The same of the whole time of its line."""
+    """Why the fix may save more than the whole time of its line; empty if it cannot."""
 
     @property
     def url(self) -> str:
@@ -185,7 +185,7 @@ def load(directory: Path) -> dict[str, Rule]:
     """All rules of a directory by code, in order of code.
 
     Raises:
-        CatalogueError: a file is not valid, two files claim one code, or a rule is about an event that is not there.
+        CatalogueError: a file is not valid, two files define the same code, or a rule names an unknown event.
     """
     rules: dict[str, Rule] = {}
     events, groups = read_events(directory / EVENTS), read_groups(directory / GROUPS)
@@ -199,7 +199,7 @@ def load(directory: Path) -> dict[str, Rule]:
 
 @cache
 def events() -> Mapping[str, Event]:
-    """What the rules that come with perflint are about, by name."""
+    """The events that perflint's own rules are about, by name."""
     return read_events(rules_directory() / EVENTS)
 
 
@@ -216,12 +216,12 @@ def groups() -> Mapping[str, Group]:
 
 
 def selectors(rules: Mapping[str, Rule]) -> dict[str, tuple[str, ...]]:
-    """The words that select each rule beside its code, by code: its name, and its groups."""
+    """The words that select each rule besides its code, by code: its name and its groups."""
     return {code: (rule.name, *rule.groups) for code, rule in rules.items()}
 
 
 def read_groups(path: Path) -> dict[str, Group]:
-    """The groups of a directory's rules, by name; none where there is no such file.
+    """The groups of a directory's rules, by name; none if there is no such file.
 
     Raises:
         CatalogueError: the file is not valid.
@@ -237,7 +237,7 @@ def _read_group(path: Path, name: str, data: Any) -> Group:
 
 
 def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
-    """A rule with the group of its bottleneck beside those that its file names."""
+    """A rule with the group of its bottleneck added to those that its file names."""
     for name in rule.groups:
         if name not in groups:
             raise CatalogueError(f"{rule.path}: groups holds {name!r}, expected one of {', '.join(groups)}")
@@ -246,7 +246,7 @@ def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
 
 
 def read_events(path: Path) -> dict[str, Event]:
-    """What the rules of a directory are about, by name; nothing where there is no such file.
+    """The events that the rules of a directory are about, by name; none if there is no such file.
 
     Raises:
         CatalogueError: the file is not valid.
@@ -273,7 +273,7 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise CatalogueError(f"{path}: not valid YAML: {error}") from error
     if not isinstance(data, dict):
-        raise CatalogueError(f"{path}: it holds no mapping")
+        raise CatalogueError(f"{path}: it does not contain a mapping")
     return data
 
 
@@ -296,7 +296,7 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     )
     fix.finish()
     if (rule.beyond_phase or rule.beyond_line) and not rule.phase:
-        raise CatalogueError(f"{path}: phase is missing, which beyond_phase and beyond_line are about")
+        raise CatalogueError(f"{path}: phase is missing, but beyond_phase and beyond_line need it")
     if path.stem != rule.code:
         raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
     return rule
@@ -340,7 +340,7 @@ def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
     if isinstance(bad, str) and bad != NONZERO:
         raise CatalogueError(f"{path}: bad is {bad!r}, expected a list of values or {NONZERO}")
     if required.get("set") == "" and "position" in data:
-        raise CatalogueError(f"{path}: set is empty, which takes a keyword out: position cannot be given with it")
+        raise CatalogueError(f"{path}: set is empty, which removes a keyword: position cannot be given with it")
     match = keys.read(
         ArgumentMatch,
         call="",
@@ -368,11 +368,11 @@ def _read_example(path: Path, data: dict[str, Any]) -> Example:
 
 _REQUIRED = object()
 _KINDS = {"str": str, "bool": bool, "int": int, "float": float, "tuple": list, "Mapping": dict, "Any": object}
-"""What YAML has for a field of these types."""
+"""The name in YAML for values of these types."""
 
 
 class _Keys:
-    """Takes typed keys out of one mapping, and objects to those nobody took."""
+    """Takes typed keys out of one mapping, and reports keys that nobody has taken."""
 
     def __init__(self, path: Path, data: Any) -> None:
         if not isinstance(data, dict):
@@ -381,7 +381,7 @@ class _Keys:
         self._left = dict(data)
 
     def read(self, kind: type[Kind], **known: Any) -> Kind:
-        """An object of a dataclass, from the keys of its fields; only fields with a default may be left out."""
+        """Build a dataclass from the keys named like its fields; only fields with a default may be left out."""
         for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
             is_optional = each.default is not MISSING or each.default_factory is not MISSING
             if each.name in known or (is_optional and each.name not in self._left):
@@ -406,7 +406,7 @@ class _Keys:
         return value.strip() if isinstance(value, str) and "\n" not in value.strip() else value
 
     def choice(self, key: str, allowed: Any, default: Any = _REQUIRED) -> str:
-        """One of the allowed words, or the default where the key is absent."""
+        """One of the allowed words, or the default if the key is missing."""
         if default is not _REQUIRED and key not in self._left:
             return str(default)
         value: str = self.take(key, str)

@@ -1,4 +1,4 @@
-"""The command line.  Commands, and all that is heavy, are imported only when they are asked for."""
+"""The command line. The commands, and all modules that are slow to import, are imported only when they are needed."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         _refuse(unknown, commands.get(options.command, parser))
     options.arguments = of_script
     stays = getattr(options, "watch", False) or options.command == "server"
-    options.is_program = argv is None and not stays  # it ends after one run
+    options.is_program = argv is None and not stays  # the process ends after one run
     if options.is_program:
-        gc.disable()  # what a run makes stays until it ends: looking for garbage in it costs a fifth of the run
+        gc.disable()  # objects live until the run ends: the garbage collector would only cost a fifth of its time
     if argv is None:
-        atexit.register(gc.freeze)  # nor at the end
+        atexit.register(gc.freeze)  # nor when the process ends
     try:
         with nullcontext() if options.command == "server" else in_order():
             return _run(options)
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 128 + error.number
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except Exception as error:  # the last resort: a person gets a sentence, not a traceback
+    except Exception as error:  # the last resort: show a sentence, not a traceback
         if is_debugging():
             raise
         print(internal_error(error), file=sys.stderr)
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options that these arguments stand for, for a program that runs a command by itself."""
+    """Parse arguments into options, for a program that runs a command without the command line."""
     options = _parser()[0].parse_args(arguments)
     options.is_program = False
     return options
@@ -88,22 +88,23 @@ def _run(options: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Shows a wrong argument, which may be the name of a file, without doing what it says to terminals."""
+    """An argument parser whose error messages are safe to print: control characters in a wrong argument are escaped."""
 
     def error(self, message: str) -> NoReturn:
-        """Tell what is wrong, and end."""
+        """Print what is wrong and exit."""
         super().error(visible(message))
 
 
 def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn:
-    """Say of arguments that a command does not have what may have been meant, and end."""
-    options = [name for action in parser._actions for name in action.option_strings]  # argparse has no other list
+    """Report arguments that a command does not have, suggest what may have been meant, and exit."""
+    # argparse has no public list of them
+    options = [name for action in parser._actions for name in action.option_strings]
     wrong = next((word for word in unknown if word.startswith("-")), "")
     parser.error(spelling.unknown(wrong, options) if wrong else f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
-    """The parser of all arguments, and those of the commands by name."""
+    """The parser of the whole command line, and the parsers of the commands by name."""
     parser = _Parser(
         prog="perflint",
         description="Find the lines of PaddlePaddle training code that cost speed, and show how to fix them.",
@@ -114,13 +115,13 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
-    _add_bench(commands.add_parser("bench", help="RUN a training script before and after its fixes, and compare"))
-    _add_instrument(commands.add_parser("instrument", help="name the parts of a training step for a profiler"))
-    _add_profile(commands.add_parser("profile", help="RUN a training script and say where the time of a step goes"))
-    _add_config(commands.add_parser("config", help="show the settings of a run and where each comes from"))
-    commands.add_parser("clean", help="remove what earlier runs have kept to be faster")
+    _add_bench(commands.add_parser("bench", help="RUN a training script without and with its fixes, and compare"))
+    _add_instrument(commands.add_parser("instrument", help="mark the parts of a training step for a profiler"))
+    _add_profile(commands.add_parser("profile", help="RUN a training script and show where the time of a step goes"))
+    _add_config(commands.add_parser("config", help="show the settings and where each comes from"))
+    commands.add_parser("clean", help="remove the cache of earlier runs")
     _add_server(commands.add_parser("server", help="show findings in an editor (Language Server Protocol)"))
-    _add_completion(commands.add_parser("completion", help="print a script for Tab in a shell"), parser)
+    _add_completion(commands.add_parser("completion", help="print a script for shell completion"), parser)
     return parser, commands.choices
 
 
@@ -128,15 +129,17 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
     add("--fix", action="store_true", help="apply safe fixes and report what remains")
-    add("--fix-only", action="store_true", help="apply safe fixes, and neither report what remains nor exit 1 for it")
+    add("--fix-only", action="store_true", help="apply safe fixes; do not report what remains, nor exit 1 for it")
     add("--exit-non-zero-on-fix", action="store_true", help="exit 1 if a fix was made, even if nothing remains")
-    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too; alone: count them in")
-    add("--diff", action="store_true", help="show what --fix would change, write nothing; exit 1 if there is a change")
+    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: apply unsafe fixes too; alone: count them")
+    add("--diff", action="store_true", help="show what --fix would change without writing it; exit 1 if anything would")
     _add_settings(parser)
     _add_outputs(parser)
-    add("--statistics", action="store_true", help="show how often each rule speaks instead of the findings")
-    add("--stdin-filename", type=Path, metavar="PATH", help="the name that standard input goes by")
-    add("--force-exclude", action="store_true", help="exclude also files that are named on the command line")
+    add("--statistics", action="store_true", help="show the number of findings of each rule instead of the findings")
+    add("--stdin-filename", type=Path, metavar="PATH", help="the file name to assume for standard input")
+    add(
+        "--force-exclude", action="store_true", help="apply the exclude patterns to files named on the command line too"
+    )
     _add_old_code(parser)
     _add_ranking(parser)
     add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
@@ -144,7 +147,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
     add("--no-cache", action="store_true", help="neither read nor write a cache")
     add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
-    add("--show-files", action="store_true", help="list the files that would be checked, and check none")
+    add("--show-files", action="store_true", help="list the files that would be checked, without checking them")
     add("--timing", action="store_true", help="show where the time went (uses one process and no cache)")
 
 
@@ -152,34 +155,43 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("output").add_argument
     named = ", ".join(FORMATS)
     add("--output-format", choices=FORMATS, metavar="FORMAT", help=f"how findings are shown: {named} (default: full)")
-    add("--output-file", type=Path, metavar="FILE", help="write the findings there instead of standard output")
-    groups = "show the findings of each file, or of each rule, below a heading: none (default), file, rule"
+    add("--output-file", type=Path, metavar="FILE", help="write the findings to this file instead of standard output")
+    groups = "group the findings under a heading for each file or rule: none (default), file, rule"
     add("--group-by", choices=("none", "file", "rule"), default="none", metavar="WHAT", help=groups)
-    where = "also write the findings to FILE in this format, - for standard output (repeatable)"
+    where = "also write the findings to FILE in this format; FILE - is standard output (repeatable)"
     add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
     _add_colour(add)
 
 
 def _add_colour(add: Callable[..., object]) -> None:
-    what = "colours: always, never, or auto, for a terminal unless the environment says otherwise (the default)"
+    what = "use colours: always, never, or auto (default: on a terminal; see NO_COLOR and FORCE_COLOR)"
     add("--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help=what)
 
 
 def _add_old_code(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("old code").add_argument
-    add("--add-noqa", nargs="?", metavar="REASON", help="silence findings with # noqa (a reason is given as =REASON)")
-    add("--changed-since", metavar="REV", help="show what the changes since a git revision (REV..., a branch) lead to")
-    add("--baseline", type=Path, metavar="FILE", help="leave out the findings that FILE lists")
-    add("--no-baseline", action="store_true", help="report them all the same")
-    where = "list all findings in a file, given as =FILE (default: that of --baseline, or perflint-baseline.json)"
+    add(
+        "--add-noqa",
+        nargs="?",
+        metavar="REASON",
+        help="add # noqa comments that silence the findings (with a reason: =REASON)",
+    )
+    add(
+        "--changed-since",
+        metavar="REV",
+        help="report only findings that involve lines changed since a git revision (or REV...)",
+    )
+    add("--baseline", type=Path, metavar="FILE", help="do not report the findings listed in FILE")
+    add("--no-baseline", action="store_true", help="ignore the baseline: report all findings")
+    where = "write all findings to a baseline: =FILE (default: that of --baseline, or perflint-baseline.json)"
     add("--write-baseline", nargs="?", metavar="FILE", help=where)
 
 
 def _add_ranking(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("profile").add_argument
-    what = "show first what can win most by this profile (of perflint profile, Paddle Profiler or nsys) or training log"
+    what = "sort the findings by the time they can save, from a profile (perflint, Paddle or nsys) or a training log"
     add("--profile", type=Path, action="append", default=[], metavar="FILE", help=f"{what} (repeatable)")
-    least = "hide what is known to win less than this share of the step, such as 1%% or 0.01"
+    least = "hide findings known to save less than this share of a step, such as 1%% or 0.01"
     add("--min-share", type=_step_share, metavar="SHARE", help=least)
 
 
@@ -188,21 +200,25 @@ def _add_rule(parser: argparse.ArgumentParser) -> None:
         "rule",
         nargs="*",
         metavar="CODE|NAME|WORDS",
-        help="the rule; or a group, a Paddle call or what you see ('reader_cost high'); without it, all, a line each",
+        help="a rule, a group, a Paddle call or a symptom ('reader_cost high'); default: list all rules",
     )
     parser.add_argument("--all", action="store_true", help="explain all rules")
-    parser.add_argument("--full", action="store_true", help="show all examples, the evidence and the references too")
+    parser.add_argument("--full", action="store_true", help="also show all examples, the evidence and the references")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", type=Path, default=Path(), help="the code to be checked (default: .)")
+    parser.add_argument(
+        "path", nargs="?", type=Path, default=Path(), help="show the settings for this file or directory (default: .)"
+    )
     _add_settings(parser)
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--stdio", action="store_true", help="speak through standard input and output (the default)")
+    group.add_argument(
+        "--stdio", action="store_true", help="talk to the editor over standard input and output (the default)"
+    )
     group.add_argument(
         "--tcp", type=int, nargs="?", const=0, metavar="PORT", help="listen on this port of 127.0.0.1 (default: any)"
     )
@@ -210,18 +226,18 @@ def _add_server(parser: argparse.ArgumentParser) -> None:
 
 def _add_completion(parser: argparse.ArgumentParser, whole: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Print a script by which a shell completes the commands and options of perflint. For bash: "
+        "Print a script that lets a shell complete the commands and options of perflint. For bash: "
         'eval "$(perflint completion bash)" in ~/.bashrc.'
     )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell that is to read it")
+    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell to print it for")
     parser.set_defaults(parser=whole)
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perflint bench [OPTIONS] SCRIPT [-- ARGS]"
     parser.description = (
-        "Run a training script in copies of its project, as it is and with its fixes, and compare their speed. This "
-        "command and profile RUN the code they are given; no other does. Arguments of the script follow --."
+        "Run a training script in copies of its project, without and with its fixes, and compare their speed. Only "
+        "this command and profile RUN the code that they check. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure in each run (default: 50)")
     add = parser.add_argument
@@ -229,16 +245,16 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     add(
         "--by",
         choices=("fix", "rule", "all"),
-        help="beside all fixes together: each fix (the default for up to 7), the fixes of each rule, or nothing else",
+        help="besides all fixes together, measure: each fix (default for up to 7), the fixes of each rule, or nothing",
     )
-    add("--unsafe-fixes", action="store_true", help="make unsafe fixes too")
+    add("--unsafe-fixes", action="store_true", help="apply unsafe fixes too")
     _add_bench_choice(parser)
     add(
         "--time-limit",
         type=_count(1),
         default=1800,
         metavar="SECONDS",
-        help="of all runs together (default: 1800); the rounds that are over by then are compared",
+        help="limit for all runs together (default: 1800); the rounds finished by then are compared",
     )
     add(
         "--launch",
@@ -246,39 +262,48 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         help='start the script with this module and its arguments: "paddle.distributed.launch --nproc_per_node 2"',
     )
     add(
-        "--tune", metavar="NAME=VALUES", help="measure values of an argument of the training loader (num_workers=0,2,4)"
+        "--tune", metavar="NAME=VALUES", help="compare values of an argument of the training loader (num_workers=0,2,4)"
     )
-    add("--loader", metavar="FILE:LINE", help="the loader that --tune is about, where there are several")
-    add("--search", action="store_true", help="find the fixes that are fastest together and leave the losses alone")
-    add("--tolerance", type=_part, metavar="PART", help="with --search: losses may differ by this part (1e-3)")
-    add("--no-seed", action="store_true", help="leave the seeds alone (default: fixed, so that losses can be compared)")
-    add("--json", type=Path, metavar="FILE", help="write all measured steps there, after each round")
-    add("--resume", type=Path, metavar="FILE", help="go on with the measurement that --json has written there")
-    add("--html", type=Path, metavar="FILE", help="write a page with plots there")
+    add("--loader", metavar="FILE:LINE", help="which loader --tune changes, if there are several")
+    add("--search", action="store_true", help="find the fastest combination of fixes that does not change the losses")
+    add(
+        "--tolerance",
+        type=_part,
+        metavar="PART",
+        help="with --search: relative difference of losses to tolerate (1e-3)",
+    )
+    add(
+        "--no-seed",
+        action="store_true",
+        help="do not set random seeds (default: fixed seeds, so that losses can be compared)",
+    )
+    add("--json", type=Path, metavar="FILE", help="write all measured steps to this file, after each round")
+    add("--resume", type=Path, metavar="FILE", help="continue the measurement that --json wrote to this file")
+    add("--html", type=Path, metavar="FILE", help="write a page with plots to this file")
     _add_settings(parser)
 
 
 def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
-    """What is compared, how surely, and what follows from it."""
+    """Options about what is compared, how precisely, and which exit status follows."""
     add = parser.add_argument
-    add("--suggestions", action="store_true", help="measure also the edits that are only shown, each as it is shown")
+    add("--suggestions", action="store_true", help="also measure the edits that are only shown, never applied")
     add(
         "--fix",
         action="append",
         default=[],
         metavar="RULE:FILE:LINE",
-        help="measure this fix and no other, whatever its level; RULE:LINE where one file alone has it (repeatable)",
+        help="measure only this fix, whatever its level; RULE:LINE is enough if unambiguous (repeatable)",
     )
     add(
         "--against",
         metavar="REV",
-        help="compare a git revision with the working tree, or two (A..B), and make no fixes",
+        help="compare a git revision with the working tree, or two revisions (A..B), without fixes",
     )
     add(
         "--until",
         type=_share,
         metavar="PERCENT",
-        help="add rounds to those of --rounds until all intervals are within so much of their ratios (5%%)",
+        help="after --rounds, add rounds until all intervals are within this percentage of their ratios (5%%)",
     )
     add(
         "--fail-under",
@@ -312,11 +337,11 @@ def _ratio(text: str) -> float:
 def _part(text: str) -> float:
     value = float(text)
     if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a part of the loss between 0 and 1, such as 1e-3")
+        raise argparse.ArgumentTypeError(f"{text!r} should be a fraction of the loss between 0 and 1, such as 1e-3")
     return value
 
 
-_part.__name__ = "part of the loss"  # what argparse calls a wrong value
+_part.__name__ = "fraction of the loss"  # what argparse calls a wrong value
 
 
 def _add_instrument(parser: argparse.ArgumentParser) -> None:
@@ -327,9 +352,13 @@ def _add_instrument(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="the file with the loop that trains")
     add("--write", action="store_true", help="change the file (default: show the change)")
-    add("--remove", action="store_true", help="take the ranges out again")
-    add("--nvtx", action="store_true", help="NVTX ranges, for Nsight Systems, instead of those of Paddle's profiler")
-    add("--skip", type=_count(0), default=10, metavar="N", help="steps before those that are recorded (default: 10)")
+    add("--remove", action="store_true", help="remove the ranges that perflint inserted")
+    add(
+        "--nvtx",
+        action="store_true",
+        help="insert NVTX ranges, for Nsight Systems, instead of ranges of Paddle's profiler",
+    )
+    add("--skip", type=_count(0), default=10, metavar="N", help="steps to skip before recording (default: 10)")
     add("--steps", type=_count(1), default=5, metavar="N", help="steps to record (default: 5)")
     _add_colour(add)
     _add_settings(parser)
@@ -338,8 +367,8 @@ def _add_instrument(parser: argparse.ArgumentParser) -> None:
 def _add_profile(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perflint profile [OPTIONS] SCRIPT [-- ARGS]"
     parser.description = (
-        "Run a training script once, in a copy of its project, and say where the time of a step goes, by file and "
-        "line. This command and bench RUN the code they are given; no other does. Arguments of the script follow --."
+        "Run a training script once, in a copy of its project, and show where the time of a step goes, by file and "
+        "line. Only this command and bench RUN the code that they check. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure (default: 50)")
     add = parser.add_argument
@@ -349,25 +378,25 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
         type=_count(1),
         default=600,
         metavar="SECONDS",
-        help="of the run (default: 600); nothing is reported where the steps are not over by then",
+        help="limit for the run (default: 600); nothing is reported if the steps are not finished by then",
     )
-    add("--json", type=Path, metavar="FILE", help="write all lines there")
-    add("--html", type=Path, metavar="FILE", help="write a page there")
+    add("--json", type=Path, metavar="FILE", help="write all lines of code to this file")
+    add("--html", type=Path, metavar="FILE", help="write a page to this file")
 
 
 def _add_script_run(parser: argparse.ArgumentParser, steps: str) -> None:
-    """The script, and what all commands that run one ask for."""
+    """The script to run, and the options that all commands that run a script share."""
     add = parser.add_argument
     add("script", type=Path, metavar="SCRIPT", help="the script that trains")
     _add_colour(add)
     add("--steps", type=_count(1), default=50, metavar="N", help=steps)
-    add("--warmup", type=_count(1), default=10, metavar="N", help="steps before those (default: 10)")
-    add("--python", metavar="EXE", help="the interpreter that runs the script (default: that of perflint)")
+    add("--warmup", type=_count(1), default=10, metavar="N", help="steps to run before measuring (default: 10)")
+    add("--python", metavar="EXE", help="the Python interpreter that runs the script (default: that of perflint)")
     add(
         "--stall-limit",
         type=_count(1),
         metavar="SECONDS",
-        help="end a run in which nothing happens for so long (default: 120 before the first step, then 30 or 20 steps)",
+        help="stop a run in which nothing happens for this long (default: 120 before step 1, then 30 or 20 steps)",
     )
 
 
@@ -384,16 +413,16 @@ def _count(least: int) -> Callable[[str], int]:
 def _add_settings(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("settings")
     for name, what in (
-        ("--select", "use these rules instead of the default ones"),
-        ("--ignore", "leave these rules out"),
-        ("--extend-select", "use these rules besides the others"),
+        ("--select", "use these rules instead of the default rules"),
+        ("--ignore", "do not use these rules"),
+        ("--extend-select", "use these rules in addition to the others"),
     ):
         group.add_argument(
             name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names, groups)"
         )
     for name, what in (
-        ("--exclude", "leave these files out, in place of those of the configuration"),
-        ("--extend-exclude", "leave these files out too"),
+        ("--exclude", "exclude these files, instead of those in the configuration"),
+        ("--extend-exclude", "exclude these files as well"),
     ):
         group.add_argument(
             name, type=_names, action="extend", metavar="PATTERNS", help=f"{what} (as in a .gitignore file)"
@@ -405,23 +434,27 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
         "--min-impact", choices=("low", "medium", "high"), help="report findings of at least this impact"
     )
     group.add_argument(
-        "--context", type=Path, action="append", metavar="DIR", help="read its files too, to understand those of PATH"
+        "--context",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="also read the files in DIR, to understand those of PATH",
     )
     group.add_argument(
         "--no-context",
         dest="context",
         action="store_const",
         const=[],
-        help="read nothing but PATH, not even what it imports",
+        help="read only PATH, not even the modules that it imports",
     )
     group.add_argument(
         "--config",
         action=_Config,
         metavar="FILE|KEY=VALUE",
-        help="a pyproject.toml or perflint.toml to use; or one setting as such a file has it (repeatable)",
+        help="a pyproject.toml or perflint.toml to use, or one setting as in such a file (repeatable)",
     )
     parser.set_defaults(config_pairs=[])
-    group.add_argument("--isolated", action="store_true", help="read no configuration file")
+    group.add_argument("--isolated", action="store_true", help="do not read any configuration file")
 
 
 class _Config(argparse.Action):
@@ -441,8 +474,8 @@ class _Config(argparse.Action):
 
 
 def _with_values(arguments: Sequence[str]) -> list[str]:
-    """The arguments with an empty value for each option that may have one, so that it does not take a path for it."""
-    if "check" not in arguments:  # the one command with such options; others have some that begin alike
+    """The arguments, with ``=`` added to options with an optional value: argparse would take a path for the value."""
+    if "check" not in arguments:  # the one command with such options; other commands have options that begin the same
         return [*arguments]
     end = arguments.index("--") if "--" in arguments else len(arguments)
     alone = {option[:length] for option in _MAY_HAVE_VALUE for length in range(len("--x"), len(option) + 1)}
@@ -450,7 +483,7 @@ def _with_values(arguments: Sequence[str]) -> list[str]:
 
 
 def _of_script(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The arguments of perflint, and those behind ``--`` that ``bench`` and ``profile`` hand to a script."""
+    """The arguments of perflint, and those after ``--``, which ``bench`` and ``profile`` pass to the script."""
     if not arguments or arguments[0] not in ("bench", "profile") or "--" not in arguments:
         return [*arguments], []
     end = arguments.index("--")
@@ -466,15 +499,17 @@ def _output(text: str) -> tuple[str, str]:
     name, _, place = text.partition(":")
     if name in FORMATS and place:
         return name, place
-    problem = f"{name} is no format: use one of {', '.join(FORMATS)}" if name not in FORMATS else "the file is missing"
+    problem = (
+        f"{name} is not a format: use one of {', '.join(FORMATS)}" if name not in FORMATS else "the file is missing"
+    )
     raise argparse.ArgumentTypeError(f"{text!r} should be FORMAT:FILE, such as sarif:perflint.sarif; {problem}")
 
 
 def _step_share(text: str) -> float:
-    """A share from 0 to 1, given as one or in per cent."""
+    """A share from 0 to 1, given as a number or in percent."""
     number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share of a step: write 5% or 0.05")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of a step: write 5% or 0.05")
     return number
 
 
@@ -490,5 +525,5 @@ def _positive(text: str) -> int:
 
 _positive.__name__ = "number of processes"  # what argparse calls a wrong value
 
-if __name__ == "__main__":  # ``python -m perflint.cli`` works even where another perflint's __main__ stands
+if __name__ == "__main__":  # ``python -m perflint.cli`` works even if another perflint has overwritten __main__
     sys.exit(main())

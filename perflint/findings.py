@@ -1,4 +1,4 @@
-"""What perflint reports: findings, and the edits that repair them.
+"""What perflint reports: findings, and the edits that fix them.
 
 Positions are character offsets into the decoded text of a file (half-open, ``start <= i < end``), because
 one list of edits then feeds every output; ``perflint.text.source.LineTable`` turns them into rows and columns.
@@ -30,7 +30,7 @@ class Confidence(enum.IntEnum):
     """How sure perflint is that a finding is right; ordered, so that ``--min-confidence`` is a comparison."""
 
     LOW = 0
-    """A place worth a look: too many of them are fine to report them unasked."""
+    """A place worth a look: too many of these are harmless to report them by default."""
     MEDIUM = 1
     """Rests on a name or a convention (``loss``, ``train_step``) that is rarely wrong."""
     HIGH = 2
@@ -44,11 +44,11 @@ class ImpactLevel(enum.IntEnum):
     """How much of a training step a finding can cost; ordered, so that ``--min-impact`` is a comparison."""
 
     LOW = 0
-    """Less than a thousandth of a step of 100 ms: true, and hardly worth an edit."""
+    """Less than a thousandth of a step of 100 ms: true, but hardly worth an edit."""
     MEDIUM = 1
     """Up to a fortieth of it."""
     HIGH = 2
-    """More than that, or memory that runs out."""
+    """More than that, or the risk of running out of memory."""
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -58,8 +58,8 @@ class ImpactLevel(enum.IntEnum):
 class Impact:
     """What a finding can cost, as far as the code shows: a level, and the reason for it in a clause.
 
-    ``milliseconds`` of a step, typically, by which findings of one level are put in order; not for readers, who have
-    other steps.
+    ``milliseconds``: the typical cost per step, used to sort findings of one level; not shown, since users' steps
+    differ.
     """
 
     level: ImpactLevel
@@ -106,10 +106,10 @@ class Related:
 class Finding:
     """One costly place in one file.
 
-    ``start``/``end``: the expression itself, as character offsets.  ``statement``: the offsets of the statement
-    around it, whose first and last lines may carry the ``# noqa``.  ``impact``: None where there is nothing to gain,
-    as in a file that is no Python.  ``places``: the offsets of each of its expressions, where it is about several
-    neighbouring lines: the first one begins at ``start``, the last one ends at ``end``.
+    ``start``/``end``: the expression itself, as character offsets. ``statement``: the offsets of the statement around
+    it, whose first and last lines may carry the ``# noqa``. ``impact``: None if there is nothing to gain, as in a file
+    that is not Python. ``places``: the offsets of each of its expressions, if it is about several neighbouring lines:
+    the first one begins at ``start``, the last one ends at ``end``.
     """
 
     code: str
@@ -136,7 +136,7 @@ def by_place(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def in_order(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Edits by their places; those at one place stay in the order they come in."""
+    """Edits by their places; those at the same place keep their order."""
     return tuple(sorted(edits, key=lambda edit: (edit.start, edit.end)))
 
 
@@ -146,9 +146,9 @@ def overlap(edits: Iterable[Edit]) -> bool:
 
 
 def merged(edits: Iterable[Edit]) -> tuple[Edit, ...]:
-    """Edits by their places, each once, and one for all that is inserted at one place.
+    """Edits sorted by place, without duplicates; insertions at the same place are merged into one.
 
-    Formats of reports do not say in which order two insertions at one place are made.
+    Report formats do not define the order of two insertions at one place.
     """
     found: list[Edit] = []
     for edit in in_order(dict.fromkeys(edits)):

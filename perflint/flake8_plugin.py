@@ -25,22 +25,22 @@ if TYPE_CHECKING:
 _OPTIONS = ("select", "ignore", "extend_select", "min_confidence", "min_impact", "config", "context")
 _OWN_FILES = (".perflint.toml", "perflint.toml")
 _PASSED_OVER = frozenset({".git", ".nox", ".tox", ".venv", "node_modules", "site-packages", "venv"})
-"""Directories that are large at times, and excluded by default."""
+"""Directories that can be large, and are excluded by default."""
 
 
 class Plugin:
-    """The findings of one file, among those of all paths that flake8 was given.
+    """Reports the findings in one file, from a check of all paths that flake8 was given.
 
     Args:
         tree: not used; flake8 hands whole files to plugins that ask for it.
-        lines: the text of the file; it counts where it came through standard input.
-        filename: its path, as flake8 has it from its command line or from a directory there.
+        lines: the text of the file; used only for standard input.
+        filename: its path, as flake8 found it on its command line or in a directory named there.
     """
 
     name = "perflint"
     version = __version__
-    _options: argparse.Namespace | None = None  # None: no rule of perflint is asked for
-    _run: Run | None = None  # None: not yet, or nothing can be found
+    _options: argparse.Namespace | None = None  # None: no rule of perflint is selected
+    _run: Run | None = None  # None: not run yet, or nothing can be found
     _clean: list[str] | None = None  # the paths in which nothing can be found
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
@@ -49,27 +49,30 @@ class Plugin:
 
     @staticmethod
     def add_options(manager: OptionManager) -> None:
-        """Tell flake8 of perflint's options, which its configuration files may hold as well."""
+        """Add perflint's options to those of flake8, on its command line and in its configuration files."""
 
         def add(name: str, text: str, **more: Any) -> None:
             manager.add_option(f"--ppf-{name}", default=None, parse_from_config=True, help=text, **more)
 
         rules = {"comma_separated_list": True, "metavar": "RULES"}
-        add("select", "use these rules of perflint instead of its default ones", **rules)
-        add("ignore", "leave these rules of perflint out", **rules)
-        add("extend-select", "use these rules of perflint besides the others", **rules)
+        add("select", "use these rules of perflint instead of its default rules", **rules)
+        add("ignore", "do not use these rules of perflint", **rules)
+        add("extend-select", "use these rules of perflint in addition to the others", **rules)
         add("min-confidence", "report findings of at least this confidence: low, medium or high", metavar="LEVEL")
         add("min-impact", "report findings of at least this impact: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
         manager.add_option(
-            "--ppf-isolated", action="store_true", parse_from_config=True, help="read no configuration of perflint"
+            "--ppf-isolated",
+            action="store_true",
+            parse_from_config=True,
+            help="do not read any configuration of perflint",
         )
         paths = {"comma_separated_list": True, "normalize_paths": True, "metavar": "DIRS"}
-        add("context", "directories whose files are read too, to understand those that are checked", **paths)
+        add("context", "directories whose files are also read, to understand those that are checked", **paths)
 
     @classmethod
     def parse_options(cls, options: argparse.Namespace) -> None:
-        """Take the options; where flake8 is about to start processes, check the files before it does.
+        """Store the options; check the files at once if flake8 is about to start processes.
 
         Raises:
             ExecutionError: the configuration cannot be used.
@@ -78,12 +81,12 @@ class Plugin:
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
             run = cls._run_for(options)
-            if _start_method() != "fork":  # what is forked has what this process has
+            if _start_method() != "fork":  # a forked process has everything that this process has
                 os.environ[SHARED] = f"{os.getpid()}:{'' if run is None else run.written()}"
 
     @classmethod
     def _run_for(cls, options: argparse.Namespace) -> Run | None:
-        """The run over the paths of these options; None where nothing can be found in them."""
+        """The run over the paths of these options; None if nothing can be found in them."""
         if cls._run is not None and cls._run.is_for(options):
             return cls._run
         if cls._clean != options.filenames:
@@ -120,14 +123,14 @@ def _start_method() -> str:
 
 
 def _run_of(options: argparse.Namespace) -> Run:
-    from perflint.flake8_run import Run  # only now: it takes longer than flake8 itself
+    from perflint.flake8_run import Run  # imported late, because importing it takes longer than flake8 itself
 
     return Run.of(options)
 
 
 def _is_selected(options: argparse.Namespace) -> bool:
     """Whether flake8 would show any finding of perflint."""
-    from flake8.style_guide import Decision, DecisionEngine  # which flake8 has loaded
+    from flake8.style_guide import Decision, DecisionEngine  # flake8 has imported this already
 
     engine = DecisionEngine(options)
     if not any(entry.startswith(PREFIX) or PREFIX.startswith(entry) for entry in engine.selected):
@@ -144,13 +147,13 @@ def _in_processes(options: argparse.Namespace) -> bool:
 
 
 def _can_hold_any(options: argparse.Namespace) -> bool:
-    """Whether anything can be found in the paths of these options."""
+    """Whether the paths of these options can contain any finding."""
     names = [name for name in options.filenames if name != STDIN] or ["."]
     return _is_configured(options, names) or any(_is_worth_reading(path) for path in _files(names))
 
 
 def _files(names: Sequence[str]) -> Iterator[str]:
-    """The files that perflint may read where nothing is configured."""
+    """The files that perflint would read without any configuration."""
     for name in names:
         if not os.path.isdir(name):
             yield name
@@ -160,14 +163,14 @@ def _files(names: Sequence[str]) -> Iterator[str]:
 
 
 def _is_configured(options: argparse.Namespace, names: Sequence[str]) -> bool:
-    """Whether there may be settings for some paths: one can be wrong, or name files that have to be read too."""
+    """Whether settings may exist for some of these paths: they could be wrong, or name more files to read."""
     if any(getattr(options, f"ppf_{name}") for name in _OPTIONS):
         return True
     absolute = [os.path.abspath(name) for name in names]
     directories = [path if os.path.isdir(path) else os.path.dirname(path) for path in absolute]
     try:
         directory = os.path.realpath(os.path.commonpath(directories))
-    except ValueError:  # on different drives
+    except ValueError:  # the paths are on different drives
         return True
     while not options.ppf_isolated:
         if _configures(directory):
@@ -180,7 +183,7 @@ def _is_configured(options: argparse.Namespace, names: Sequence[str]) -> bool:
 
 
 def _is_worth_reading(path: str) -> bool:
-    """Whether a file names Paddle, or is no text, which is a finding too."""
+    """Whether a file mentions Paddle, or is not text, which is a finding too."""
     try:
         text = _data(path).decode()
     except (OSError, UnicodeDecodeError):
@@ -189,7 +192,7 @@ def _is_worth_reading(path: str) -> bool:
 
 
 def _configures(directory: str) -> bool:
-    """Whether a directory may hold a configuration of perflint; a file that cannot be read may be one."""
+    """Whether a directory may contain a configuration of perflint; an unreadable file counts as one."""
     if any(os.path.exists(os.path.join(directory, name)) for name in _OWN_FILES):
         return True
     try:
@@ -199,7 +202,7 @@ def _configures(directory: str) -> bool:
 
 
 def _data(path: str) -> bytes:
-    """The bytes of a file, none where there is no file."""
+    """The bytes of a file; empty if there is no such file."""
     try:
         return plain_files.read(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -1,7 +1,7 @@
-"""One run of flake8: what ``perflint check`` finds for the paths that flake8 was given, worked out once.
+"""One run of flake8: checks the paths that flake8 was given once, like ``perflint check``, and keeps the findings.
 
-flake8 may check the files in several processes.  Those that it forks have the findings from the first process in their
-memory; those that it starts again read them from a file whose name is in their environment.
+flake8 may check the files in several processes. Forked processes inherit the findings of the first process; spawned
+processes read them from a file whose name is in their environment.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Row = tuple[int, int, str]
 """Row from 1, column from 0, code and message."""
 
 _NAMELESS = "stdin"
-"""What flake8 calls standard input where nobody has named it."""
+"""The name that flake8 uses for standard input if nobody has given it another."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What was found for the paths in ``asked``, by the real path of each file."""
+    """The findings for the paths in ``asked``, by the real path of each file."""
 
     options: argparse.Namespace
     asked: Sequence[str]
@@ -46,7 +46,7 @@ class Run:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Run:
-        """The run for these options of flake8: as the first process has found it, or checked now.
+        """The run for these options of flake8: taken over from the first process, or checked now.
 
         Raises:
             ExecutionError: the configuration cannot be used.
@@ -55,11 +55,11 @@ class Run:
         return cls(options, [*options.filenames], _check_paths(options) if rows is None else rows)
 
     def is_for(self, options: argparse.Namespace) -> bool:
-        """Whether these options, which a program that uses flake8 may change, ask for the same files."""
+        """Whether these options (a program that calls flake8 may change them) need the same check."""
         return self.options is options and self.asked == options.filenames
 
     def found(self, filename: str, lines: Sequence[str]) -> Sequence[Row]:
-        """The findings of a file by the name that flake8 has for it, or of what came through standard input.
+        """The findings of a file, by the name that flake8 uses for it, or those of standard input.
 
         Raises:
             ExecutionError: the configuration cannot be used.
@@ -69,7 +69,7 @@ class Run:
         return self.rows.get(os.path.realpath(filename), ())
 
     def written(self) -> str:
-        """The path of a file with the findings, which is there until this process ends."""
+        """Write the findings to a file, which exists until this process ends, and return its path."""
         with tempfile.NamedTemporaryFile("w", prefix="perflint-", suffix=".json", delete=False) as file:
             json.dump({"asked": self.asked, "rows": self.rows}, file)
         atexit.register(_remove, file.name)
@@ -82,7 +82,7 @@ def _remove(path: str) -> None:
 
 
 def _shared(asked: Sequence[str]) -> Mapping[str, Sequence[Row]] | None:
-    """What the process that has started this one has found for these paths; None where it has left nothing."""
+    """The findings that the parent process has left for these paths; None if it has left none."""
     path = left_behind()
     if not path:
         return None
@@ -95,11 +95,11 @@ def _shared(asked: Sequence[str]) -> Mapping[str, Sequence[Row]] | None:
 
 
 def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
-    # What does not exist is for flake8 to report.
+    # flake8 itself reports paths that do not exist.
     paths = [name for name in options.filenames or ["."] if name != STDIN and Path(name).exists()]
     if not paths:
         return {}
-    # Which files are Python is for flake8 to say.
+    # flake8 decides which files are Python.
     report = _checked(options, paths, lambda namespace: reading.read(namespace, any_name=True))
     rows: dict[str, list[Row]] = {}
     for finding in report.findings:
@@ -119,7 +119,7 @@ def _row(finding: Finding, report: Report) -> Row:
 
 
 def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
-    """What a check reports under flake8's options; nothing, with a line on standard error, where perflint fails."""
+    """The findings of a check under flake8's options; none, and a line on standard error, if perflint fails."""
     try:
         namespace = _namespace(options, paths)
         batch = read(namespace)
@@ -133,7 +133,7 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
         raise ExecutionError("\n".join(visible(_as_option(line)) for line in lines)) from error
     except catalogue.CatalogueError as error:
         raise ExecutionError(f"perflint: {visible(str(error))}") from error
-    except Exception as error:  # flake8 has other plugins to run
+    except Exception as error:  # the other plugins of flake8 should still run
         if is_debugging():
             raise
         print(internal_error(error), file=sys.stderr)
@@ -148,10 +148,10 @@ def _can_hold_any(batch: Batch) -> bool:
 
 
 def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namespace:
-    """The options of ``perflint check`` that say the same as flake8's."""
+    """The options of ``perflint check`` that correspond to these options of flake8."""
     namespace = cli.parse(["check", "--quiet", "--", *paths])
     if multiprocessing.parent_process() is not None:
-        namespace.jobs = 1  # those that flake8 starts may start none
+        namespace.jobs = 1  # processes started by flake8 may not start processes themselves
     elif not options.jobs.is_auto:
         namespace.jobs = max(options.jobs.n_jobs, 1)
     namespace.select = options.ppf_select
@@ -166,11 +166,11 @@ def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namesp
 
 
 def _named(options: argparse.Namespace) -> list[str]:
-    """The rules that are off unless somebody asks for them, and that flake8's options name by their whole codes."""
+    """The rules that are off by default and that flake8's options select by their full codes."""
     off = {code for code, rule in catalogue.shipped().items() if not rule.default}
     return [code for code in (*(options.select or ()), *(options.extend_select or ())) if code in off]
 
 
 def _as_option(message: str) -> str:
-    """A message about an option of perflint, with the option as flake8 has it."""
+    """A message about an option of perflint, with the option named as in flake8."""
     return message.replace("perflint: --", "perflint: --ppf-", 1) if message.startswith("perflint: --") else message

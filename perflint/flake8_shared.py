@@ -1,4 +1,4 @@
-"""What the flake8 plugin and the run behind it both need; like the plugin, it imports only what flake8 has imported."""
+"""What the flake8 plugin and ``flake8_run`` share. Like the plugin, it imports only what flake8 has imported."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import os
 PREFIX = "PPF"
 STDIN = "-"
 SHARED = "_PERFLINT_FLAKE8_RUN"
-"""An environment variable with the first process of flake8 and the file with its findings, for those it starts."""
+"""An environment variable that names the first process of flake8 and the file with its findings."""
 
 _WORDS = ("paddle", PREFIX)
-"""Where none of them stands in a file of a project and nothing is configured, nothing is found."""
+"""A project whose files contain none of these, and which has no configuration, has no findings."""
 
 
 def is_worth_checking(text: str) -> bool:
-    """Whether a text names Paddle, or a code of perflint in a comment that may be of no use."""
+    """Whether a text mentions Paddle, or a code of perflint in a comment, which may be an unused ``noqa``."""
     return any(word in text for word in _WORDS)
 
 
 def left_behind() -> str | None:
-    """The file with what the process has found that flake8 has started this one from.
+    """The file with the findings of the process that has started this one.
 
-    Empty where there is nothing to find, None where there is no such process or it has left nothing.
+    Empty if there is nothing to find; None if there is no such process or it has left no file.
     """
     parent = multiprocessing.parent_process()
     pid, _, path = os.environ.get(SHARED, "").partition(":")

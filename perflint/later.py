@@ -1,4 +1,4 @@
-"""Modules that are imported once something in them is asked for: LibCST takes a while, and not every run needs it."""
+"""Imports modules on first use: LibCST takes a while to import, and not every run needs it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class _Later(ModuleType):
-    """A module that ``import`` finds, and that runs its code when an attribute is first asked for.
+    """A module whose code runs when one of its attributes is first accessed.
 
-    ``importlib.util.LazyLoader`` runs it at the next ``import`` already, which asks for ``__spec__``.
+    ``importlib.util.LazyLoader`` would run it at the next ``import``, which reads ``__spec__``.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -28,9 +28,9 @@ class _Later(ModuleType):
 
 
 def import_later(name: str) -> None:
-    """Let ``import name`` load a top-level module only when something in it is asked for.
+    """Make ``import name`` load a top-level module only when it is first used.
 
-    Does nothing where it is loaded already, or cannot be found: the ``import`` then says so.
+    Does nothing if the module is already loaded or cannot be found; ``import`` then reports the latter.
     """
     spec = None if name in sys.modules else find_spec(name)
     if spec is not None and spec.loader is not None:

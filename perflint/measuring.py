@@ -1,4 +1,4 @@
-"""What rules say about measurements: what an event costs, and where the gain of a fix is not measured, and why."""
+"""What rules say about measurements: the cost of each kind of event, and where and why a fix is not measured."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from typing import Literal
 from perflint.findings import ImpactLevel
 
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
-"""Where a fix is measured; ``stand-in-gpu`` is a GPU with PyTorch in place of Paddle (docs/measuring.md)."""
+"""The devices on which fixes are measured; ``stand-in-gpu`` is a GPU with PyTorch instead of Paddle:
+docs/measuring.md.
+"""
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")
-"""Those on which Paddle itself is measured; no other says what a rule is worth."""
+"""The devices on which Paddle itself is measured; only these show what a rule is worth."""
 
 PHASES = (
     *("reader", "forward", "backward", "optimizer"),
     *("read", "sized", "wait", "copy", "save", "log", "collect", "sleep", "evaluate", "other"),
 )
-"""What a step's time can go to, in the words of ``perflint profile``: ``read`` is that of a tensor on the host,
-``sized`` an operation whose result has a size that depends on values, ``copy`` is one to the device, and ``other`` what
-is none of them."""
+"""What the time of a step is spent on, in the words of ``perflint profile``: ``read`` is reading a tensor on the host,
+``sized`` an operation whose result has a size that depends on values, ``copy`` a copy to the device, and ``other``
+anything else.
+"""
 
 MEDIUM_FROM_MS = 0.1
 HIGH_FROM_MS = 2.5
-"""From how many milliseconds a step on an impact is medium, or high: a thousandth, and a fortieth, of 100 ms."""
+"""From how many milliseconds per step an impact is medium, or high: a thousandth, and a fortieth, of 100 ms."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """What costs the time that a rule is about, each time that it happens: an entry of ``rules/events.yaml``.
+    """Something that costs time whenever it happens, such as a wait for the device: an entry of ``rules/events.yaml``.
 
-    ``what``: in words, such as "a wait for the device".  ``milliseconds``: a typical cost; ``forward``: the same
-    within a forward pass.  ``adds_up``: whether several in one step cost several times as much.  ``level``: in place of
-    a time, for what no time tells.  ``source``: where the figure is from.  ``medium_from``: from how many milliseconds
-    a step on the impact is medium; more where the remedy takes away something that people look at.
+    ``what``: in words, such as "a wait for the device". ``milliseconds``: a typical cost; ``forward``: the same within
+    a forward pass. ``adds_up``: whether several in one step cost several times as much. ``level``: used instead of a
+    time, for costs that are not time. ``source``: where the figure is from. ``medium_from``: from how many milliseconds
+    per step the impact is medium; higher if the fix takes away something that people look at.
     """
 
     name: str
@@ -48,7 +51,7 @@ class Event:
     medium_from: float = MEDIUM_FROM_MS
 
     def level_of(self, milliseconds: float) -> ImpactLevel:
-        """The level of an impact of so many milliseconds a step."""
+        """The level of an impact, given in milliseconds per step."""
         if self.level is not None:
             return self.level
         if milliseconds >= HIGH_FROM_MS:
@@ -60,8 +63,9 @@ class Event:
 class Measuring:
     """The key ``measuring`` of a rule's file; each reason is a clause without a capital and without a full stop.
 
-    ``nowhere``: why the fix is measured on no device, "" where it is on one; ``not_on``: the devices on which it is not
-    measured, with the reason; ``no_gain_on``: those on which it was measured and no gain showed, with what explains it.
+    ``nowhere``: why the fix is not measured on any device, "" if it is measured on one; ``not_on``: the devices on
+    which it is not measured, with the reason; ``no_gain_on``: those on which it was measured without showing a gain,
+    with the explanation.
     """
 
     nowhere: str = ""
@@ -69,11 +73,11 @@ class Measuring:
     no_gain_on: Mapping[Device, str] = field(default_factory=dict)
 
     def why_not(self, device: Device) -> str:
-        """Why the fix is not measured on a device, "" where it is."""
+        """Why the fix is not measured on a device, "" if it is."""
         return self.nowhere or self.not_on.get(device, "")
 
     def conflict(self) -> str:
-        """What two parts say that cannot both be, "" where they agree."""
+        """What contradicts itself, such as a device that is both measured and not measured; "" if nothing does."""
         if self.nowhere and (self.not_on or self.no_gain_on):
             return "says nowhere, which leaves no device to speak of"
         both = sorted(set(self.not_on) & set(self.no_gain_on))

@@ -1,11 +1,12 @@
-"""Questions whose answers are remembered: ``@query`` makes a function or method work out each answer once.
+"""Cached functions: ``@query`` makes a function or method compute each answer once.
 
     @query
     def callers(project, name):
-        return [...]    # asked for the same project and name again, gives the same list
+        return [...]    # a second call with the same project and name returns the same list
 
-What remembers is the ``memory`` of the first argument, which is a project or a part of one.  An ordinary ``Memory`` is
-a dict for each question; that of a project whose files are edited also notes what each answer was worked out from.
+The answers are kept in the ``memory`` of the first argument, which is a project or a part of one. An ordinary
+``Memory`` is a dict for each question; the memory of a project whose files are edited also notes what each answer was
+computed from.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ R = TypeVar("R")
 _NONE: Any = object()
 _NEVER = 1 << 30
 _MOST_ROUNDS = 32
-"""How often an answer is worked out that leads back to itself, and comes out as another one each time."""
+"""How often an answer that depends on itself is computed again before we stop, because it never stays the same."""
 
 
 class Question(Protocol):
-    """A function that ``@query`` has made."""
+    """A function decorated with ``@query``."""
 
     __module__: str
     __qualname__: str
     portable: bool
-    """Whether it is about a whole project, and its answer can be sent to another process."""
+    """Whether it is about a whole project and its answer can be sent to another process."""
 
     def __call__(self, *arguments: Any) -> Any:
         """The answer for these arguments."""
@@ -42,19 +43,19 @@ class Memory(dict[Any, dict[Any, Any]]):
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Any] = []
-        """What has been asked for so far, in a memory that knows of edits."""
+        """What has been asked for so far, if the memory tracks edits."""
         self.running: dict[Hashable, _Run] = {}
-        """The questions that are being worked out and may lead back to themselves, outermost first."""
+        """The questions being computed that may depend on themselves, outermost first."""
         self.outermost = _NEVER
-        """The place in ``running`` of the outermost question whose answer so far was used, for what is worked out."""
+        """The place in ``running`` of the outermost question whose provisional answer the current one has used."""
         self.provisional: dict[Hashable, tuple[Any, _Run]] = {}
-        """Answers for which answers so far were used, as long as these stand, with the outermost question of those.
+        """Answers that used provisional answers, kept until those change, each with the outermost of their questions.
 
-        In the order in which they were worked out: what goes by the answer so far of a question was worked out after
-        that question was begun.
+        In the order in which they were computed: an answer that depends on a running question was computed after that
+        question was begun.
         """
         self.so_far: dict[Hashable, tuple[Any]] = {}
-        """With what questions are begun again that go by the answer so far of a question further out."""
+        """With what questions are begun again if they depend on the provisional answer of a question further out."""
 
     def __missing__(self, question: Question) -> dict[Any, Any]:
         table = self[question] = self.table(question)
@@ -65,26 +66,26 @@ class Memory(dict[Any, dict[Any, Any]]):
         return {}
 
     def note(self, part: Hashable) -> None:
-        """Say that a part of a file is asked for, which matters to a memory that knows of edits."""
+        """Note that a part of a file was used, for memories that track edits."""
 
     def drop_so_far(self, count: int) -> None:
-        """Forget with what questions further in are begun, but for the first so many."""
+        """Forget what inner questions begin with, except for the first ``count``."""
         while len(self.so_far) > count:
             self.so_far.popitem()
 
     def drop_provisional(self, count: int) -> None:
-        """Forget the provisional answers but for the first so many."""
+        """Forget the provisional answers except for the first ``count``."""
         while len(self.provisional) > count:
             self.provisional.popitem()
 
     def keep_provisional(self, question: Hashable, answer: Any) -> _Run:
-        """Remember an answer as long as the answers so far stand that it goes by; the outermost question of those."""
+        """Remember an answer until the provisional answers that it used change; return the outermost of those."""
         run = next(islice(self.running.values(), self.outermost, None))
         self.provisional[question] = answer, run
         return run
 
     def known_provisional(self, question: Hashable) -> tuple[Any] | None:
-        """A provisional answer, which is used from here on; None where there is none."""
+        """A provisional answer, which counts as used from now on; None if there is none."""
         known = self.provisional.get(question)
         if known is None:
             return None
@@ -92,25 +93,26 @@ class Memory(dict[Any, dict[Any, Any]]):
         return (known[0],)
 
     def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
-        """Remember an answer; ``start``: how much had been ``asked`` when it was begun."""
+        """Remember an answer; ``start`` is the length of ``asked`` when its computation began."""
         answers[key] = answer
 
     @property
     def portable(self) -> dict[Question, Any]:
-        """What was worked out of the whole project so far and can be sent to another process."""
+        """The answers about the whole project that can be sent to another process."""
         return {question: next(iter(table.values())) for question, table in self.items() if question.portable and table}
 
     def take(self, answers: Mapping[Question, Any], project: Hashable) -> None:
-        """Enter what another process has worked out of the same project."""
+        """Add the answers that another process has computed for the same project."""
         for question, answer in answers.items():
             self[question][project,] = answer
 
 
 class _Run:
-    """A question that is being worked out: its place among those that are, and its answer so far.
+    """A question that is being computed: its place among the running ones, and its provisional answer.
 
-    ``is_to_repeat``: whether a question that goes by it has not come out as what it was worked out with.
-    ``part_of``: once that is over, the question further out whose answer so far it goes by.
+    ``is_to_repeat``: whether it has to be computed again, because a question that used it got another answer than the
+    provisional one.
+    ``part_of``: after its computation, the outer question whose provisional answer it depends on.
     """
 
     __slots__ = ("is_to_repeat", "is_used", "part_of", "place", "so_far")
@@ -123,7 +125,7 @@ class _Run:
         self.part_of: _Run | None = None
 
     def running(self) -> _Run:
-        """This question, or the one further out that it has become a part of."""
+        """This question, or the outer one that it has become a part of."""
         run = self
         while run.part_of is not None:
             run = run.part_of
@@ -139,15 +141,15 @@ def query(*, cycle: Any = ..., portable: bool = ...) -> Callable[[Callable[P, R]
 
 
 def query(work_out: Any = None, /, *, cycle: Any = _NONE, portable: bool = False) -> Any:
-    """Let a function remember its answers.  It takes its arguments by position, and each of them has a hash.
+    """Make a function remember its answers. Its arguments are positional and hashable.
 
     Args:
         work_out: the function; its first argument has a ``memory``.
-        cycle: the answer that is begun with where a question leads back to itself, as that of a function that calls
-            itself does.  It is worked out again until it comes out as what it was worked out with, so it does not
-            depend on which question of a circle was asked first.  Without it, such a question never ends.
-        portable: the question is about a whole project, and its answer holds no nodes, so that a process can send it
-            to another one that has the same project.
+        cycle: the provisional answer for a question that depends on itself, such as one about a recursive function. The
+            answer is computed again until it no longer changes, so it does not depend on which question of a cycle was
+            asked first. Without it, such a question never ends.
+        portable: the question is about a whole project, and its answer contains no syntax nodes, so that it can be sent
+            to another process that has the same project.
     """
     if work_out is None:
         return partial(_remembering, cycle=cycle, portable=portable)
@@ -193,11 +195,11 @@ def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> An
 
 
 def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], first: Any) -> Any:
-    """Work an answer out until it comes out as what it was worked out with, where it leads back to itself.
+    """Compute an answer that depends on itself until it no longer changes (a fixed point).
 
-    What was worked out with the answer so far of a question further out is kept only as long as that stands: it may be
-    wrong.  Such an answer is worked out once each time that the one further out is, and not until it stays, which would
-    take twice as long for each circle within a circle.
+    An answer computed from the provisional answer of an outer question is kept only while that provisional answer stays
+    the same. It is computed once for each time the outer question is computed, and not until it no longer changes: that
+    would double the time for each cycle within a cycle.
     """
     memory: Memory = key[0].memory
     begun = memory.so_far.get((question, key))

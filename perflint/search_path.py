@@ -1,4 +1,4 @@
-"""Keeps Python from taking the modules of the directory that perflint checks for its own."""
+"""Keeps Python from importing modules from the directory that perflint checks."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import sys
 
 
 def leave_out_current_directory() -> None:
-    """Take away the entry of ``sys.path`` that ``python -m`` begins it with: the current directory.
+    """Remove the current directory, which ``python -m`` puts at the start of ``sys.path``.
 
-    Without this, ``python -m perflint`` would run an ``ast.py`` or ``paddle.py`` that stands among the files to check.
-    It has to be called before anything else is imported; what Python itself imports for ``-m`` has run by then.
+    Without this, ``python -m perflint`` would run an ``ast.py`` or ``paddle.py`` found among the files to check. Call
+    it before anything else is imported; what Python itself imports for ``-m`` has been imported by then.
     """
-    if sys.flags.isolated or getattr(sys.flags, "safe_path", False):  # it is not there then
+    if sys.flags.isolated or getattr(sys.flags, "safe_path", False):  # the directory may not exist
         return
     try:
         here = os.getcwd()  # noqa: PTH109 - pathlib is no part of Python that has been imported yet
-    except OSError:  # somebody has removed it
+    except OSError:  # somebody has removed the entry
         return
     if sys.path and sys.path[0] in ("", here):
         del sys.path[0]

@@ -91,7 +91,7 @@ def test_what_a_string_keeps_from_being_silenced_is_left(capsys: Output) -> None
 def test_comments_that_silence_nothing_are_taken_out(capsys: Output) -> None:
     write(train=TRAIN.replace("loss.item()\n", "loss.item()  # noqa: PPF703\n", 1))
     assert main(["check", "--add-noqa"]) == 0
-    assert capsys.readouterr().out == "Silenced 2 findings in 1 file (1 unused # noqa taken out).\n"
+    assert capsys.readouterr().out == "Silenced 2 findings in 1 file (1 unused # noqa removed).\n"
     assert Path("train.py").read_text() == SILENT
 
 
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_written_exits_2(capsys: Output, monkeypatch: pyte
     monkeypatch.setattr("perflint.commands.saving.replace_file", refuse)
     assert main(["check", "--add-noqa", "--output-format", "concise"]) == 2
     out, err = capsys.readouterr()
-    assert "train.py was left as it is" in err
+    assert "train.py was left unchanged" in err
     assert out.endswith("Silenced 0 findings in 0 of 1 file (2 left).\n")
 
 

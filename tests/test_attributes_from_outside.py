@@ -35,10 +35,10 @@ def set_up(task, data):
     [
         (
             "found = paddle.io.DataLoader(data, batch_size=8, num_workers=2)",
-            "what the loader gives as a tensor already",
+            "a batch that already is a tensor",
         ),
-        ("found = data.get_train_dataloader()", "what the loader gives as a tensor already"),
-        ("found = paddle.batch(data.read, batch_size=8)", "let a `DataLoader` make the tensors"),
+        ("found = data.get_train_dataloader()", "a batch that already is a tensor"),
+        ("found = paddle.batch(data.read, batch_size=8)", "let a `DataLoader` create the tensors"),
     ],
 )
 def test_a_loader_that_another_file_hands_over(made: str, said: str) -> None:

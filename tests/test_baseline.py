@@ -75,7 +75,7 @@ def test_no_findings_make_an_empty_baseline(capsys: Output) -> None:
     assert main(["check", "--write-baseline=known.json", "-q"]) == 0
     assert json.loads(Path("known.json").read_text())["findings"] == []
     assert main(["check", "--baseline", "known.json"]) == 0
-    assert capsys.readouterr() == ("No findings in 1 file.\n", "")
+    assert capsys.readouterr() == ("No findings in 1 file. It does not use Paddle.\n", "")
 
 
 def test_the_whole_file(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_what_a_run_does_not_check_is_kept(capsys: Output) -> None:
     capsys.readouterr()
     main(["check", "--write-baseline", "train.py"])
     assert capsys.readouterr().err.startswith(
-        f"Wrote 1 finding in 1 file to {FILE}, and kept 2 of what was not checked."
+        f"Wrote 1 finding in 1 file to {FILE}, and kept 2 of files or rules that were not checked."
     )
     assert listed() == [*(item for item in everything if item[0] == "other.py"), ("train.py", "PPF202", PRINT.strip())]
     write(train="x = 1\n", other="x = 1\n")
@@ -302,7 +302,7 @@ def test_paths_are_seen_from_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_what_is_gone_is_told_and_changes_no_exit_status(capsys: Output) -> None:
     write(train=in_step(PRINT), other="x = 1\n")
     assert check() == 0
-    note = f"note: {FILE}: 1 entry has no finding any more (train.py PPF201): --write-baseline takes them out\n"
+    note = f"note: {FILE}: 1 entry has no finding any more (train.py PPF201): --write-baseline removes them\n"
     assert capsys.readouterr() == ("No findings in 2 files. The baseline hides 1 more.\n", note)
     assert check("-q") == 0
     assert check("other.py") == 0

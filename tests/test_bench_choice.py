@@ -127,7 +127,9 @@ def test_a_fix_is_measured_by_its_name_whatever_its_level(tmp_path: Path, monkey
     text = both.states[-1].changed[Path("train.py")].decode()
     assert "num_workers" in text
     assert "loss.item()" not in text
-    with pytest.raises(CommandError, match=r"PPF201:other.py:13: nothing is found there in what the script runs"):
+    with pytest.raises(
+        CommandError, match=r"PPF201:other.py:13: there is no finding there in the files that the script runs"
+    ):
         chosen(mine, monkeypatch, fix=["PPF201:other.py:13"])
 
 
@@ -249,8 +251,8 @@ def test_a_script_that_was_not_there_is_told(tmp_path: Path) -> None:
     ("low", "high", "status", "says"),
     [
         (0.9, 1.049, 1, "all fixes, 0.97 (0.90 to 1.05), is below it with its whole interval"),
-        (0.9, 1.05, 0, "may be below it, which is not sure"),
-        (1.05, 1.2, 0, "is not below it with any of its interval"),
+        (0.9, 1.05, 0, "may be below it: the interval includes values above and below"),
+        (1.05, 1.2, 0, "is not below it with any part of its interval"),
     ],
 )
 def test_ci_fails_where_the_upper_end_of_the_interval_is_below_the_ratio(
@@ -316,7 +318,7 @@ def test_what_does_not_go_together_is_said(tmp_path: Path, capsys: pytest.Captur
     script.write_text("")
     for arguments, says in {
         ("--against", "HEAD", "--suggestions"): "makes no fixes: leave out --suggestions",
-        ("--fix", "PPF201:3", "--by", "all"): "--fix names what is measured: leave out --by",
+        ("--fix", "PPF201:3", "--by", "all"): "--fix already chooses what is measured: leave out --by",
         ("--against", "HEAD"): f"--against HEAD: {tmp_path} is in no git repository",
     }.items():
         assert main(["bench", str(script), *arguments]) == 2

@@ -147,7 +147,7 @@ def test_what_is_linked_is_not_written(tmp_path: Path, file: str) -> None:
     ]
     assert (directory / file).stat().st_size == start.st_size
     project(directory, train=f"open({str(directory / file)!r}, 'ab')\n" + SCRIPT)
-    assert f"perflint keeps {directory / file} as it is" in failed(directory, "train.py")
+    assert f"perflint does not let the script change {directory / file}" in failed(directory, "train.py")
 
 
 def test_fixes_are_made_where_the_script_runs(tmp_path: Path) -> None:
@@ -201,14 +201,14 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
     ("text", "arguments", "said"),
     [
         ("import paddle\nraise RuntimeError('no data at /x')\n" + SCRIPT, (), "RuntimeError: no data at /x"),
-        (SCRIPT, ("--warmup", "30"), "train.py made 20 steps and ended, and the 30 of the warm-up come before"),
+        (SCRIPT, ("--warmup", "30"), "train.py made 20 steps and ended, but the first 30 are warm-up"),
         (SCRIPT, ("--warmup", "30"), "or lower --warmup (with 19 one step is measured)"),
-        (SCRIPT.replace("100", "5"), ("--warmup", "2"), "made 1 step and ended, and the 2 of the warm-up come before"),
+        (SCRIPT.replace("100", "5"), ("--warmup", "2"), "made 1 step and ended, but the first 2 are warm-up"),
         (
             "import paddle\nfor (batch,) in paddle.io.DataLoader(range(4)):\n    paddle.mean(batch).backward()\n"
             "if not batch:\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines()),
             (),
-            "seen were 4 batches and 4 calls of backward",
+            "perflint saw 4 batches and 4 calls of backward",
         ),
         ("if False:\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines()), (), "never imported paddle"),
         ("print(1)\n", (), "nothing to compare: no fix applies"),
@@ -217,7 +217,11 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
         (SCRIPT, ("--rounds", "2"), "2 is too small: at least 3"),
         (SCRIPT, ("--until", "5"), "'5' should be a percentage above 0%, up to 100%, such as 5%"),
         (SCRIPT, ("--fail-under", "-1"), "'-1' should be a ratio of ips above 0, such as 1.05"),
-        (SCRIPT, ("--fix", "PPF201:12"), "PPF201:12: nothing is found there in what the script runs; near it: PPF201:"),
+        (
+            SCRIPT,
+            ("--fix", "PPF201:12"),
+            "PPF201:12: there is no finding there in the files that the script runs; near it: PPF201:",
+        ),
     ],
 )
 def test_what_cannot_be_measured_is_said(tmp_path: Path, text: str, arguments: tuple[str, ...], said: str) -> None:
@@ -230,7 +234,7 @@ REFUSES = "if {words!r} in open(__file__).read()[140:]:\n    raise RuntimeError(
 
 def test_a_file_that_cannot_be_written_is_noticed_before_anything_runs(tmp_path: Path) -> None:
     said = failed(project(tmp_path / "p", train=SCRIPT), "train.py", "--html", "/no/such/folder/page.html")
-    assert "/no/such/folder is no directory" in said
+    assert "/no/such/folder is not a directory" in said
     assert "RUNS" not in said
 
 
@@ -285,7 +289,7 @@ def test_the_rounds_before_the_time_limit_count(tmp_path: Path) -> None:
         project(tmp_path / "p", train=count + hangs + SCRIPT), "train.py", *("--rounds", "9", "--time-limit", "10")
     )
     assert report.rounds == 3
-    assert said(report) == ["The time limit came after 3 of 9 rounds: those are compared."]
+    assert said(report) == ["The time limit was reached after 3 of 9 rounds: those are compared."]
 
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGKILL")
@@ -364,16 +368,21 @@ def test_a_script_that_hangs_is_ended_and_the_line_is_named(tmp_path: Path) -> N
     said = failed(
         project(tmp_path / "p", train="import threading\n" + hangs + SCRIPT), "train.py", "--stall-limit", "1"
     )
-    assert "train.py was ended, since nothing happened for 1 s after 0 steps, 0 batches, 0 calls of backward" in said
+    assert (
+        "train.py was stopped, because nothing happened for 1 s after 0 steps, 0 batches, 0 calls of backward" in said
+    )
     assert re.search(r"it hangs at train\.py:3 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
     assert "  |   train.py:7 (<module>)\n" in said
-    assert said.endswith("what it had printed last:\n  |   nearly there\n")
+    assert said.endswith("its last output:\n  |   nearly there\n")
 
 
 def test_a_script_that_spawns_processes(tmp_path: Path) -> None:
     script = SCRIPT.replace("for ", "if len(range(1)):\n    paddle.distributed.spawn(print, nprocs=2)\nfor ", 1)
     said = failed(project(tmp_path / "p", train=script), "train.py")
-    assert "train.py starts its processes itself with paddle.distributed.spawn, at train.py:7, and what they do" in said
+    assert (
+        "train.py starts its processes itself with paddle.distributed.spawn, at train.py:7, so perflint cannot see"
+        in said
+    )
     assert "--launch" in said
 
 
@@ -381,7 +390,7 @@ def test_a_script_that_only_starts_another_one(tmp_path: Path) -> None:
     main = "import subprocess, sys\n\nimport train\n\nsubprocess.run([sys.executable, 'train.py', '--fast'])\n"
     train = "if __name__ == '__main__':\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines())
     said = failed(project(tmp_path / "p", main=main, train=train), "main.py")
-    assert "main.py made no step itself, but started another process, which is not watched: " in said
+    assert "main.py made no step itself, but started another process, which perflint does not watch: " in said
     assert "train.py --fast (at main.py:5); name the script that trains there" in said
 
 

@@ -51,11 +51,13 @@ def test_a_time_limit_that_came_before_the_intervals_were_narrow_is_told() -> No
     wide, narrow = compared(0.8, 1.25), compared(0.97, 1.01)
     (said,) = notes.of_time(Rounds(3, 0.05), 7, [narrow, wide])
     assert said == (
-        "The time limit came after 7 rounds, before all intervals were within 5 %: "
-        "the widest reaches 25 % up from its ratio."
+        "The time limit was reached after 7 rounds, before all intervals were within 5 %: "
+        "the widest reaches 25 % above its ratio."
     )
     assert notes.of_time(Rounds(3, 0.05), 7, [narrow]) == []
-    assert notes.of_time(Rounds(5), 3, [wide]) == ["The time limit came after 3 of 5 rounds: those are compared."]
+    assert notes.of_time(Rounds(5), 3, [wide]) == [
+        "The time limit was reached after 3 of 5 rounds: those are compared."
+    ]
 
 
 def test_revisions_are_named_where_losses_differ() -> None:

@@ -114,7 +114,7 @@ def test_other_conditions_are_refused_by_name(plan: Plan, monkeypatch: pytest.Mo
 def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(text)
-    with pytest.raises(RunFailed, match="this is no file that perflint bench --json has written"):
+    with pytest.raises(RunFailed, match="this file was not written by perflint bench --json"):
         resuming.read(file, {})
 
 

@@ -60,7 +60,7 @@ def test_a_person_who_waits_is_told_more_and_more_seldom() -> None:
     assert told == [30, 60]
     watch.look([Beat(pid=1, batches=3, backward=2, steps=1)], 200.0)
     assert watch.news(215.0) == (
-        "1 steps, 3 batches, 2 calls of backward so far, nothing for 15 s (ended after 30 s: --stall-limit)"
+        "1 steps, 3 batches, 2 calls of backward so far, nothing for 15 s (stopped after 30 s: --stall-limit)"
     )
 
 
@@ -101,9 +101,9 @@ def test_what_is_said_of_a_script_that_hangs() -> None:
     processes = [Process(7, 1, "Z", 1 << 8), Process(8, 1, "Z", 9), Process(9, 1, "Z", 0), Process(10, 1, "S", 0)]
     lines = failures.of_stall(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()
     assert lines[0] == (
-        "train.py was ended, since nothing happened for 30 s after 3 steps, 4 batches, 3 calls of backward "
+        "train.py was stopped, because nothing happened for 30 s after 3 steps, 4 batches, 3 calls of backward "
         "(a step took up to 0.25 s): it hangs at lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__); "
-        "if it only needs longer, say so with --stall-limit"
+        "if it only needs more time, raise --stall-limit"
     )
     assert lines[1:3] == [
         "process 7 that it had started ended with exit status 1",

@@ -90,7 +90,7 @@ def test_what_is_compared_stands_below_where_all_columns_have_no_room() -> None:
         "\n"
         "No gain measured does not mean that there is none: these 2 rounds could only\n"
         "have shown 1.15x or more of PPF201 train.py:109. To see 1.05x, ask for --until\n"
-        "5%, or for --rounds 18, if the runs go on to differ so much.\n"
+        "5%, or for --rounds 18, if the runs keep differing this much.\n"
     )
 
 
@@ -229,7 +229,7 @@ def test_advice_is_given_only_where_the_interval_hides_a_gain_that_is_worth_it()
 
     (said,) = told(0.8, 1.25)
     # From half a width of log(1.25) to log(1.05) it takes 4.573 ** 2 = 20.9 times as many rounds.
-    assert said.endswith("To see 1.05x, ask for --until 5%, or for --rounds 105, if the runs go on to differ so much.")
+    assert said.endswith("To see 1.05x, ask for --until 5%, or for --rounds 105, if the runs keep differing this much.")
     assert f"these 5 rounds could only have shown 1.25x or more of {FIX}. " in said
     assert told(0.98, 1.02) == told(1.2, 1.4) == told(0.0, float("inf")) == told(0.7, 0.8) == []
 

@@ -171,7 +171,7 @@ def test_a_switch_is_no_amount() -> None:
 def test_another_batch_size_is_another_training() -> None:
     lines = said(*measured("batch_size", {16: FLAT, 32: faster(1.3)}, 16))
     assert lines[0].startswith("Fastest: batch_size=32: 1.30x")
-    assert "another training" in lines[1]
+    assert "changes the training" in lines[1]
 
 
 def test_the_curve_has_a_mark_for_each_value() -> None:

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("cli_workplace")
 def test_clean_code_exits_0_and_says_how_much_was_checked(capsys: Output) -> None:
     write(a="x = 1\n", b="y = 2\n")
     assert main(["check"]) == 0
-    assert capsys.readouterr() == ("No findings in 2 files.\n", "")
+    assert capsys.readouterr() == ("No findings in 2 files. None of them uses Paddle.\n", "")
 
 
 def test_findings_exit_1(capsys: Output) -> None:

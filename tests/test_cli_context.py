@@ -188,14 +188,15 @@ def test_only_the_files_named_count(capsys: Output) -> None:
     assert capsys.readouterr().out.split()[:2] == ["1", "PPF201"]
     Path("clean.py").write_text("x = 1\n")
     assert main(["check", "--context", ".", "clean.py"]) == 0
-    assert capsys.readouterr().out == "No findings in 1 file.\n"
+    assert capsys.readouterr().out == "No findings in 1 file. It does not use Paddle.\n"
 
 
 def test_only_the_files_named_are_fixed_and_the_check_after_it_sees_all(capsys: Output) -> None:
     configured()
     name = str(Path("train.py").absolute())
     assert main(["check", "--diff", "--unsafe-fixes", name]) == 1
-    assert capsys.readouterr().out.startswith(f"--- {name}\n+++ {name}\n")
+    why, *lines = capsys.readouterr().out.splitlines()
+    assert why.startswith(f"# {name}:12 PPF202: ") and lines[:2] == [f"--- {name}", f"+++ {name}"]
     assert main(["check", "--fix", "--unsafe-fixes", "--output-format", "concise", name]) == 1
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith(f"{name}:11:9: PPF201 ")  # known from the helper, which is read at each round
@@ -314,7 +315,7 @@ def test_a_watch_sees_changes_in_the_context(monkeypatch: pytest.MonkeyPatch, ca
         f"{hot} reached from the loop at train.py:6 through train.py:11",
         "Found 1 finding in 1 file.",
         "12:00:00 changed: train.py",
-        "No findings in 1 file.",
+        "No findings in 1 file. It does not contain a training step: check the directory of the script that trains.",
         "0 new, 1 gone:",
         "  - sub/helpers.py:5 PPF201",
         "12:00:00 changed: train.py",

@@ -123,12 +123,12 @@ def test_a_file_whose_other_bytes_would_change_is_left_alone(
     Path("a.py").write_bytes(before)
     assert main(["check", "a.py", "--fix"]) == 2
     assert Path("a.py").read_bytes() == before
-    assert b"does not give the same bytes back" in capfdbinary.readouterr().err
+    assert b"cannot be encoded back to the same bytes" in capfdbinary.readouterr().err
     pipe(monkeypatch, before)
     assert main(["check", "-", "--fix"]) == 2
     out, err = capfdbinary.readouterr()
     assert out == before
-    assert b"does not give the same bytes back" in err
+    assert b"cannot be encoded back to the same bytes" in err
 
 
 def test_when_there_is_more_to_fix_after_all_rounds_it_is_said(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
@@ -159,7 +159,7 @@ def test_diff_shows_what_fix_would_write_and_writes_nothing(capsys: Output) -> N
     assert main(["check", "--diff"]) == 1
     assert Path("a.py").read_text() == "x = SAFE\ny = RISKY\n"
     out, err = capsys.readouterr()
-    assert out == "--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = SAFE\n+x = sum\n y = RISKY\n"
+    assert out == "# a.py:1 PPF201: Write sum\n--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n-x = SAFE\n+x = sum\n y = RISKY\n"
     assert err == "Found 2 findings in 1 of 2 files (1 would be fixed, 1 would remain; 1 more with --unsafe-fixes).\n"
 
 
@@ -231,5 +231,7 @@ def test_excluded_standard_input_is_passed_on_unchanged(
 def test_a_diff_of_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     pipe(monkeypatch, b"x = SAFE\n")
     assert main(["check", "-", "--stdin-filename", "a.py", "--diff", "-q"]) == 1
-    assert capsys.readouterr().out == "--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = SAFE\n+x = sum\n"
+    assert (
+        capsys.readouterr().out == "# a.py:1 PPF201: Write sum\n--- a.py\n+++ a.py\n@@ -1 +1 @@\n-x = SAFE\n+x = sum\n"
+    )
     assert not Path("a.py").exists()

@@ -67,7 +67,7 @@ def test_other_shells_have_a_script_too(shell: str, first: str, capsys: Output) 
 
 def test_zsh_is_handed_short_lines_without_stray_colons(capsys: Output) -> None:
     text = script("zsh", capsys)
-    assert "bench:'RUN a training script before and after its fixes" in text
+    assert "bench:'RUN a training script without and with its fixes" in text
     assert ":RULE FILE LINE:" in text
     assert ":FORMAT FILE:" in text
 

@@ -272,9 +272,11 @@ def test_selectors_in_every_place_are_checked(tmp_path: Path) -> None:
 
 
 def test_patterns_are_checked(tmp_path: Path) -> None:
-    assert error_of(tmp_path, 'extend-exclude = ["gen", "!"]\n').startswith(':1: extend-exclude: "!" is no pattern')
-    assert error_of(tmp_path, 'exclude = [""]\n').startswith(':1: exclude: "" is no pattern')
-    assert error_of(tmp_path, 'per-file-ignores = { "!" = [] }\n').startswith(':1: per-file-ignores: "!" is no pattern')
+    assert error_of(tmp_path, 'extend-exclude = ["gen", "!"]\n').startswith(':1: extend-exclude: "!" is not a pattern')
+    assert error_of(tmp_path, 'exclude = [""]\n').startswith(':1: exclude: "" is not a pattern')
+    assert error_of(tmp_path, 'per-file-ignores = { "!" = [] }\n').startswith(
+        ':1: per-file-ignores: "!" is not a pattern'
+    )
     assert settings_of(tmp_path, 'per-file-ignores = { "!a.py" = [] }\n').per_file_ignores == {"!a.py": ()}
 
 
@@ -394,13 +396,13 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_lines(tmp_path: Path)
         '2: ignore: "PPF109" is not ALL',
         '2: ignore: "E501" is not ALL',
         '3: min-impact: found "huge" (a string), expected "low", "medium" or "high"',
-        '5: exclude: "" is no pattern',
-        '5: exclude: "!" is no pattern',
-        '7: per-file-ignores: "!" is no pattern',
+        '5: exclude: "" is not a pattern',
+        '5: exclude: "!" is not a pattern',
+        '7: per-file-ignores: "!" is not a pattern',
         '7: per-file-ignores: "PPF109" is not ALL',
         '10: loaders: "a.b": workers: found 3 (a whole number)',
         '10: loaders: "a.b": place: there is no such key',
-        '10: loaders: "build" is no qualified name',
+        '10: loaders: "build" is not a qualified name',
         '--min-confidence: found "sure" (a string)',
     ]
     assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected
@@ -413,7 +415,7 @@ def test_after_twenty_mistakes_it_says_that_there_may_be_more(tmp_path: Path) ->
         settings_of(tmp_path)
     *told, last = caught.value.problems
     assert [problem.split(":")[1] for problem in told] == [str(number) for number in range(1, 21)]
-    assert last == "mend these 20 first: the rest has not been looked at"
+    assert last == "correct these 20 first: the rest was not checked"
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
@@ -586,7 +588,7 @@ def test_describe_is_toml_with_every_key_and_origin(tmp_path: Path) -> None:
     lines = text.splitlines()
     assert "log-interval = 20  # command line" in lines
     assert "default-workers = 4  # default" in lines
-    assert f"# paths and patterns are seen from {tmp_path}" in lines
+    assert f"# paths and patterns are relative to {tmp_path}" in lines
     assert any(line.endswith(f"  # {tmp_path / 'perflint.toml'}") for line in lines)
 
 

@@ -110,8 +110,8 @@ def test_what_describe_shows_can_be_read_again(tmp_path: Path) -> None:
     [
         ("loaders = 3", "loaders: found 3 (a whole number), expected a table from qualified names to the parameter"),
         ('loaders = ["a.b"]', 'loaders: found ["a.b"] (a list), expected a table from qualified names'),
-        ('loaders = { build = "n" }', 'loaders: "build" is no qualified name'),
-        ('loaders = { "a.b()" = "n" }', 'loaders: "a.b()" is no qualified name'),
+        ('loaders = { build = "n" }', 'loaders: "build" is not a qualified name'),
+        ('loaders = { "a.b()" = "n" }', 'loaders: "a.b()" is not a qualified name'),
         ('loaders = { "a.b" = 3 }', 'loaders: "a.b": found 3 (a whole number), expected the name of a parameter, or'),
         (
             'loaders = { "a.b" = {} }',
@@ -125,7 +125,7 @@ def test_what_describe_shows_can_be_read_again(tmp_path: Path) -> None:
         ('loaders = { "a.b" = { workers = "n", position = -1 } }', 'loaders: "a.b": position: found -1'),
         ('loaders = { "a.b" = { workers = "n", default = true } }', 'loaders: "a.b": default: found true (a boolean)'),
         ('sync-calls = "a.b"', 'sync-calls: found "a.b" (a string), expected a list of qualified names, or a table'),
-        ('sync-calls = ["sync"]', 'sync-calls: "sync" is no qualified name; write it as in an import'),
+        ('sync-calls = ["sync"]', 'sync-calls: "sync" is not a qualified name; write it as in an import'),
         ('sync-calls = { "a.b" = { workers = "n" } }', 'sync-calls: "a.b": workers: there is no such key; '),
         ('checkpoint-calls = { "a.b" = "x" }', 'checkpoint-calls: found { "a.b" = "x" } (a table), expected a list of'),
         ("logging-calls = [1]", "logging-calls: found [1] (a list), expected a list of qualified names"),

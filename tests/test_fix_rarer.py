@@ -45,8 +45,8 @@ def advice(text: str, *select: str) -> str:
         ("logger.info('%f', loss)", 10, "9 of 10 lines are no longer printed"),
         ("print(loss)", 2, "1 of 2 lines is no longer printed"),
         ("writer.add_scalar('loss', loss, step)", 100, "99 of 100 points are no longer recorded"),
-        ("pbar.set_postfix(loss=loss.item())", 10, "the progress bar shows every 10th value only"),
-        ("pbar.set_description(str(step))", 3, "the progress bar shows every 3rd value only"),
+        ("pbar.set_postfix(loss=loss.item())", 10, "the progress bar shows only every 10th value"),
+        ("pbar.set_description(str(step))", 3, "the progress bar shows only every 3rd value"),
         (
             "print(next(names))",
             10,
@@ -269,7 +269,7 @@ def test_a_line_of_a_logger_of_ones_own_goes_with_the_others() -> None:
     body = "mylogger.print(loss)\npbar.set_postfix(loss=1)\n"
     assert body_of(body) == guarded(body)
     assert {item.fix and item.fix.reason for item in check(in_step(body), *LOGS)} == {
-        "9 of 10 lines are no longer printed; the progress bar shows every 10th value only; "
+        "9 of 10 lines are no longer printed; the progress bar shows only every 10th value; "
         "what `mylogger.print` does with each line is not known"
     }
 

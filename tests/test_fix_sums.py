@@ -291,14 +291,14 @@ def test_an_f_string_that_shows_the_name_prints_the_same_name() -> None:
 @pytest.mark.parametrize(
     ("body", "title", "reason"),
     [
-        ("meter.update((loss / 2).item(), 1)", "hand over `.detach()`", "able to keep tensors"),
-        ("args.total += loss.item()", "add up `.detach()`", "finds a tensor in it"),
-        ("text = f'{loss.item():.3f}'", "make the text only", "read just the same"),
-        ("text = '{}'.format(loss.item())", "make the text only", "read just the same"),
-        ("if loss.item() > 3: pass", "decide by it every 10 steps", "may come late"),
+        ("meter.update((loss / 2).item(), 1)", "pass `.detach()`", "able to keep tensors"),
+        ("args.total += loss.item()", "add up `.detach()`", "then gets a tensor"),
+        ("text = f'{loss.item():.3f}'", "format the text only", "is read as well"),
+        ("text = '{}'.format(loss.item())", "format the text only", "is read as well"),
+        ("if loss.item() > 3: pass", "decide only every 10 steps", "may come late"),
         ("rows = range(loss.item())", "take the size from", "needs a number"),
-        ("value = loss.cpu().numpy()[0]", "keep it on the device", "able to hold a tensor"),
-        ("value = float(loss.item())", "keep it on the device", "able to hold a tensor"),
+        ("value = loss.cpu().numpy()[0]", "keep it on the device", "must accept a tensor"),
+        ("value = float(loss.item())", "keep it on the device", "must accept a tensor"),
     ],
 )
 def test_a_read_that_no_edit_takes_away_gets_words(body: str, title: str, reason: str) -> None:

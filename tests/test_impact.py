@@ -510,7 +510,7 @@ def test_the_closing_line_names_what_matters_most() -> None:
         _finding("PPF101", "a.py", batch),
         _finding("PPF001", "c.py", None),
     ]
-    said = " Most to win: a.py:1 PPF101 (high), b.py:1 PPF401 (high), a.py:1 PPF201 (medium)."
+    said = " Start with: a.py:1 PPF101 (high), b.py:1 PPF401 (high), a.py:1 PPF201 (medium)."
     assert _closing(findings) == said
     assert not _closing(findings[:3])
     assert not _closing([findings[0]] * 5)

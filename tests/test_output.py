@@ -89,7 +89,7 @@ def test_a_file_that_could_not_be_read_counts_among_the_files() -> None:
 def test_the_rule_to_read_about_is_that_of_the_finding_to_begin_with() -> None:
     assert summary.explained(report()) == ""
     assert summary.explained(report(Finding("PPF999", "a.py", 0, 1, "m"))) == ""
-    assert summary.explained(report(SHOWN, SAFE)) == "Why, and when to leave it: perflint rule PPF401"
+    assert summary.explained(report(SHOWN, SAFE)) == "Why, and when to ignore it: perflint rule PPF401"
     low = replace(SAFE, impact=Impact(ImpactLevel.LOW, "r", 1.0))
     high = replace(UNSAFE, impact=BATCH)
     assert summary.explained(report(low, low, low, high)).endswith("perflint rule PPF101")

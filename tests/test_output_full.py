@@ -62,7 +62,7 @@ def test_full_shows_findings_that_one_edit_repairs_together() -> None:
         "a.py:3:14 PPF201 [safe fix] It costs time.",
         "a.py:5:10 PPF101 [unsafe fix] It costs time.",
     ]
-    assert "  = the same edit repairs line 4" in lines
+    assert "  = the same edit fixes line 4" in lines
 
 
 def test_full_wraps_and_cuts_for_the_terminal_that_shows_it() -> None:

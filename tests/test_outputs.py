@@ -172,7 +172,9 @@ def test_more_results_than_github_takes_are_written_with_a_warning(
     write(a="SAFE\nSAFE\n")
     monkeypatch.setattr(sarif, "MOST_RESULTS", 1)
     assert main(["check", "--output", "sarif:out.sarif"]) == 1
-    assert capsys.readouterr().err.startswith("warning: 2 findings are in the SARIF report, and GitHub takes 1 at most")
+    assert capsys.readouterr().err.startswith(
+        "warning: 2 findings are in the SARIF report, and GitHub accepts at most 1"
+    )
     assert len(json.loads(Path("out.sarif").read_text())["runs"][0]["results"]) == 2
     assert main(["check", "--output", "sarif:out.sarif", "--quiet"]) == 1
     assert capsys.readouterr().err == ""

@@ -210,9 +210,9 @@ def test_a_short_script_is_profiled_over_what_it_does(tmp_path: Path) -> None:
     ("text", "arguments", "said"),
     [
         ("import paddle\nraise RuntimeError('no data at /x')\n", (), "RuntimeError: no data at /x"),
-        (SCRIPT, ("--warmup", "30"), "made 20 steps and ended, and the 30 of the warm-up come before"),
+        (SCRIPT, ("--warmup", "30"), "made 20 steps and ended, but the first 30 are warm-up"),
         ("print(1)\n", (), "never imported paddle"),
-        (SCRIPT, ("--html", "/no/such/folder/page.html"), "/no/such/folder is no directory"),
+        (SCRIPT, ("--html", "/no/such/folder/page.html"), "/no/such/folder is not a directory"),
     ],
 )
 def test_what_cannot_be_profiled_is_said(tmp_path: Path, text: str, arguments: tuple[str, ...], said: str) -> None:

@@ -57,8 +57,8 @@ def test_the_keys_that_readers_rely_on() -> None:
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"format": "another"}, 'it is no profile: "format" should be "perflint-profile"'),
-        ({"version": 2}, "it is a profile of version 2, and this perflint reads 1"),
+        ({"format": "another"}, 'it is not a profile: "format" should be "perflint-profile"'),
+        ({"version": 2}, "it is a profile of version 2, and this perflint reads version 1"),
         ({"events": [{"path": "train.py"}]}, "its key 'line' is missing"),
         ({"phases": []}, "its parts are not what a profile has"),
     ],

@@ -221,7 +221,7 @@ def test_findings_below_a_share_are_hidden_and_counted(tmp_path: Path) -> None:
         " The profile does not tell what 2 findings can win. --min-share hides 1 that can win less than 1.0 % of the "
         "step."
     )
-    assert ranking.most_to_win(SOURCES) == " Most to win by the profile: train.py:20 PPF401 (1.0 %, exact)."
+    assert ranking.most_to_win(SOURCES) == " By the profile, start with: train.py:20 PPF401 (1.0 %, exact)."
 
 
 def test_three_findings_are_named_and_one_of_a_rule_in_a_file() -> None:
@@ -233,7 +233,7 @@ def test_three_findings_are_named_and_one_of_a_rule_in_a_file() -> None:
     ]
     ranking = ranked(*findings, profile=profile, sources={"train.py": Source("train.py", text)})
     assert ranking.most_to_win({"train.py": Source("train.py", text)}) == (
-        " Most to win by the profile: train.py:1 PPF205 (50.0 %, phase), train.py:1 PPF201 (25.0 %, phase), "
+        " By the profile, start with: train.py:1 PPF205 (50.0 %, phase), train.py:1 PPF201 (25.0 %, phase), "
         "train.py:1 PPF204 (12.5 %, phase)."
     )
 

@@ -43,8 +43,9 @@ def test_full(capsys: Output) -> None:
     assert second[0].startswith("train.py:18:17 PPF201 [suggestion]")
     assert "profile: 0.4 % of the step (exact): at most 1.00x" in "\n".join(second)
     assert out.endswith(
-        "Found 2 findings in 1 file. Most to win by the profile: train.py:20 PPF401 (3.3 %, exact), "
-        "train.py:18 PPF201 (0.4 %, exact).\nWhy, and when to leave it: perflint rule PPF401\n"
+        "Found 2 findings in 1 file. By the profile, start with: train.py:20 PPF401 (3.3 %, exact), "
+        "train.py:18 PPF201 (0.4 %, exact). "
+        "1 finding of low impact is not shown (--min-impact low).\nWhy, and when to ignore it: perflint rule PPF401\n"
     )
     assert err == "note: own.json is a profile of perflint, 50 steps, on a CPU\n"
 
@@ -126,7 +127,7 @@ def test_least_share(capsys: Output) -> None:
     assert check("--profile", "own.json", "--min-share", "1%") == 1
     out = capsys.readouterr().out
     assert "PPF201" not in out
-    assert "--min-share hides 1 that can win less than 1.0 % of the step.\n" in out
+    assert "--min-share hides 1 that can win less than 1.0 % of the step. 1 finding of low impact" in out
     assert check("--profile", "own.json", "--min-share", "0.05") == 0
     assert capsys.readouterr().out.startswith("No findings in 1 file. --min-share hides 2")
 
@@ -173,7 +174,7 @@ def test_a_file_that_is_no_profile(data: bytes | None, problem: str, capsys: Out
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--min-share", "1%"], "--min-share hides findings by what a profile says: name one with --profile FILE"),
+        (["--min-share", "1%"], "--min-share needs a profile: name one with --profile FILE"),
         (["--profile", "own.json", "--min-share", "1%", "--fix"], "--min-share hides findings from a report"),
         (["--profile", "own.json", "--diff"], "--profile ranks the findings of a report, and --diff shows none"),
         (["--profile", "own.json", "--add-noqa"], "and --add-noqa shows none"),
@@ -206,7 +207,7 @@ def test_the_configuration_may_name_a_profile(capsys: Output) -> None:
     assert check() == 1
     out, err = capsys.readouterr()
     assert out.startswith("train.py:18:17 PPF201")
-    assert "own.json, which the configuration names, is not there: findings are not ranked" in err
+    assert "own.json, which the configuration names, does not exist: findings are not ranked" in err
     Path("own.json").write_text("{}")
     assert check() == 2
     assert "perflint.toml): " in capsys.readouterr().err

@@ -179,7 +179,7 @@ def test_a_reference_without_what_it_shows_is_refused(tmp_path: Path) -> None:
     [
         ("phase: reading", "phase holds 'reading', expected one of reader, forward, "),
         ("phase: [wait, reading]", "phase holds 'reading', expected one of reader, forward, "),
-        ("beyond_phase: more is won", "phase is missing, which beyond_phase and beyond_line are about"),
+        ("beyond_phase: more is won", "phase is missing, but beyond_phase and beyond_line need it"),
     ],
 )
 def test_phase_of_a_profile_that_is_none(tmp_path: Path, written: str, problem: str) -> None:

@@ -33,7 +33,7 @@ def advice(body: str) -> str:
         ("value = loss.item()\nif value > 3:\n    print(1)\n    exit(1)", "check it only every 10 steps (line 13)."),
         (
             "if loss.item() > 3:\n    args.lr = 0.1",
-            "decide by it every 10 steps only, or on the device.",
+            "decide only every 10 steps, or on the device.",
         ),
         (
             "n = int(y.max())\nz = paddle.zeros([n, 3])",
@@ -64,19 +64,19 @@ def advice(body: str) -> str:
         ),
         (
             "logs = {'a': loss.item()}\ntext = ', '.join(f'{k} {v}' for k, v in logs.items())",
-            "make the text (line 13) only at the steps that show it.",
+            "format the text (line 13) only at the steps that show it.",
         ),
         (
             "text = 'loss '\ntext += f'{loss.item():.3f}'\nif step % 10 == 0:\n    print(text)",
             "read it only at the steps that log it (line 15).",
         ),
-        ("args.text += f'{loss.item():.3f}'", "make the text only at the steps that show it."),
+        ("args.text += f'{loss.item():.3f}'", "format the text only at the steps that show it."),
         (
             "value = loss.item()\nif value > 3:\n    raise ValueError(f'high: {value}')",
             "check it only every 10 steps (line 13).",
         ),
         ("a = loss.numpy()\nb = np.exp(a)", "compute it on the device, with Paddle's functions (line 13)."),
-        ("args.note(loss.item())", "hand over `.detach()` of the tensor, if `args.note` can take one."),
+        ("args.note(loss.item())", "pass `.detach()` of the tensor, if `args.note` accepts one."),
         (
             "value = loss.numpy()\nprint(value.shape)",
             "keep it on the device, and read it only where a number is needed.",
@@ -126,7 +126,7 @@ def test_what_a_dict_of_unknown_making_gives_may_be_a_value() -> None:
     ("guard", "said"),
     [
         ("if step % 10 == 0:", "read it only at the steps that log it (line 18)."),
-        ("if args.verbose:", "make the text (line 18) only at the steps that show it."),
+        ("if args.verbose:", "format the text (line 18) only at the steps that show it."),
     ],
 )
 def test_a_text_that_is_made_now_and_then(guard: str, said: str) -> None:
@@ -150,7 +150,7 @@ logs['a'] = loss.item()
             "values = []\nvalues.append(loss.item())\nif sum(values) > 9:\n    raise ValueError",
             "check it only every 10",
         ),
-        ("args.seen.append(loss.item())\nif args.seen[-1] < args.best:\n    args.best = 1", "decide by it every 10"),
+        ("args.seen.append(loss.item())\nif args.seen[-1] < args.best:\n    args.best = 1", "decide only every 10"),
         ("args.last = loss.item()\nif args.last > 9:\n    raise ValueError", "check it only every 10"),
         ("args.last = loss.item()\nif args.last is not None:\n    raise ValueError", "keep `.detach()` of the tensor"),
         ("args.seen.append(loss.item())\nif not args.seen:\n    raise ValueError", "keep `.detach()` of the tensor"),

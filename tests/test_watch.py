@@ -130,7 +130,7 @@ def test_a_change_is_checked_and_shown_with_the_time(watching: Watching, capsys:
         "12:00:00 changed: train.py",
         "No findings in 1 file.",
     ]
-    assert err == "Watching for changes; Ctrl-C ends it.\n"
+    assert err == "Watching for changes; press Ctrl-C to stop.\n"
 
 
 def test_what_is_new_and_gone_is_said_after_a_change(watching: Watching, capsys: Output) -> None:

@@ -191,6 +191,6 @@ def test_a_killed_fix_of_a_file_with_several_names_is_finished_before_the_next_c
     new = b"sum\n" * 3_000
     killed(TORN.format(part=4_096, new=new), Path.cwd())
     assert main(["check", *paths]) == 0
-    assert "note: first.py: the fixes that a killed run had begun" in capsys.readouterr().err
+    assert "note: first.py: a run that was killed had left fixes half written" in capsys.readouterr().err
     assert Path("second.py").read_bytes() == new
     assert names(Path()) == [".git", "first.py", "second.py"]

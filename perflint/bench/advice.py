@@ -1,4 +1,4 @@
-"""What follows from the figures of a report for its reader: what they could not have shown, and what an event costs."""
+"""Advice for the reader of a report: which gains it could not have shown, and what an event costs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from perflint.bench.results import BenchReport
 from perflint.text.wording import counted, listed
 
 _WORTH = 0.05
-"""A gain that is worth more rounds, if those that were run could not have shown it."""
+"""A gain that is worth more rounds, if the rounds that were run could not have shown it."""
 _SHOWN = 5
-"""Variants that are named; the others are counted."""
+"""How many variants are named; the others are only counted."""
 _NAME = 36
-"""Columns of a name."""
+"""The width of a name."""
 
 
 def advice(report: BenchReport) -> list[str]:
-    """Sentences to stand below the figures."""
+    """Sentences to print below the figures."""
     return [*_events(report), *_more_rounds(report)]
 
 
 def _more_rounds(report: BenchReport) -> Iterator[str]:
-    """What could have been seen where no gain was measured, and what to do if that is not enough."""
+    """If no gain was measured: which gains could have been seen, and how to see smaller ones."""
     hidden = {
         item.variant: least_seen(item)
         for item in report.comparisons
@@ -33,17 +33,17 @@ def _more_rounds(report: BenchReport) -> Iterator[str]:
     if not hidden:
         return
     each = [f"{times(least)} or more of {shortened(name, _NAME)}" for name, least in hidden.items()]
-    # The width goes down with the root of the rounds.
+    # The width decreases with the square root of the number of rounds.
     rounds = math.ceil(report.rounds * (math.log(max(hidden.values())) / math.log1p(_WORTH)) ** 2)
     yield (
         f"No gain measured does not mean that there is none: these {counted(report.rounds, 'round')} could only have "
         f"shown {listed(each, _SHOWN)}. To see {times(1 + _WORTH)}, ask for --until {100 * _WORTH:g}%, or for "
-        f"--rounds {rounds}, if the runs go on to differ so much."
+        f"--rounds {rounds}, if the runs keep differing this much."
     )
 
 
 def _events(report: BenchReport) -> Iterator[str]:
-    """What the milliseconds stand for where a fix has won some by taking one event out of each step."""
+    """What the saved milliseconds mean if a fix has removed one event from each step."""
     found = by_name(report)
     for variant in report.variants:
         comparison = found.get(variant.name)
@@ -51,6 +51,6 @@ def _events(report: BenchReport) -> Iterator[str]:
             continue
         if verdict(comparison) is Verdict.FASTER:
             yield (
-                f"{variant.fixes[0]} is about {variant.event}, once a step: what is saved a step is what one costs "
-                "here, less what the fix itself costs."
+                f"{variant.fixes[0]} is about {variant.event}, once a step: the time saved per step is what one costs "
+                "here, minus what the fix itself costs."
             )

@@ -1,7 +1,7 @@
-"""Two revisions of a project as variants: git says which files differ, and nothing of the user's own tree is changed.
+"""Makes variants from two revisions of a project: git says which files differ, and the user's own tree stays unchanged.
 
-A revision is the copy of the working tree in which the files that git knows are as they were then.  What git does not
-know, such as data and configurations that are ignored, both have as they are now: without them most scripts do not run.
+A revision is a copy of the working tree in which the files tracked by git are as they were then. Untracked files, such
+as data and ignored configurations, are in both as they are now: without them most scripts do not run.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from perflint.bench.variants import VariantFiles
 from perflint.inputs import git
 
 NOW = "working tree"
-"""The name of the files as they are, whether they are committed or not."""
+"""The name of the current files, committed or not."""
 _FILE = "100"
-"""How the mode of a plain file begins; links and submodules have others."""
+"""How the mode of a regular file begins; links and submodules have other modes."""
 _ABSENT = "0" * 6
 _STORED_ELSEWHERE = b"version https://git-lfs."
-"""How the text begins that Git LFS commits in place of a large file."""
+"""How the text begins that Git LFS commits instead of a large file."""
 _SHORT = 9
-"""Characters of a commit's name that are shown."""
+"""The number of characters of a commit's name to show."""
 
 
 @dataclass
 class Revisions:
     """The states of a project at two revisions.
 
-    ``differing`` has the files that differ between them, ``left_alone`` those that git gives no content for (links,
-    submodules, files in Git LFS): in both variants they are as they are now.
+    ``differing`` are the files that differ between them, ``left_alone`` those for which git has no content (links,
+    submodules, files in Git LFS): both variants have them as they are now.
     """
 
     before: VariantFiles
@@ -49,17 +49,17 @@ class _Then:
 
 
 def revisions(root: Path, wanted: str) -> Revisions:
-    """What ``REV`` (against the working tree) or ``A..B`` (commit against commit) stands for.
+    """The states for ``REV`` (against the working tree) or ``A..B`` (commit against commit).
 
     Args:
         root: the top of the repository.
-        wanted: a revision, or two with ``..`` between them, of which a missing one is HEAD; ``A...`` is where the
-            branch that is checked out left ``A``.
+        wanted: a revision, or two with ``..`` between them, where a missing one means HEAD; ``A...`` is the commit
+            where the checked-out branch left ``A``.
 
     Raises:
-        git.GitError: there is no such revision, or git cannot say what differs.
+        git.GitError: there is no such revision, or git cannot list the differences.
     """
-    git.top_of(root)  # which says so in words where there is no repository
+    git.top_of(root)  # git reports it in words if there is no repository
     first, second = _split(wanted)
     names = _named(root, first), NOW if second is None else _named(root, second)
     older = _then(root, git.commit_of(root, first))
@@ -85,7 +85,7 @@ def _named(root: Path, revision: str) -> str:
 
 
 def _state(then: _Then, path: Path) -> bytes | bool | None:
-    """The content at a revision; False for none, and None where it is that of the working tree."""
+    """The content at a revision; False if the file does not exist there, None if it is that of the working tree."""
     return False if path in then.removed else then.changed.get(path)
 
 
@@ -104,7 +104,7 @@ def _then(root: Path, commit: str) -> _Then:
 
 
 def _is_now(path: Path, data: bytes) -> bool:
-    """Whether a file has this content already, where git tells of another mode alone."""
+    """Whether a file already has this content, so that git has only reported another mode."""
     try:
         return not path.is_symlink() and path.read_bytes() == data
     except OSError:

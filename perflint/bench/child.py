@@ -1,4 +1,4 @@
-"""Runs a script once, through ``runner``, and ends it with all its processes."""
+"""Runs a script once, through ``runner``, and stops it with all its processes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from perflint.bench.stalls import Call, StallWatch, stack
 from perflint.bench.supervised import Supervised
 
 Waiting = Callable[[str], None]
-"""Told what a person who waits should know."""
+"""A function that is called with messages for the waiting user."""
 _RUNNER = Path(__file__).with_name("runner") / "__main__.py"
 _LOOK = 0.1
-"""Seconds from one look at the script to the next."""
+"""Seconds between two checks of the script."""
 _BEAT, _RESULT, _ERROR = "beat-0.bin", "result-0.json", "error-0.txt"
 """What a rank writes, with its number in place of 0."""
 _LOGS = "ranks"
 
 
 class OutOfTime(RunFailed):
-    """The time limit came before the run was over."""
+    """The time limit was reached before the run was finished."""
 
 
 class Stalled(RunFailed):
-    """The script has stopped getting on."""
+    """The script no longer makes progress."""
 
 
 def run(
@@ -47,8 +47,8 @@ def run(
         copy: the directory of the copy.
         scratch: a directory outside of the copy for what the runner needs, and for the script's temporary files.
         seconds: how long it may take.
-        lock: a handle that its processes keep open as long as they live.
-        waiting: told when nothing happens for a while.
+        lock: a file handle that its processes keep open as long as they live.
+        waiting: called when nothing happens for a while.
 
     Raises:
         OutOfTime: it took longer.
@@ -90,7 +90,7 @@ def run(
 def _watched(
     plan: Plan, script: Supervised, copy: Path, scratch: Path, end: float, waiting: Waiting | None
 ) -> RunFailed | None:
-    """Wait until a script ends; why it has to be ended, if it does not end by itself."""
+    """Wait until a script ends; if it has to be stopped, return why."""
     watch = StallWatch(plan.stall_limit, time.monotonic())
     while not script.has_ended:
         now = time.monotonic()
@@ -125,7 +125,7 @@ def _data(plan: Plan, copy: Path, scratch: Path) -> dict[str, Any]:
 
 
 def _launcher(plan: Plan, scratch: Path) -> list[str]:
-    """What stands between the interpreter and the script where several processes are started."""
+    """The arguments between the interpreter and the script if several processes are started."""
     if not plan.launch:
         return []
     module, *arguments = plan.launch
@@ -154,13 +154,13 @@ def _calls(scratch: Path, copy: Path) -> list[list[Call]]:
 
 
 def _said(scratch: Path) -> list[str]:
-    """What the script has printed last; of several ranks, the error of the one that has failed first."""
+    """The last output of the script; with several ranks, the error of the one that failed first."""
     errors = sorted(_files(scratch, _ERROR), key=lambda path: path.stat().st_mtime_ns)
     return failures.last_lines(errors[0] if errors else scratch / "log.txt")
 
 
 def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
-    """The user's variables, the copy where the project is on the path, and temporary files that go with the run."""
+    """The user's environment, with the copy in place of the project on the path, and a temporary directory."""
     environment = {**os.environ, "TMPDIR": str(temporary), **plan.environment}
     if plan.seed is not None:
         environment["PYTHONHASHSEED"] = str(plan.seed)

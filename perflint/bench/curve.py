@@ -1,4 +1,4 @@
-"""A curve as SVG: how the ips of a script follow the value of one argument."""
+"""A curve as SVG: how the ips of a script depend on the value of one argument."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDE, _NARROW = 720.0, 340.0
 
 
 def section(report: BenchReport, tuned: Tuned) -> str:
-    """The curve for a page, with its heading, for wide windows and for narrow ones; empty if nothing was measured."""
+    """The curve for a page, with its heading, in a wide and a narrow version; empty if nothing was measured."""
     pictures = _curve(report, tuned, "curve-wide", _WIDE, "wide") + _curve(
         report, tuned, "curve-narrow", _NARROW, "narrow"
     )

@@ -1,4 +1,4 @@
-"""Pieces of SVG: elements, scales and ticks. Colours are classes, so that the page's style decides light or dark."""
+"""Parts of SVG: elements, scales and ticks. Colours are CSS classes, so the page's style can be light or dark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from perflint.bench.labels import markup
 
 COLOURS = 8
-"""How many classes ``c0``, ``c1``, ... the page's style has a colour for."""
+"""The number of classes ``c0``, ``c1``, ... that have a colour in the page's style."""
 CHARACTER = 6.6
-"""Pixels that a display column of a label takes, about; labels are 12 px high."""
+"""Approximate pixels for each column of a label; labels are 12 px high."""
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
-    """An SVG element. ``children`` are markup already; values of attributes are escaped here, ``class_`` is class."""
+    """An SVG element. ``children`` are markup; attribute values are escaped here; ``class_`` becomes ``class``."""
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{_value(value)}"' for key, value in attributes.items())
     return f"<{name}{written}>{''.join(children)}</{name}>"
 
@@ -45,7 +45,7 @@ def colour(index: int) -> str:
 
 
 def picture(name: str, title: str, desc: str, size: tuple[float, float], parts: Sequence[str], class_: str) -> str:
-    """A whole SVG image, named for readers of the screen; ``name`` is unique in the page."""
+    """A whole SVG image, with a name for screen readers; ``name`` is unique in the page."""
     return element(
         "svg",
         element("title", markup(title), id=f"{name}-title"),
@@ -62,7 +62,7 @@ def picture(name: str, title: str, desc: str, size: tuple[float, float], parts: 
 
 @dataclass(frozen=True)
 class Scale:
-    """From values ``low`` to ``high`` to pixels ``start`` to ``end``; values beyond are put at the end."""
+    """Maps values from ``low`` to ``high`` to pixels from ``start`` to ``end``; values outside go to the nearer end."""
 
     low: float
     high: float
@@ -80,7 +80,7 @@ class Scale:
 
 
 def ticks(high: float, count: int) -> list[float]:
-    """Round values from 0 to at most ``high``, about ``count`` of them; ``high`` is above 0."""
+    """About ``count`` round values from 0 up to at most ``high``, which is above 0."""
     rough = high / max(1, count)
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)

@@ -1,4 +1,4 @@
-"""The figures that a bench report is shown by: of each variant, and of each comparison in words."""
+"""The figures shown in a bench report: of each variant, and of each comparison in words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Variant
 
 @dataclass(frozen=True)
 class Figures:
-    """What a variant's measured steps come to.
+    """A summary of a variant's measured steps.
 
-    ``ips`` is samples a second, the geometric mean over the rounds as in `statistics`; ``slowest`` and ``fastest`` are
-    those of the slowest and of the fastest round.  ``batch_ms`` and ``reader_ms`` are means a step, in milliseconds, as
-    Paddle's profiler gives batch_cost and reader_cost; ``batch_spread`` and ``reader_spread`` their least and largest
-    means in a round.  ``memory_mib`` is the highest peak, or None where it was not measured.
+    ``ips`` is samples per second, the geometric mean over the rounds as in `statistics`; ``slowest`` and ``fastest``
+    are the ips of the slowest and the fastest round. ``batch_ms`` and ``reader_ms`` are mean milliseconds per step,
+    like batch_cost and reader_cost of Paddle's profiler; ``batch_spread`` and ``reader_spread`` their smallest and
+    largest means in a round. ``memory_mib`` is the highest peak, or None if it was not measured.
     """
 
     ips: float
@@ -33,7 +33,7 @@ class Figures:
 
     @property
     def reader_share(self) -> float:
-        """The part of a step that waits for the loader, from 0 to 1."""
+        """The share of a step spent waiting for the loader, from 0 to 1."""
         return min(1.0, self.reader_ms / self.batch_ms) if self.batch_ms else 0.0
 
 
@@ -59,7 +59,7 @@ def figures(variant: Variant) -> Figures | None:
 
 
 class Verdict(Enum):
-    """What the interval of a ratio allows to say; the value is how a table says it."""
+    """The verdict that the interval of a ratio allows; the value is its text in a table."""
 
     FASTER = "faster"
     NO_GAIN = "no gain measured"
@@ -67,24 +67,24 @@ class Verdict(Enum):
 
 
 def verdict(comparison: Comparison) -> Verdict:
-    """`NO_GAIN` as long as the interval holds 1, whatever the ratio itself is."""
+    """`NO_GAIN` if the interval contains 1, whatever the ratio itself is."""
     if comparison.low > 1:
         return Verdict.FASTER
     return Verdict.SLOWER if comparison.high < 1 else Verdict.NO_GAIN
 
 
 def least_seen(comparison: Comparison) -> float:
-    """The least ratio that this measurement could have shown to be a gain; infinite or not a number where it is none.
+    """The smallest ratio that this measurement could have shown to be a gain; infinite or NaN if there is none.
 
-    The interval reaches from ``ratio / f`` to ``ratio * f`` with ``f = sqrt(high / low)``, which is the exponential of
-    half of its width, ``t * s / sqrt(rounds)``.  So it lies above 1 if the measured ratio is more than ``f``, and ``f``
-    is the answer.  A true gain of just ``f`` is measured as more than that every other time, and missed else.
+    The interval reaches from ``ratio / f`` to ``ratio * f`` with ``f = sqrt(high / low)``, the exponential of half of
+    its width, ``t * s / sqrt(rounds)``. So it lies above 1 if the measured ratio is more than ``f``, and ``f`` is the
+    answer. A true gain of exactly ``f`` is measured as more than that half of the time, and missed otherwise.
     """
     return math.sqrt(comparison.high / comparison.low) if comparison.low > 0 else math.inf
 
 
 def times(value: float) -> str:
-    """A ratio in words, with two digits that count of what it is above 1: ``2.5x``, ``1.16x``, ``1.0035x``."""
+    """A ratio as text, with two significant digits of the part above 1: ``2.5x``, ``1.16x``, ``1.0035x``."""
     if not math.isfinite(value) or value <= 1:
         return f"{value:g}x"
     digits = f"{value:.{min(6, max(1, 1 - math.floor(math.log10(value - 1))))}f}"
@@ -92,14 +92,14 @@ def times(value: float) -> str:
 
 
 def saved(comparison: Comparison) -> str:
-    """The milliseconds saved a step with their interval, ``0.54 ms (0.48 to 0.60)``; empty where nobody knows."""
+    """The milliseconds saved per step with their interval, ``0.54 ms (0.48 to 0.60)``; empty if unknown."""
     figures_ = comparison.saved_ms, comparison.saved_low, comparison.saved_high
     if any(value is None or not math.isfinite(value) for value in figures_):
         return ""
     middle, low, high = (value for value in figures_ if value is not None)
     spread = (high - low) / 2 or abs(middle) / 10
     decimals = min(6, max(0, 1 - math.floor(math.log10(spread)))) if spread > 0 else 0
-    # Adding 0 makes 0 of what is rounded to -0.
+    # Adding 0 turns a rounded -0 into 0.
     middle, low, high = (round(value, decimals) + 0.0 for value in (middle, low, high))
     return f"{middle:.{decimals}f} ms ({low:.{decimals}f} to {high:.{decimals}f})"
 
@@ -121,7 +121,7 @@ def sentence(comparison: Comparison) -> str:
 
 
 def ratio(comparison: Comparison) -> str:
-    """The ratio, with as many digits as its interval is shown with."""
+    """The ratio, with as many digits as its interval."""
     return f"{comparison.ratio:.{_digits(comparison)}f}"
 
 
@@ -132,13 +132,13 @@ def interval(comparison: Comparison) -> str:
 
 
 def _digits(comparison: Comparison) -> int:
-    """Two decimals, or so many that an end of the interval beside 1 is not shown as 1."""
+    """Two decimals, or enough that an end of the interval other than 1 is not shown as 1."""
     ends = [end for end in (comparison.low, comparison.high) if end != 1]
     return next((digits for digits in range(2, 6) if all(round(end, digits) != 1 for end in ends)), 6)
 
 
 def number(value: float) -> str:
-    """Three digits that count, without an exponent: ``1234``, ``56.8``, ``0.0123``."""
+    """Three significant digits, without an exponent: ``1234``, ``56.8``, ``0.0123``."""
     if not math.isfinite(value):
         return str(value)
     if value == 0 or abs(value) < 1e-6:
@@ -155,7 +155,7 @@ def losses(comparison: Comparison) -> str:
 
 
 def difference(comparison: Comparison) -> str:
-    """Where and by how much the losses differ, relative to those before; empty if they do not, or nobody knows."""
+    """Where and by how much the losses differ, relative to those before; empty if they do not, or if unknown."""
     if comparison.same_losses is not False or comparison.differ_from is None:
         return ""
     by = f", by up to {100 * comparison.differ_by:.2g} %" if comparison.differ_by is not None else ""
@@ -169,12 +169,12 @@ def headline(report: BenchReport) -> Comparison | None:
 
 
 def by_name(report: BenchReport) -> dict[str, Comparison]:
-    """The comparisons by the variant that they are about."""
+    """The comparisons by variant."""
     return {comparison.variant: comparison for comparison in report.comparisons}
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """The value below which ``part`` (0 to 1) of ``values`` lie, interpolated between neighbours.
+    """The value below which a share ``part`` (0 to 1) of ``values`` lies, interpolated between neighbours.
 
     Raises ValueError if there are none.
     """

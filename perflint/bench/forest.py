@@ -12,13 +12,13 @@ from perflint.bench.results import BenchReport, Comparison
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 _APART = 40.0
-"""Pixels between the numbers of the axis."""
+"""Pixels between the numbers on the axis."""
 _SMALLEST, _LARGEST = 1e-3, 1e3
 _TOP, _AXIS = 8.0, 40.0
 
 
 def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """The picture, ``width`` pixels wide; where that is little, a name stands above its interval instead of beside.
+    """The picture, ``width`` pixels wide; if it is narrow, names are above their intervals instead of beside them.
 
     Empty text if nothing was compared.
     """
@@ -66,13 +66,13 @@ def _axis(scale: Scale, height: float) -> Iterator[str]:
 
 
 def _rules(scale: Scale, y: float, reach: float) -> Iterator[str]:
-    """The lines of the axis behind one interval, so that they do not cross the names."""
+    """The grid lines behind one interval, which do not cross the names."""
     for tick in _shown_ticks(scale):
         yield line(scale(tick), y - reach, scale(tick), y + reach, "one" if tick == 1 else "grid")
 
 
 def _shown_ticks(scale: Scale) -> list[float]:
-    """1, and of the others in range those with room, taken from 1 outwards."""
+    """The tick at 1, and those of the others in range that have room, going outwards from 1."""
     shown = [1.0]
     for tick in sorted(_TICKS, key=lambda tick: abs(math.log(tick))):
         if scale.low <= tick <= scale.high and all(abs(scale(tick) - scale(other)) >= _APART for other in shown):

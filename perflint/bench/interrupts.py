@@ -1,4 +1,4 @@
-"""Holds back requests to end (Ctrl-C, SIGTERM, SIGHUP) while something is begun or cleared away."""
+"""Delays requests to stop (Ctrl-C, SIGTERM, SIGHUP) while something is started or cleaned up."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")  # the last: ``commands.ending`` repeats others with it
+# must be the last one, because ``commands.ending`` repeats the others with it
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
 
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Do what is inside to its end; what was asked for meanwhile happens afterwards.
+    """Finish the enclosed block; requests to stop that arrive meanwhile take effect afterwards.
 
-    So a second Ctrl-C does not stop the removal of what the first one has left.  Threads get no signals, and are left
-    alone, as are signals that raise nothing.
+    So a second Ctrl-C does not interrupt the cleanup after the first one. Nothing changes in threads, which get no
+    signals, or for signals whose handlers raise nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

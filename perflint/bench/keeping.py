@@ -1,4 +1,4 @@
-"""A measurement as a file: all that is needed to work out its comparisons again, and no more."""
+"""Writes a measurement to a file: everything needed to compute its comparisons again, and no more."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from perflint.bench.results import BenchReport, Steps
 from perflint.bench.statistics import compare
 
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
-"""A list of numbers, which gets one row."""
+"""A list of numbers, which is written on one line."""
 
 
 def as_text(data: object) -> str:
-    """JSON with a row for each list of numbers."""
+    """JSON in which each list of numbers takes one line."""
     text = json.dumps(data, indent=1)
     return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
 
 
 def rounded(report: BenchReport) -> BenchReport:
-    """A report with times in whole microseconds (more is noise), and the comparisons that follow from these."""
+    """A report with times in whole microseconds (more is noise), and the comparisons computed from these."""
     variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
     comparisons = [compare(variants[0].runs, item.runs, item.name, report.pilot) for item in variants[1:]]
     return replace(report, variants=variants, comparisons=comparisons)

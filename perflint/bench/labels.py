@@ -1,4 +1,4 @@
-"""Names of variants, cut to the room there is, and safe to stand in a terminal or in a page."""
+"""Names of variants, shortened to fit, and safe to show in a terminal or on a page."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from perflint.text.width import char_width
 
 
 def width(text: str) -> int:
-    """Display columns that a text takes."""
+    """The number of terminal columns that a text takes."""
     return sum(map(char_width, text))
 
 
 def shortened(text: str, columns: int) -> str:
-    """Text for at most ``columns`` display columns, its middle cut out if need be; control characters are shown."""
+    """Text shortened to at most ``columns`` columns by cutting out its middle; control characters are escaped."""
     text = visible(text)
     if width(text) <= columns:
         return text
@@ -24,7 +24,7 @@ def shortened(text: str, columns: int) -> str:
 
 
 def start_of(text: str, columns: int) -> str:
-    """The beginning of a text, in at most ``columns`` display columns; control characters are shown."""
+    """The beginning of a text, in at most ``columns`` columns; control characters are escaped."""
     text = visible(text)
     return text if width(text) <= columns else f"{_fitting(text, columns - 1)}…"[: max(0, columns)]
 
@@ -41,6 +41,7 @@ def _fitting(text: str, columns: int) -> str:
 def markup(text: str) -> str:
     """Text for HTML or SVG, between tags or in a quoted attribute.
 
-    A path may hold control characters, which neither allows, and half of a surrogate pair, which UTF-8 does not.
+    A path may contain control characters, which neither allows, and half of a surrogate pair, which UTF-8 does not
+    allow.
     """
     return escape(visible(text))

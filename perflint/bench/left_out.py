@@ -1,4 +1,4 @@
-"""What is said of findings that are not measured, so that nobody takes the rest for all there is."""
+"""A note about findings that are not measured, so that nobody thinks the measured ones are all."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from perflint.findings import Finding, Level
 from perflint.text.wording import counted, listed
 
 _SHOWN = 3
-"""Places that are named of each kind; the others are counted."""
+"""How many places of each kind are named; the others are only counted."""
 
 
 def not_measured(fixes: Fixes, with_suggestions: bool) -> list[str]:
-    """A sentence about those findings in the files that the script runs that no variant is made of, if there are any.
+    """A sentence about the findings in files that the script runs that are not part of any variant, if there are any.
 
     Args:
-        fixes: all that was found.
+        fixes: all findings.
         with_suggestions: whether edits that perflint only shows are measured too.
     """
     left = [] if with_suggestions else fixes.suggested()

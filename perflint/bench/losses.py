@@ -1,4 +1,4 @@
-"""Whether a fix has left the losses as they were."""
+"""Compares the losses before and after a fix."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from perflint.bench.results import Steps
 
 
 def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | None, int | None, float | None]:
-    """The losses of two variants beside each other, step by step.
+    """Compare the losses of two variants step by step.
 
     Returns:
-        Whether all are the same to the last bit, or None where that cannot be said (there are none, or ``before`` has
-        others whenever it runs); then, if they are not, the first step with another one (from 1), and the largest
-        difference relative to the loss before (None: not finite).
+        Whether all are the same to the last bit, or None if that is unknown (there are none, or those of ``before``
+        differ between its own runs); then, if they differ, the first step with a different loss (from 1), and the
+        largest difference relative to the loss before (None: not finite).
     """
     if _first_difference(before[0], before[1:]) is not None:
-        return None, None, None  # the script alone does not repeat itself: nothing follows from a difference
+        return None, None, None  # the script alone does not repeat its own losses, so a difference means nothing
     if not any(loss is not None for run in (*before, *after) for loss in run.losses):
         return None, None, None
     first = _first_difference(before[0], after)
@@ -43,7 +43,7 @@ def _same(left: float | None, right: float | None) -> bool:
 
 
 def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
-    """The largest difference of a loss in ``others``, relative to that of ``one``; None where it is not finite."""
+    """The largest difference of a loss in ``others``, relative to that of ``one``; None if it is not finite."""
     largest = 0.0
     for other in others:
         for left, right in zip(one.losses, other.losses, strict=False):

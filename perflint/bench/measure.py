@@ -1,7 +1,7 @@
-"""The engine: runs all variants in turn, round after round, and says what each wins.
+"""The engine: runs all variants in turn, round after round, and computes what each gains.
 
-Each run is a process of its own in a fresh copy of the project.  A round runs every variant once; every other round
-runs them the other way round, so that a machine that gets slower or faster favours none.
+Each run is a separate process in a fresh copy of the project. A round runs every variant once; every other round runs
+them in reverse order, so that a machine that gets slower or faster favours none.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from perflint.bench.stopping import Rounds
 from perflint.bench.variants import VariantFiles
 
 Tell = Callable[[int, int, str], None]
-"""Called before each run with the runs that are done, all of them, and the name of the variant."""
+"""Called before each run with the number of finished runs, the number of all runs, and the name of the variant."""
 Keep = Callable[[BenchReport], None]
-"""Called after each round with what is known so far."""
+"""Called after each round with the report so far."""
 _Round = dict[int, Outcome]
-"""What the runs of a round have shown, by the place of the variant."""
+"""The results of the runs of a round, by the index of the variant."""
 _Failed = dict[int, RunFailed]
 
 
 class Bench:
-    """The runs of one script, in copies of its project that are gone after each, as are those that a kill has left."""
+    """Runs one script in copies of its project, which are removed after each run, as are copies left by killed runs."""
 
     def __init__(self, plan: Plan, time_limit: float = math.inf) -> None:
-        """For a plan; ``time_limit`` is in seconds from now, for all runs together."""
+        """Prepare the runs of a plan; ``time_limit`` is in seconds from now, for all runs together."""
         sweep()
         self.plan = plan
         self._workspace = ProjectCopy(plan.root)
@@ -46,7 +46,7 @@ class Bench:
         """Run the script once in one state.
 
         Raises:
-            OutOfTime: the time limit came.
+            OutOfTime: the time limit was reached.
             RunFailed: the run has not measured anything.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
@@ -57,14 +57,14 @@ class Bench:
             try:
                 return child.run(self.plan, copy, place, self._end - time.monotonic(), lock, self.waiting)
             except RunFailed as error:
-                if state.changed or state.removed:  # which may be why: a person should know
+                if state.changed or state.removed:  # the links may be the reason, so the report names them
                     error.args = (f"with {state.name}: {error}",)
                 raise
             finally:
                 self._written.update(self._workspace.written())
 
     def linked_and_written(self) -> tuple[list[str], list[str]]:
-        """The files that were links in the last copy, and those of them that a run has changed."""
+        """The files that were links in the last copy, and those among them that a run has changed."""
         return self._workspace.linked, sorted(self._written)
 
     def measure(
@@ -76,20 +76,20 @@ class Bench:
         earlier: BenchReport | None = None,
         until: float | None = None,
     ) -> BenchReport:
-        """Run and compare.  At the time limit the rounds that are complete count, if they are enough.
+        """Run and compare the variants. At the time limit, the completed rounds are compared if there are enough.
 
-        A variant whose run fails is left out from then on, and named in the report.
+        A variant whose run fails is left out from then on and named in the report.
 
         Args:
             states: the variants; the first is what the others are compared with.
             rounds: how often each is run, ``LEAST_ROUNDS`` or more; with ``until``, how often at least.
-            tell: told about progress.
-            keep: told what is known after each round; there are no comparisons in it before ``LEAST_ROUNDS``.
+            tell: called with the progress.
+            keep: called with the report after each round, which has no comparisons before ``LEAST_ROUNDS``.
             earlier: a report whose rounds count as the first ones, of the same variants.
-            until: go on until the intervals are so narrow, as `stopping.Rounds` has it.
+            until: continue until the intervals are this narrow, as in `stopping.Rounds`.
 
         Raises:
-            RunFailed: the first variant or all others failed, or too few rounds fitted into the time limit.
+            RunFailed: the first variant or all others failed, or too few rounds fit into the time limit.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
         done, failed = _taken_over(states, earlier) if earlier else ([], {})
@@ -100,7 +100,7 @@ class Bench:
                 done.append(self._round(states, wanted, len(done), failed, _without(tell, before * len(states))))
             except child.OutOfTime as error:
                 if len(done) < LEAST_ROUNDS:
-                    raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were over: {error}") from error
+                    raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were finished: {error}") from error
                 break
             if len(failed) == len(states) - 1:
                 raise next(iter(failed.values()))
@@ -136,7 +136,7 @@ class Bench:
         failed: _Failed,
         is_over: bool = True,
     ) -> BenchReport:
-        """What the rounds show; one that is not over yet says nothing of rounds that are missing."""
+        """The report of the rounds; before the end it does not mention missing rounds."""
         plan = self.plan
         variants = [
             Variant(
@@ -178,12 +178,12 @@ class Bench:
 
 
 def _without(tell: Tell | None, before: int) -> Tell | None:
-    """Tell of the runs but those that were done before."""
+    """Report progress without counting the runs that were done before."""
     return tell and (lambda done, runs, name: tell(done - before, runs - before, name))
 
 
 def _taken_over(states: Sequence[VariantFiles], earlier: BenchReport) -> tuple[list[_Round], _Failed]:
-    """The rounds of an earlier report, and the variants that have failed in it."""
+    """The rounds of an earlier report, and the variants that failed in it."""
     runs = {variant.name: variant.runs for variant in earlier.variants}
     known = earlier.failed or {}
     failed = {index: RunFailed(known[state.name]) for index, state in enumerate(states) if state.name in known}
@@ -196,7 +196,7 @@ def _taken_over(states: Sequence[VariantFiles], earlier: BenchReport) -> tuple[l
 
 
 def _logs(rounds: Sequence[_Round]) -> list[list[float]]:
-    """For each variant that has run in all rounds, the logarithms of its ratios of ips to those of the first."""
+    """For each variant that ran in all rounds, the logarithms of its ips relative to the first variant."""
     lasting = [index for index in (rounds[-1] if rounds else {}) if index]
     return [
         [math.log(found[index].steps.ips / found[0].steps.ips) for found in rounds if found[0].steps.ips]

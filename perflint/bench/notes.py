@@ -1,4 +1,4 @@
-"""What a person should know about a measurement beside its figures."""
+"""Notes about a measurement that are printed with its figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perflint.findings import Level
 from perflint.text.wording import counted, listed
 
 _SHOWN = 5
-"""Files that are named; the others are counted."""
+"""How many files are named; the others are only counted."""
 
 
 def of_failures(errors: Iterable[Exception]) -> list[str]:
@@ -22,27 +22,27 @@ def of_failures(errors: Iterable[Exception]) -> list[str]:
 
 
 def of_time(stop: Rounds, rounds: int, comparisons: Sequence[Comparison]) -> list[str]:
-    """Whether the time limit cut the rounds."""
+    """A note if the time limit ended the rounds early."""
     if stop.until is None:
         cut = rounds < stop.least
-        return [f"The time limit came after {rounds} of {stop.least} rounds: those are compared."] if cut else []
+        return [f"The time limit was reached after {rounds} of {stop.least} rounds: those are compared."] if cut else []
     widest = max((least_seen(item) for item in comparisons), default=1.0) - 1
     if widest <= stop.until * (1 + 1e-9):
         return []
     return [
-        f"The time limit came after {counted(rounds, 'round')}, before all intervals were within "
-        f"{100 * stop.until:g} %: the widest reaches {100 * widest:.2g} % up from its ratio."
+        f"The time limit was reached after {counted(rounds, 'round')}, before all intervals were within "
+        f"{100 * stop.until:g} %: the widest reaches {100 * widest:.2g} % above its ratio."
     ]
 
 
 def of_steps(wanted: int, variants: Sequence[Variant]) -> list[str]:
-    """Whether the script made fewer steps than were to be measured."""
+    """A note if the script made fewer steps than requested."""
     made = min(len(run.batch_s) for variant in variants for run in variant.runs)
     return [f"The script made {made} of the {wanted} steps to be measured."] if made < wanted else []
 
 
 def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[Comparison]) -> list[str]:
-    """Where losses differ, or why nothing is known of them."""
+    """Notes on where losses differ, or why nothing is known about them."""
     if all(loss is None for run in before.runs for loss in run.losses):
         return ["No loss was seen, so whether the losses stay the same is not known."]
     if any(item.same_losses is None for item in comparisons):
@@ -77,7 +77,7 @@ def _differing(item: Comparison, before: str, codes: Sequence[str]) -> str:
 
 
 def _explanation(codes: Sequence[str]) -> str:
-    """Which fixes may do that; if none of them may, perflint is wrong."""
+    """Which fixes may change losses; if none of them may, it is a bug in perflint."""
     rules = [catalogue.shipped()[code] for code in codes]
     unsafe = [f"{rule.code} ({rule.fix_reason})" for rule in rules if rule.fix_level is not Level.SAFE]
     if unsafe:
@@ -86,7 +86,7 @@ def _explanation(codes: Sequence[str]) -> str:
 
 
 def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
-    """What was linked, and what the script has changed through such a link."""
+    """Notes on which files were linked, and which the script has changed through a link."""
     found = [f"Linked into the copies rather than copied: {listed(linked, _SHOWN)}."] if linked else []
     if written:
         found.append(

@@ -1,7 +1,7 @@
-"""A bench report as one HTML page that needs nothing else: no network, no script, its pictures inline.
+"""A bench report as one self-contained HTML page: no network, no script, and inline pictures.
 
-The page's own policy (Content-Security-Policy in a meta element) allows its style by hash and nothing more; the
-figures for machines stand in a block of JSON, which browsers do not run.
+The page's policy (Content-Security-Policy in a meta element) allows only its own style, by hash; the figures for
+programs are in a block of JSON, which browsers do not run.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "
 
 
 def page(report: BenchReport, *sections: str) -> str:
-    """The whole page. All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes.
+    """The whole page. All text from the report is escaped; paths that UTF-8 cannot hold are shown with backslashes.
 
-    ``sections`` are pieces of HTML to stand above the table.
+    ``sections`` are parts of HTML to put above the table.
     """
     return "\n".join(
         (
@@ -95,8 +95,8 @@ def _results(report: BenchReport) -> Iterator[str]:
     yield "</tbody></table>"
     yield '<p class="dim">ips is samples a second, the mean of the rounds; below it the slowest and the fastest round. '
     yield "batch_cost is the mean time of a step, reader_cost the part of it spent waiting for the loader. "
-    yield "Memory is the most that the training process had at a time (on a GPU: that Paddle had there); worker "
-    yield "processes of a loader are not in it.</p>"
+    yield "Memory is the peak of the training process (on a GPU: of what Paddle allocated there); worker "
+    yield "processes of a loader are not included.</p>"
 
 
 def _named(variant: Variant) -> str:
@@ -133,7 +133,7 @@ def _spread(measured: Figures, ends: tuple[float, float]) -> str:
 
 
 def _pictures(draw: _Draw, report: BenchReport, name: str, width: float = _WIDE) -> str:
-    """A picture for wide windows and the same for narrow ones, of which the style shows one; empty for no picture."""
+    """A wide and a narrow version of a picture, of which the style shows one; empty for no picture."""
     return draw(report, f"{name}-wide", width, "wide") + draw(report, f"{name}-narrow", _NARROW, "narrow")
 
 

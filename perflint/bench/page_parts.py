@@ -1,4 +1,4 @@
-"""The parts that pages have in common: a head with a policy, and the figures for machines."""
+"""The parts that all pages share: a head with a policy, and the figures for programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perflint.bench.labels import markup
 
 
 def head(title: str, style: str) -> Iterator[str]:
-    """The head of a page that loads nothing: its policy allows this style, by its hash, and nothing more."""
+    """The head of a page that loads nothing: its policy allows only this style, by its hash."""
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield '<head><meta charset="utf-8">'
@@ -26,18 +26,18 @@ def head(title: str, style: str) -> Iterator[str]:
 def data_block(name: str, data: Any) -> str:
     """A block of JSON, which browsers do not run.
 
-    ``<`` is written as an escape, so that no text in it ends the block.
+    ``<`` is written as an escape, so that no text can end the block.
 
     Args:
         name: the id of the block.
-        data: what ``json.dumps`` takes.
+        data: a value for ``json.dumps``.
     """
     written = json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{written}</script>'
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: a loss that is neither number becomes null."""
+    """A value with NaN and infinity replaced by None, since JSON has neither."""
     if isinstance(value, dict):
         return {key: _finite(child) for key, child in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Which finding a person means by ``PPF201:train.py:70``, or by ``PPF201:70`` where one file alone has it."""
+"""Finds the finding meant by ``PPF201:train.py:70``, or by ``PPF201:70`` if only one file has it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perflint.text.wording import listed
 
 _WRITTEN = re.compile(r"(?P<code>[A-Za-z]+[0-9]+)(?:[: ](?P<path>.+))?[: ](?P<row>[0-9]+)")
 _NEAR = 3
-"""Findings that are named in place of one that is not there."""
+"""How many nearby findings are named instead of one that does not exist."""
 
 
 class NotPicked(Exception):
-    """A text means no finding that could be measured, or several; ``str(error)`` tells a person which there are."""
+    """A text means no finding that can be measured, or several; ``str(error)`` says which findings there are."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class _Place:
 
 
 def picked(fixes: Fixes, wanted: Sequence[str]) -> list[Finding]:
-    """The findings that texts mean, with those that share their fixes, each once.
+    """The findings that texts mean, plus those that share their fixes, without duplicates.
 
     Args:
-        fixes: where to look.
-        wanted: ``CODE:PATH:ROW`` or ``CODE:ROW``, or with a space behind the code, as reports have it.
+        fixes: the fixes to search.
+        wanted: ``CODE:PATH:ROW`` or ``CODE:ROW``, or with a space after the code, as in reports.
 
     Raises:
         NotPicked: a text means none or several, or one without an edit.
@@ -60,12 +60,14 @@ def _one(places: Sequence[_Place], text: str) -> Finding:
     if written is None:
         raise NotPicked(
             f"--fix {text}: write the rule, the file and the line, as in --fix PPF201:train.py:70 "
-            "(or PPF201:70, where one file alone has it)"
+            "(or PPF201:70, if only one file has it)"
         )
     code, path, row = written["code"].upper(), written["path"], int(written["row"])
     there = [each for each in places if each.finding.code == code and each.row == row and _is(each.path, path)]
     if not there:
-        raise NotPicked(f"--fix {text}: nothing is found there in what the script runs{_near(places, code, path, row)}")
+        raise NotPicked(
+            f"--fix {text}: there is no finding there in the files that the script runs{_near(places, code, path, row)}"
+        )
     files = dict.fromkeys(each.path for each in there)
     if len(files) > 1:
         raise NotPicked(f"--fix {text} means several: {listed([*map(str, there)], _NEAR)}; name the file too")
@@ -76,7 +78,7 @@ def _one(places: Sequence[_Place], text: str) -> Finding:
 
 
 def _is(path: Path, written: str | None) -> bool:
-    """Whether a file of the project is meant; the end of its path is enough, as is a path from where one stands."""
+    """Whether a file of the project is meant; the end of its path, or a path from the current directory, is enough."""
     if written is None:
         return True
     meant = [part for part in PurePath(written).parts if part != "."]

@@ -1,4 +1,4 @@
-"""How a script is run, and what one run has shown."""
+"""How a script is run, and the outcome of one run."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from perflint.bench.results import Steps
 
 
 class RunFailed(Exception):
-    """A run has not measured anything; ``str(error)`` tells a person why, and what to do."""
+    """A run has not measured anything; ``str(error)`` says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How a script is run.
 
-    ``script`` and ``directory`` (where it starts) are seen from ``root``, the project.  ``warmup`` and ``steps`` are
-    optimizer steps: those that are not counted, and those that are.  ``seed`` None leaves the seeds alone.
-    ``environment`` has variables beside those of this process.  ``stall_limit`` is in seconds (None: as `stalls`
-    has it).  ``launch`` are the module that starts several processes, such as ``paddle.distributed.launch``, and its
-    arguments; where it is empty, there is one process.  ``profile``: note what the steps are spent on, too.
+    ``script`` and ``directory`` (where it starts) are relative to ``root``, the project. ``warmup`` and ``steps`` are
+    optimizer steps: those that are not counted, and those that are. ``seed`` None leaves the seeds unchanged.
+    ``environment`` has variables in addition to those of this process. ``stall_limit`` is in seconds (None: the default
+    of `stalls`). ``launch`` is the module that starts several processes, such as ``paddle.distributed.launch``, and its
+    arguments; if it is empty, there is one process. ``profile``: also record what the time of the steps is spent on.
     """
 
     root: Path
@@ -40,10 +40,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run has shown.
+    """The outcome of one run.
 
-    ``files`` are the Python files of the project that it has loaded, seen from there; ``seconds`` is the time that the
-    whole run took, with its start.  ``profile`` is what ``runner.profiler`` has noted, where the plan asked for it.
+    ``files`` are the Python files of the project that it has loaded, relative to the project; ``seconds`` is the time
+    of the whole run, including its start. ``profile`` is the record of ``runner.profiler``, if the plan asked for it.
     """
 
     steps: Steps

@@ -1,4 +1,4 @@
-"""Step times as SVG: a histogram for each variant, and how much of a step waits for the loader."""
+"""Step times as SVG: a histogram for each variant, and the part of a step spent waiting for the loader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perflint.bench.results import BenchReport, Variant
 
 _SIDE, _TOP, _AXIS = 10.0, 4.0, 34.0
 _ROW = 66.0
-"""Height of the row of a variant."""
+"""The height of the row of a variant."""
 _BINS = 40
 
 
@@ -37,7 +37,9 @@ def _steps_ms(variant: Variant) -> list[float]:
 
 
 def _upper(steps: Sequence[float]) -> float:
-    """Where the axis ends: what lies beyond is counted in the last bar, or a few long steps would hide all others."""
+    """The end of the axis. Longer steps are counted in the last bar, so that a few long ones do not squeeze the
+    others.
+    """
     return min(max(steps), 2 * quantile(steps, 0.95)) * 1.04 or max(steps)
 
 
@@ -66,7 +68,7 @@ def _histogram(name: str, steps: Sequence[float], scale: Scale, top: float, clas
 
 
 def _heading(name: str, words: str, scale: Scale, top: float) -> Iterator[str]:
-    """The row's name at the left and its figure at the right, above the row."""
+    """The row's name on the left and its figure on the right, above the row."""
     room = int((scale.end - scale.start) / CHARACTER) - len(words) - 2
     yield text(scale.start, top + 14, shortened(name, max(6, room)))
     yield text(scale.end, top + 14, words, "label dim", "end")
@@ -81,7 +83,7 @@ def _axis(scale: Scale, height: float, unit: str) -> Iterator[str]:
 
 
 def reader_share(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """A bar for each variant: a step's mean time, and the part of it that waits for the loader."""
+    """A bar for each variant: a step's mean time, and the part of it spent waiting for the loader."""
     found = [(index, variant, figures(variant)) for index, variant in enumerate(report.variants)]
     rows = [(index, variant, measured) for index, variant, measured in found if measured is not None]
     if not rows:

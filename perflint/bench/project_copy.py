@@ -1,7 +1,7 @@
-"""A copy of a project to run in, so that the user's own files stay as they are.
+"""Copies a project to run a script in the copy, so that the user's own files stay unchanged.
 
-Each run gets a copy of its own: what one has saved, the next does not find.  Where a project is too large to be copied
-again and again, its data are links (``runner.write_guard`` makes a file of a link before it is written).
+Each run gets its own copy, so that no run finds files saved by another. If a project is too large to be copied each
+time, its data are linked (``runner.write_guard`` replaces a link by a file before it is written).
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 BUDGET = 256 << 20
-"""Bytes up to which a project is copied whole."""
+"""The largest size in bytes of a project that is copied completely."""
 SMALL = 4 << 10
-"""Bytes below which a file is copied all the same."""
+"""Smaller files, in bytes, are always copied."""
 MANY = 2000
-"""Entries from which a directory without code is linked as one."""
+"""A directory without code and with at least this many entries is linked as a whole."""
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox"))
 _CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints"))
 
 
 @dataclass
 class ProjectCopy:
-    """A project of which copies are made.
+    """Makes copies of a project.
 
-    ``linked`` has the paths, seen from ``root``, that are links in the last copy; a directory ends with a slash.
+    ``linked`` has the paths, relative to ``root``, that are links in the last copy; a directory ends with a slash.
     """
 
     root: Path
@@ -40,8 +40,8 @@ class ProjectCopy:
 
         Args:
             target: its directory, which must not exist.
-            changed: by path seen from ``root``: files that get another content in the copy, or that it has alone.
-            removed: files, seen from there, that the copy has not.
+            changed: files that get another content in the copy, or that exist only there, by path relative to ``root``.
+            removed: files, relative to ``root``, that the copy does not get.
 
         Raises:
             OSError: something cannot be read, or there is no room for the copy.
@@ -60,7 +60,7 @@ class ProjectCopy:
         self._marks = {place: _mark(self.root / place) for place in self.linked if not place.endswith(os.sep)}
 
     def written(self) -> list[str]:
-        """The linked files that are not what they were when the last copy was made: something wrote through a link."""
+        """The linked files that have changed since the last copy was made: something wrote through a link."""
         return [place for place, mark in self._marks.items() if _mark(self.root / place) != mark]
 
     def _directory(self, source: Path, target: Path) -> None:
@@ -87,15 +87,16 @@ class ProjectCopy:
     def _link(self, place: Path, copy: Path) -> None:
         real = place.resolve()
         if place.is_symlink() and real.is_relative_to(self.root):
-            copy.symlink_to(self._target / real.relative_to(self.root))  # which is in the copy, fixed where it is code
+            # it is in the copy, with its fixes if it is code
+            copy.symlink_to(self._target / real.relative_to(self.root))
             return
         copy.symlink_to(real)
         self.linked.append(str(place.relative_to(self.root)) + (os.sep if real.is_dir() else ""))
 
 
 def _own(target: Path, place: Path) -> None:
-    """Make the directories of a path ones of the copy, so that nothing is written through a link into the original."""
-    for parent in [*place.parents][-2::-1]:  # from the top, without the copy itself
+    """Replace linked directories on a path by real ones, so that no link leads writes into the original."""
+    for parent in [*place.parents][-2::-1]:  # from the top downwards, without the copy itself
         directory = target / parent
         if directory.is_symlink():
             original = directory.resolve()
@@ -104,15 +105,15 @@ def _own(target: Path, place: Path) -> None:
             for entry in os.scandir(original):
                 (directory / entry.name).symlink_to(entry.path)
         elif not directory.is_dir():
-            directory.unlink(missing_ok=True)  # a file, where the other state has a directory
+            directory.unlink(missing_ok=True)  # a file where the other state has a directory
             directory.mkdir()
 
 
 def _write(path: Path, data: bytes) -> None:
     if path.is_symlink():
-        path.unlink()  # the file behind it stays as it is
+        path.unlink()  # the linked file stays unchanged
     elif path.is_dir():
-        shutil.rmtree(path)  # a directory, where the other state has a file
+        shutil.rmtree(path)  # a directory where the other state has a file
     path.write_bytes(data)
 
 
@@ -123,7 +124,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 
 def _fits(root: Path) -> bool:
-    """Whether a project is within the budget; counts no further than that."""
+    """Whether a project is within the budget; stops counting beyond that."""
     total = 0
     for size in _sizes(root):
         total += size
@@ -151,6 +152,6 @@ def _is_data(directory: Path) -> bool:
 def _mark(path: Path) -> tuple[int, int]:
     try:
         found = path.stat()
-    except OSError:  # a dangling link, or gone
+    except OSError:  # a dangling link, or a file deleted meanwhile
         return 0, 0
     return found.st_size, found.st_mtime_ns

@@ -1,4 +1,4 @@
-"""Several processes that train together, seen as one training."""
+"""Combines several processes that train together into one training."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from perflint.bench.results import Steps
 
 
 def together(ranks: Sequence[Steps]) -> Steps:
-    """The steps of all ranks as those of one training.
+    """Combine the steps of all ranks into those of one training.
 
-    A step lasts as long as on the slowest rank, and has the samples of all: two ranks with batches of 8 that take 0.1 s
-    and 0.2 s make 16 samples in 0.2 s, 80 a second.  The waiting time is that of the rank that waits longest, the loss
-    is the mean, and the memory is that of the rank that needs most.
+    A step lasts as long as on the slowest rank, and has the samples of all ranks: two ranks with batches of 8 that take
+    0.1 s and 0.2 s make 16 samples in 0.2 s, 80 per second. The waiting time is that of the rank that waits longest,
+    the loss is the mean, and the memory is that of the rank that needs most.
 
     Args:
-        ranks: what each rank has measured, one or more; where one has fewer steps than others, only so many count.
+        ranks: what each rank has measured, one or more; if one has fewer steps than the others, only that many count.
     """
     first = ranks[0]
     if len(ranks) == 1:

@@ -1,4 +1,4 @@
-"""Which value of a tuned argument to take: the least one that nothing is surely faster than."""
+"""Recommends a value of a tuned argument: the smallest one that no other value is surely faster than."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from perflint.bench.statistics import compare
 from perflint.bench.tuning import Tuned
 
 _COSTLY = frozenset({"num_workers", "prefetch_factor", "batch_size"})
-"""Arguments of which less is better where it is as fast: workers and batches take memory."""
+"""Arguments whose smallest equally fast value is best: workers and batches take memory."""
 _WHAT = {"num_workers": "workers"}
 
 
 @dataclass(frozen=True)
 class TunedPoint:
-    """One value: its variant, and how that compares with the script as it is (None for that itself)."""
+    """One value: its variant, and its comparison with the unchanged script (None for the unchanged script)."""
 
     value: int | bool | None
     variant: Variant
@@ -24,13 +24,13 @@ class TunedPoint:
 
     @property
     def ratio(self) -> float:
-        """Its ips over those of the script as it is."""
+        """Its ips divided by those of the unchanged script."""
         return self.comparison.ratio if self.comparison is not None else 1.0
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The value to take; ``keep``: what the script has.  ``as_good``: those that are not surely slower or faster."""
+    """The recommended value; ``keep``: the value that the script has. ``as_good``: others not surely slower."""
 
     value: int | bool | None
     keep: bool
@@ -38,7 +38,7 @@ class Recommendation:
 
 
 def points(report: BenchReport, tuned: Tuned) -> list[TunedPoint]:
-    """The values that were measured, in order; that of the script is among them, and first where it is not known."""
+    """The measured values in order, including that of the script, which comes first if it is not known."""
     compared = by_name(report)
     found = []
     for variant in report.variants:
@@ -48,10 +48,10 @@ def points(report: BenchReport, tuned: Tuned) -> list[TunedPoint]:
 
 
 def recommendation(report: BenchReport, tuned: Tuned) -> Recommendation:
-    """Which value to take.
+    """The value to recommend.
 
-    Only a value that is surely faster than what the script has can take its place.  Of the fastest of these and those
-    that it is not surely faster than, the least is taken where less takes less memory, and else the fastest.
+    Only a value that is surely faster than the script's own can replace it. Among the fastest of these and those that
+    it is not surely faster than, the smallest is chosen if that saves memory, otherwise the fastest.
     """
     measured = points(report, tuned)
     current = next(point for point in measured if point.comparison is None)
@@ -72,17 +72,17 @@ def _is_costly(tuned: Tuned) -> bool:
 
 
 def said(report: BenchReport, tuned: Tuned) -> list[str]:
-    """The recommendation in sentences, and what a person should know about it."""
+    """The recommendation in sentences, with notes about it."""
     found = recommendation(report, tuned)
     name, has = tuned.wanted.name, tuned.written or tuned.value
     lines = [_advice(report, tuned, found, has)]
     if name == "batch_size":
         lines.append(
-            "Another batch_size is another training: it makes more or fewer updates, and may want another learning "
+            "Another batch_size changes the training: it makes more or fewer updates, and may need another learning "
             "rate. ips counts samples, so the sizes can be compared by it."
         )
     if name == "num_workers" and any(item.same_losses is False for item in report.comparisons):
-        lines.append("Workers draw random numbers of their own, so losses that differ are to be expected.")
+        lines.append("Workers draw their own random numbers, so losses are expected to differ.")
     if len(tuned.states) > 2 and not found.keep:
         lines.append(
             f"The best of {len(tuned.states)} looks a little better than it is, since luck helped to pick it: "
@@ -101,7 +101,7 @@ def _advice(report: BenchReport, tuned: Tuned, found: Recommendation, has: objec
     gain = f"{ratio(comparison)}x ({interval(comparison)}) of the ips with {name}={has} at {tuned.place}"
     more = [str(each) for each in found.as_good if each is not None and _is_more(each, found.value)]
     others = f"; {_listed(more)} {'is' if len(more) == 1 else 'are'} not surely faster" if more else ""
-    # Only the person who trains can recommend another batch size.
+    # Only the user can decide on another batch size.
     return f"{'Fastest' if name == 'batch_size' else 'Recommended'}: {value}: {gain}{others}."
 
 

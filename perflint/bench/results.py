@@ -1,7 +1,7 @@
-"""The figures of a measurement, as they are kept in JSON.
+"""The figures of a measurement, as stored in JSON.
 
-Seconds are read off a monotonic clock.  A report holds each measured step, so that other statistics can be worked out
-from it later.
+Seconds come from a monotonic clock. A report contains each measured step, so that other statistics can be computed from
+it later.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
 BEFORE, ALL_FIXES, ALL_SHOWN = "before", "all fixes", "all with suggestions"
-"""Names of variants: the script as it is, with all fixes that perflint makes, and with those that it only shows too."""
+"""Names of variants: the unchanged script, with all applied fixes, and also with those that are only shown."""
 
 Kept = TypeVar("Kept", bound="KeptAsJson")
 
 
 @dataclass(frozen=True)
 class KeptAsJson:
-    """What can be written as JSON, and read again."""
+    """A dataclass that can be written as JSON and read again."""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as ``json.dumps`` takes them."""
+        """The fields for ``json.dumps``."""
         return asdict(self)
 
     @classmethod
     def from_json(cls: type[Kept], data: dict[str, Any]) -> Kept:
-        """What ``to_json`` has written; fields that a later version may have added are passed over.
+        """Read what ``to_json`` has written; unknown fields, which a later version may have added, are ignored.
 
         Raises:
             KeyError: a field is missing.
@@ -37,11 +37,11 @@ class KeptAsJson:
 
 @dataclass(frozen=True)
 class Steps(KeptAsJson):
-    """One run of one variant: an entry for each measured step, in order; the warm-up is left out.
+    """One run of one variant: an entry for each measured step, in order, without the warm-up.
 
-    ``batch_s``: seconds from the end of one optimizer step to the end of the next.  ``reader_s``: the part of it that
-    was spent in the loader's ``next``.  ``samples``: samples of the batch.  ``losses``: None where nobody called
-    ``backward`` on one number.  ``peak_memory_mib``: of the device if that is a GPU, else of the process.
+    ``batch_s``: seconds from the end of one optimizer step to the end of the next. ``reader_s``: the part of it that
+    was spent in the loader's ``next``. ``samples``: samples of the batch. ``losses``: None if ``backward`` was not
+    called on a single number. ``peak_memory_mib``: of the device if it is a GPU, otherwise of the process.
     """
 
     batch_s: list[float]
@@ -53,7 +53,7 @@ class Steps(KeptAsJson):
 
     @property
     def ips(self) -> float:
-        """Samples a second, over all measured steps; 0 where these took no time."""
+        """Samples per second over all measured steps; 0 if they took no time."""
         seconds = sum(self.batch_s)
         return sum(self.samples) / seconds if seconds else 0.0
 
@@ -63,8 +63,8 @@ class Variant(KeptAsJson):
     """The script in one state: ``before``, ``PPF201 train.py:109`` for one fix, or ``all fixes``.
 
     ``codes`` and ``places`` (``path:row``) are those of the findings that were fixed; ``fixes`` names each with its
-    rule (``PPF201 train.py:109``); ``runs`` has one entry a round.  ``event`` is what the fix takes out of each step
-    in words (``a wait for the device``) if it is about one such event a step, else empty.
+    rule (``PPF201 train.py:109``); ``runs`` has one entry per round. ``event`` is what the fix removes from each step,
+    in words (``a wait for the device``), if it removes one event per step; otherwise it is empty.
     """
 
     name: str
@@ -76,22 +76,22 @@ class Variant(KeptAsJson):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Variant:
-        """As above, with its runs."""
+        """Like `KeptAsJson.from_json`, including its runs."""
         return super().from_json({**data, "runs": [Steps.from_json(run) for run in data["runs"]]})
 
 
 @dataclass(frozen=True)
 class Comparison(KeptAsJson):
-    """A variant against ``before``, or against the older of two revisions.
+    """A variant compared with ``before``, or with the older of two revisions.
 
-    ``ips_before`` and ``ips_after`` are samples a second, geometric means over the rounds; ``ratio`` is the second by
-    the first, ``low`` to ``high`` its 95 % interval.  ``same_losses``: whether all losses are equal to the last bit;
-    None where there are none, or where the script gives other losses whenever it runs.  Where they are not:
-    ``differ_from`` is the first measured step (from 1) with another loss, ``differ_by`` the largest difference,
-    relative to the loss before (None: not finite).
+    ``ips_before`` and ``ips_after`` are samples per second, geometric means over the rounds; ``ratio`` is the second
+    divided by the first, ``low`` to ``high`` its 95 % interval. ``same_losses``: whether all losses are equal to the
+    last bit; None if there are none, or if they differ between runs of the same script. If they differ, ``differ_from``
+    is the first measured step (from 1) with a different loss, ``differ_by`` the largest difference, relative to the
+    loss before (None: not finite).
 
-    ``saved_ms`` is how many milliseconds shorter the mean step is, ``saved_low`` to ``saved_high`` the 95 % interval
-    of that; below 0 where steps got longer, and None where the two have not as many samples in a step.
+    ``saved_ms`` is how many milliseconds shorter the mean step is, ``saved_low`` to ``saved_high`` the 95 % interval of
+    that; below 0 if steps got longer, and None if the two have different numbers of samples per step.
     """
 
     variant: str
@@ -110,12 +110,12 @@ class Comparison(KeptAsJson):
 
 @dataclass(frozen=True)
 class BenchReport(KeptAsJson):
-    """A whole measurement.  ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` are of each run.
+    """A whole measurement. ``date`` is UTC, as in ISO 8601; ``warmup`` and ``steps`` apply to each run.
 
-    ``conditions`` are what the figures depend on, and ``failed`` has the variants that were left out, with the reason:
-    both are there so that ``--resume`` can go on.
-    ``pilot`` is the number of rounds after which the width of the intervals was looked at, to go on until they were
-    narrow enough (``--until``); 0 where the number of rounds was fixed.
+    ``conditions`` are what the figures depend on, and ``failed`` has the variants that were left out, with the reason;
+    ``--resume`` needs both.
+    ``pilot`` is the number of rounds after which the width of the intervals was first checked, to continue until they
+    were narrow enough (``--until``); 0 if the number of rounds was fixed.
     """
 
     script: str
@@ -135,7 +135,7 @@ class BenchReport(KeptAsJson):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> BenchReport:
-        """As above, with its variants and comparisons."""
+        """Like `KeptAsJson.from_json`, including its variants and comparisons."""
         variants = [Variant.from_json(item) for item in data["variants"]]
         comparisons = [Comparison.from_json(item) for item in data["comparisons"]]
         return super().from_json({**data, "variants": variants, "comparisons": comparisons})

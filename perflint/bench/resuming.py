@@ -1,4 +1,4 @@
-"""Goes on with a measurement that was interrupted: its rounds count if they were measured under the same conditions."""
+"""Continues a measurement that was interrupted: its rounds count if they were measured under the same conditions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from perflint.bench.results import BenchReport
 from perflint.bench.variants import VariantFiles
 
 _FILE, _VARIANT = "file ", "variant "
-"""What the conditions of files and of variants begin with; their values are hashes."""
+"""How the conditions about files and about variants begin; their values are hashes."""
 _VARIABLES = ("CPU_NUM", "CUDA_", "FLAGS_", "MKL_", "NCCL_", "OMP_", "OPENBLAS_")
-"""The beginnings of environment variables that decide on speed."""
+"""The prefixes of environment variables that affect speed."""
 
 
 def conditions(plan: Plan, states: Sequence[VariantFiles], first: Outcome) -> dict[str, str]:
-    """What the figures of a measurement depend on, each as a text that can be compared.
+    """What the figures of a measurement depend on, each as text for comparison.
 
     Args:
         plan: how the script is run.
         states: the variants.
-        first: a run of the script as it is.
+        first: a run of the unchanged script.
     """
     variables = {**os.environ, **plan.environment}
     values = {
@@ -70,14 +70,14 @@ def read(path: Path, now: Mapping[str, str]) -> BenchReport:
         now: the conditions of this one.
 
     Raises:
-        RunFailed: the file cannot be read, or what was measured there cannot be compared with what is measured now.
+        RunFailed: the file cannot be read, or its measurement cannot be compared with the current one.
     """
     try:
         report = BenchReport.from_json(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise RunFailed(f"--resume {path}: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RunFailed(f"--resume {path}: this is no file that perflint bench --json has written") from error
+        raise RunFailed(f"--resume {path}: this file was not written by perflint bench --json") from error
     if report.conditions is None:
         raise RunFailed(f"--resume {path}: it does not say what it was measured with: measure again without --resume")
     found = differences(report.conditions, now)
@@ -87,7 +87,7 @@ def read(path: Path, now: Mapping[str, str]) -> BenchReport:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What is not the same in two measurements, a clause each."""
+    """The differences between the conditions of two measurements, one clause each."""
     names = [*before, *(name for name in now if name not in before)]
     return [_difference(name, before.get(name), now.get(name)) for name in names if before.get(name) != now.get(name)]
 

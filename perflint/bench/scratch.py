@@ -1,7 +1,7 @@
-"""The directory of one run of a script: gone with the run, or else with the next ``perflint bench``.
+"""The directory of one run of a script, which is removed after the run, or by the next ``perflint bench``.
 
-A file in it is locked by this process and by those that it starts, so a directory whose lock can be had is one that a
-killed process has left.
+A file in it is locked by this process and by those that it starts, so a directory whose lock is free was left by a
+killed process.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _PREFIX = "perflint-bench-"
 _NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
 _LOCK = "lock"
 _OLD = 3600.0
-"""Seconds after which an empty directory, which has no lock yet, is one that was left."""
+"""Seconds after which an empty directory, which has no lock yet, counts as left behind."""
 
 
 @contextmanager
 def scratch() -> Iterator[tuple[Path, int]]:
-    """A new directory, and the handle of its lock for a process that is to hold it too.
+    """A new directory, and the handle of its lock for processes that should hold it too.
 
     Raises:
-        OSError: there is no room.
+        OSError: there is no space left.
     """
     made: tempfile.TemporaryDirectory[str] | None = None
     lock = -1
@@ -53,7 +53,7 @@ def scratch() -> Iterator[tuple[Path, int]]:
 
 def sweep() -> None:
     """Remove the directories that killed processes of this user have left."""
-    if os.name != "posix":  # what another process has open cannot be removed there
+    if os.name != "posix":  # on Windows, a file that another process has open cannot be removed
         return
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as scan:
         found = [entry for entry in scan if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
@@ -67,7 +67,7 @@ def _sweep(place: Path, status: os.stat_result) -> None:
         return
     if not (place / _LOCK).exists():
         if time.time() - status.st_mtime > _OLD:
-            place.rmdir()  # which takes an empty one only
+            place.rmdir()  # this removes only an empty one
         return
     lock = os.open(place / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:

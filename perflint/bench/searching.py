@@ -1,9 +1,9 @@
-"""Searches for the fixes that are fastest together, as long as the losses stay what they were.
+"""Searches for the fixes that are fastest together, as long as the losses stay the same.
 
 All combinations of ten fixes are a thousand, so the search is greedy: each fix is tried alone, and then, from the best
-one on, each that gained something is tried on top of those that were kept.  Few rounds are enough to choose by, and not
-enough to believe: luck helps the winner of many trials.  So the winner is measured again, against the script as it is,
-with rounds that had no part in choosing it.
+one on, each that gained something is tried on top of those that were kept. A few rounds are enough to choose, but not
+enough to trust the result: luck helps the winner of many trials. So the winner is measured again, against the unchanged
+script, with rounds that had no part in choosing it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from perflint.findings import Finding
 from perflint.fix.fixer import apply
 
 TRIAL_ROUNDS = LEAST_ROUNDS
-"""Rounds by which a fix is chosen."""
+"""The number of rounds for choosing a fix."""
 _MANY = 8
-"""Fixes from which the rules are tried rather than each fix."""
+"""From this number of fixes on, the fixes of each rule are tried together, not each fix."""
 
 Measure = Callable[[Sequence[VariantFiles], int], BenchReport]
-"""Runs variants in turn, so many rounds, and compares them with the first; may raise ``RunFailed``."""
+"""Runs variants in turn for a number of rounds, and compares them with the first; may raise ``RunFailed``."""
 
 
 class CannotSearch(Exception):
-    """The losses cannot be compared, so nothing tells which fixes leave them alone; ``str(error)`` says what to do."""
+    """The losses cannot be compared, so it is unknown which fixes keep them; ``str(error)`` says what to do."""
 
 
 @dataclass(frozen=True)
 class FixCandidate:
-    """A fix, or the fixes of a rule, by the name that reports have for it."""
+    """A fix, or the fixes of a rule, with its name in reports."""
 
     name: str
     findings: list[Finding]
@@ -48,8 +48,8 @@ class FixCandidate:
 class Trial:
     """One fix on top of others, as measured with few rounds.
 
-    ``ratio``, ``low`` and ``high`` compare it with these others (None: it was not measured).  ``kept``: it is in the
-    winner or, if it was tried alone, it is tried on top of others too.  ``verdict`` says in words what came of it.
+    ``ratio``, ``low`` and ``high`` compare it with these others (None: it was not measured). ``kept``: it is in the
+    winner or, if it was tried alone, it is tried on top of others too. ``verdict`` says the result in words.
     """
 
     fix: str
@@ -63,9 +63,9 @@ class Trial:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The winner (None: no fix is worth it), and all that was tried, in order; ``untried`` had no time left.
+    """The winner (None: no fix is worth it), and all trials, in order; there was no time left for ``untried``.
 
-    ``alone`` has the first trials: the script as it is, and with each fix alone.
+    ``alone`` has the first trials: the unchanged script, and each fix alone.
     """
 
     winner: VariantFiles | None
@@ -74,17 +74,17 @@ class SearchResult:
     untried: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The search as ``json.dumps`` takes it."""
+        """The search for ``json.dumps``."""
         return {"trials": [asdict(trial) for trial in self.trials], "untried": self.untried}
 
 
 def most_runs(candidates: int, rounds: int) -> int:
-    """How many runs a search can take, with the last measurement of ``rounds``."""
+    """The most runs that a search can take, including the last measurement with ``rounds``."""
     return TRIAL_ROUNDS * (candidates + 1) + 2 * TRIAL_ROUNDS * max(candidates - 1, 0) + 2 * rounds
 
 
 def candidates(fixes: Fixes) -> list[FixCandidate]:
-    """The fixes that can be made, or where they are many, those of each rule together."""
+    """The fixes that can be applied, or, if there are many, the fixes of each rule together."""
     findings = fixes.findings()
     alone = fixes.of_one_fix(findings)
     if len(alone) < _MANY:
@@ -95,18 +95,18 @@ def candidates(fixes: Fixes) -> list[FixCandidate]:
 
 
 class Search:
-    """One search; what it needs of a bench is ``measure``, and of a clock ``has_time`` for so many runs."""
+    """One search; ``measure`` runs variants, and ``has_time`` says whether that many runs fit into the limit."""
 
     def __init__(
         self, fixes: Fixes, measure: Measure, has_time: Callable[[int], bool], tolerance: float | None = None
     ) -> None:
-        """Of some fixes.
+        """Prepare a search among some fixes.
 
         Args:
             fixes: those in the files that the script runs.
             measure: runs variants.
-            has_time: whether so many more runs fit into the time limit.
-            tolerance: how far the losses may differ, relative to what they were; None: not by a bit.
+            has_time: whether a number of further runs fits into the time limit.
+            tolerance: how far the losses may differ, relative to what they were; None: not at all.
         """
         self._fixes = fixes
         self._measure = measure
@@ -119,8 +119,8 @@ class Search:
         """Try the candidates.
 
         Raises:
-            CannotSearch: no losses are seen, or the script gives others each time and no tolerance is given.
-            RunFailed: the script failed as it is, or all fixes did, or the time was too short for the first trials.
+            CannotSearch: no losses are seen, or they differ between runs of the same script and no tolerance is given.
+            RunFailed: the unchanged script failed, or all fixes did, or the time was too short for the first trials.
         """
         report = self._of_each(given)
         order = self._alone(given, report)
@@ -135,7 +135,7 @@ class Search:
         return SearchResult(self._state(kept), report, self._trials)
 
     def _of_each(self, given: Sequence[FixCandidate]) -> BenchReport:
-        """Each candidate by itself."""
+        """Each candidate alone."""
         states = (self._state([candidate]) for candidate in given)
         report = self._measure([VariantFiles(BEFORE), *filter(None, states)], TRIAL_ROUNDS)
         self._before = report.variants[0].runs
@@ -143,7 +143,7 @@ class Search:
         return report
 
     def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
-        """The candidates that gain something by themselves, the best first."""
+        """The candidates that gain something alone, the best first."""
         runs = {variant.name: variant.runs for variant in report.variants}
         found: list[tuple[float, FixCandidate]] = []
         for candidate in given:
@@ -171,7 +171,7 @@ class Search:
     def _tried(
         self, candidate: FixCandidate, names: list[str], comparison: Comparison | None, runs: list[Steps]
     ) -> bool:
-        """Note what came of a trial; whether the fix is kept."""
+        """Record the result of a trial; return whether the fix is kept."""
         if comparison is None:
             return self._says(candidate, names, None, "failed, or could not be made")
         if not self._is_allowed(runs):
@@ -190,28 +190,28 @@ class Search:
         return kept
 
     def _is_allowed(self, runs: list[Steps]) -> bool:
-        """Whether the losses are those of the script as it is, or near enough."""
+        """Whether the losses are those of the unchanged script, or close enough."""
         if self._tolerance is None:
             return compared(self._before, runs)[0] is True
         difference = largest_difference(self._before[0], runs)
         return difference is not None and difference <= self._tolerance
 
     def _insist_on_losses(self) -> None:
-        """See to it that there is something to compare."""
+        """Raise an error if the losses cannot be compared."""
         if all(loss is None for run in self._before for loss in run.losses):
-            raise CannotSearch("no loss was seen, so nothing tells which fixes leave the training as it is")
+            raise CannotSearch("no loss was seen, so it is unknown which fixes keep the training the same")
         alone = largest_difference(self._before[0], self._before[1:])
         if alone == 0.0:
             return
         if self._tolerance is None or alone is None or alone > self._tolerance:
             much = "more than a number says" if alone is None else f"up to {alone:.2g} of the loss"
             raise CannotSearch(
-                f"the script gives other losses each time it runs ({much}), so nothing tells which fixes leave them "
+                f"the losses differ each time the script runs ({much}), so it is unknown which fixes leave them "
                 "alone: fix its seeds, or allow for a larger difference with --tolerance"
             )
 
     def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:
-        """The script with some fixes together; None where one of them clashes with another."""
+        """The script with some fixes together; None if two of them conflict."""
         findings = [item for candidate in chosen for item in candidate.findings]
         changed: dict[Path, bytes] = {}
         places: list[str] = []
@@ -230,7 +230,7 @@ class Search:
 
 
 def said(found: SearchResult, report: BenchReport | None, tolerance: float | None) -> list[str]:
-    """What was tried and what came of it, in sentences."""
+    """The trials and their results, in sentences."""
     allowed = "the losses equal to the last bit" if tolerance is None else f"losses within {tolerance:g} of theirs"
     lines = [f"Searched for the fastest fixes with {allowed}."]
     if found.winner is None or report is None:
@@ -244,7 +244,7 @@ def said(found: SearchResult, report: BenchReport | None, tolerance: float | Non
 
 
 def _confirmed(name: str, report: BenchReport) -> str:
-    """What the last measurement says of the winner: luck helped it to win, and has no part in this."""
+    """What the last measurement says about the winner, without the luck that helped it to win."""
     result = report.comparisons[0]
     measured = f"{ratio(result)}x ({interval(result)})"
     again = f"measured again in {report.rounds} rounds, since luck helps the winner of trials"

@@ -1,4 +1,4 @@
-"""Whether a script that runs still gets on, and what hangs where it does not."""
+"""Notices when a running script no longer makes progress, and finds out where it hangs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from perflint.bench.runner import heartbeat, supervisor
 from perflint.bench.runner.heartbeat import Beat
 
 AT_FIRST = 120.0
-"""Seconds without progress after which a script hangs, before its first step: it may load or unpack its data."""
+"""Seconds without progress before the first step after which a script counts as hanging: it may load or unpack data."""
 LATER = 30.0
 """The same after the first step, at least."""
 _STEPS = 20
-"""Times that the longest step may last before the script hangs."""
+"""How many times the longest step may last before the script counts as hanging."""
 _TELL = 15.0
-"""Seconds without progress that are told (before the first step twice as many), then twice as many, and so on."""
+"""Seconds without progress before a message (twice as many before the first step); doubled after each message."""
 _WAIT_FOR_STACK = 2.0
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x0*([0-9a-f]+)\b")
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$')
@@ -33,7 +33,7 @@ _RUNNER = str(Path(heartbeat.__file__).parent)
 class StallWatch:
     """Notices when nothing happens any more: no batch, no backward, no step, on any rank.
 
-    ``limit`` is what ``--stall-limit`` says, in seconds; ``start`` is now, on a monotonic clock.
+    ``limit`` is the value of ``--stall-limit`` in seconds; ``start`` is the current time on a monotonic clock.
     """
 
     limit: float | None
@@ -43,7 +43,7 @@ class StallWatch:
     _told: float = field(init=False, default=2 * _TELL)
 
     def __post_init__(self) -> None:
-        """Nothing has happened since the start."""
+        """Start with nothing having happened."""
         self._since = self.start
 
     @property
@@ -58,20 +58,20 @@ class StallWatch:
 
     @property
     def patience(self) -> float:
-        """Seconds without progress after which the script hangs, as things are now."""
+        """Seconds without progress after which the script currently counts as hanging."""
         if not self.steps:
             return AT_FIRST if self.limit is None else self.limit
         return max(LATER if self.limit is None else self.limit, _STEPS * self.longest)
 
     def look(self, beats: Sequence[Beat], now: float) -> None:
-        """What the ranks have told until now."""
+        """Take in the progress that the ranks have reported."""
         if _counts(beats) != _counts(self.beats):
             self._since = now
             self._told = _TELL if any(beat.steps for beat in beats) else 2 * _TELL
         self.beats = beats
 
     def quiet(self, now: float) -> float:
-        """Seconds since something has happened."""
+        """Seconds since anything happened."""
         return now - self._since
 
     def hangs(self, now: float) -> bool:
@@ -79,12 +79,12 @@ class StallWatch:
         return self.quiet(now) >= self.patience
 
     def news(self, now: float) -> str | None:
-        """What a person who waits should know; None where there is nothing new."""
+        """A message for the waiting user; None if there is nothing new."""
         quiet = self.quiet(now)
         if quiet < self._told:
             return None
         self._told = 2 * quiet
-        return f"{self.seen()} so far, nothing for {quiet:.0f} s (ended after {self.patience:.0f} s: --stall-limit)"
+        return f"{self.seen()} so far, nothing for {quiet:.0f} s (stopped after {self.patience:.0f} s: --stall-limit)"
 
     def seen(self) -> str:
         """``12 steps, 13 batches, 12 calls of backward``."""
@@ -99,7 +99,7 @@ def _counts(beats: Sequence[Beat]) -> list[tuple[int, int, int]]:
 
 @dataclass(frozen=True)
 class Call:
-    """A call that has not returned: where it is, with the path as people know it."""
+    """A call that has not returned: where it is, with the path that the user knows."""
 
     place: str
     name: str
@@ -111,13 +111,13 @@ class Call:
 
 
 def stack(beat_file: Path, copy: Path) -> list[Call]:
-    """The calls that the main thread of a process is in now, innermost first; none where that cannot be had.
+    """The calls that the main thread of a process is in now, innermost first; none if they cannot be read.
 
-    The process writes them itself when it gets a signal, even where it waits in a library.
+    The process writes them itself when it gets a signal, even while it waits in a library.
 
     Args:
-        beat_file: where the process tells how far it is.
-        copy: the copy of the project, from which paths are seen.
+        beat_file: the file in which the process reports its progress.
+        copy: the copy of the project, to which paths are relative.
     """
     beat = heartbeat.read(beat_file)
     file = heartbeat.stack_file(beat_file)
@@ -138,7 +138,7 @@ def stack(beat_file: Path, copy: Path) -> list[Call]:
 
 
 def frames(text: str, thread: int, copy: str) -> list[Call]:
-    """The calls of one thread, of those that ``faulthandler`` has written down; those of the runner are left out."""
+    """The calls of one thread, from the output of ``faulthandler``, without those of the runner."""
     found, inside = [], False
     for line in text.splitlines():
         heading = _THREAD.match(line)
@@ -158,9 +158,9 @@ def _frame(file: str, line: str, name: str, copy: str) -> Call:
 
 
 def where_all(ranks: Sequence[Sequence[Call]]) -> str:
-    """Where each rank is (`where`); nothing where it is not known of any.
+    """Where each rank is (`where`); empty if it is not known for any.
 
-    Ranks that wait for another one in a library are many; the one that they wait for is at another place.
+    Many ranks wait in a library for another one; the one that they wait for is at another place.
     """
     by_place: dict[str, list[str]] = {}
     for rank, calls in enumerate(ranks):
@@ -172,7 +172,7 @@ def where_all(ranks: Sequence[Sequence[Call]]) -> str:
 
 
 def where(calls: Sequence[Call]) -> str:
-    """``train.py:22 (main), in paddle/io/dataloader.py:852 (__next__)``; nothing where it is not known."""
+    """``train.py:22 (main), in paddle/io/dataloader.py:852 (__next__)``; empty if it is not known."""
     if not calls:
         return ""
     own = next((call for call in calls if call.is_own), None)
@@ -182,7 +182,7 @@ def where(calls: Sequence[Call]) -> str:
 
 
 def ended(processes: Sequence[supervisor.Process]) -> list[str]:
-    """The processes that the script has started and that have failed, if it has not noticed."""
+    """Child processes of the script that have failed, in case the script has not noticed."""
     codes = {item.pid: os.waitstatus_to_exitcode(item.status) for item in processes if item.state == "Z"}
     return [f"process {pid} that it had started ended {_how(code)}" for pid, code in codes.items() if code]
 

@@ -1,11 +1,11 @@
-"""How much faster a variant is, and how sure that is.
+"""Computes how much faster a variant is, and how certain that is.
 
-The runs of two variants take turns, so that the two of one round meet the same machine: what counts is the ratio of
-their ips, round by round.  The logarithms of these ratios have a mean, and the interval around it comes from how much
-they differ from round to round (Student's t, with one degree of freedom less than there are rounds).  The steps of a
-run do not make the interval narrower: they share a process, its memory and the state of the machine, so a thousand of
-them say no more about the next run than a hundred.  The milliseconds that are saved a step have an interval of the same
-kind, around the mean of the differences of the rounds.
+The runs of two variants alternate, so that both runs of a round meet the same state of the machine: what counts is the
+ratio of their ips in each round. The logarithms of these ratios have a mean, and the interval around it comes from how
+much they differ from round to round (Student's t, with one degree of freedom fewer than there are rounds). The steps of
+a run do not make the interval narrower: they share a process, its memory and the state of the machine, so a thousand of
+them say no more about the next run than a hundred. The milliseconds saved per step have an interval of the same kind,
+around the mean of the differences of the rounds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perflint.bench.losses import compared
 from perflint.bench.results import Comparison, Steps
 
 LEAST_ROUNDS = 3
-"""Rounds below which nothing is said: with two, the interval of a true ratio of 1 reaches from a fifth to five."""
+"""The least number of rounds to compare: with two, the interval of a true ratio of 1 is from a fifth to five."""
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom: NIST/SEMATECH e-Handbook of Statistical Methods,
 # section 1.3.6.7.2.
 _T = (
@@ -27,21 +27,22 @@ _T = (
     *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
 )
 _SAME_SAMPLES = 0.01
-"""Up to this part the samples of a step may differ between two variants for their steps to be compared in milliseconds:
-a short last batch is in some runs and not in others."""
+"""The steps of two variants are compared in milliseconds only if their samples per step differ by at most this part:
+a short last batch is in some runs and not in others.
+"""
 
 
 def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", pilot: int = 0) -> Comparison:
-    """What ``after`` wins over ``before``.
+    """Compare ``after`` with ``before``.
 
     Args:
         before: the runs of one variant, by round.
         after: those of the other, by round.
         variant: the name of the second.
-        pilot: the rounds after which the width of the interval began to decide how many there would be, or 0.
+        pilot: the number of rounds after which the width of the interval began to decide how many more to run, or 0.
 
     Raises:
-        ValueError: there are fewer than ``LEAST_ROUNDS``, not as many runs of both, or runs whose steps took no time.
+        ValueError: there are fewer than ``LEAST_ROUNDS``, different numbers of runs, or runs whose steps took no time.
     """
     if len(before) != len(after) or len(before) < LEAST_ROUNDS:
         wanted = f"as many of both are needed, and at least {LEAST_ROUNDS}"
@@ -71,19 +72,19 @@ def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", 
 def half_width(values: Sequence[float], pilot: int = 0) -> float:
     """Half of the 95 % interval around the mean of the values of all rounds, in their unit.
 
-    It is ``t(n - 1) * s / sqrt(n)``, with the standard deviation ``s`` of all ``n`` values.  Where the width decides
-    when to stop (``pilot``), that alone would be too narrow: one stops when ``s`` happens to be small.  So the
-    standard deviation of the first ``pilot`` rounds counts as well, with the larger ``t`` of so few:
+    It is ``t(n - 1) * s / sqrt(n)``, with the standard deviation ``s`` of all ``n`` values. If the width decides when
+    to stop (``pilot``), that alone would be too narrow, because one stops when ``s`` happens to be small. So the
+    standard deviation of the first ``pilot`` rounds counts as well, with the larger ``t`` for so few rounds:
 
         the larger of ``t(n - 1) * s(n)`` and ``t(pilot - 1) * s(pilot)``, by ``sqrt(n)``
 
-    An interval with the second of these has exactly 95 %, whatever the widths let ``n`` be: of normal values, the mean
-    of the first n is independent of all standard deviations up to then, and so of the decision to stop (C. Stein, A
-    two-sample test for a linear hypothesis whose power is independent of the variance, Annals of Mathematical
-    Statistics 16, 1945, pages 243-258).  The larger of the two holds the truth at least as often.
+    An interval with the second of these has exactly 95 %, whatever ``n`` the widths lead to: for normal values, the
+    mean of the first n is independent of all standard deviations up to then, and so of the decision to stop (C. Stein,
+    A two-sample test for a linear hypothesis whose power is independent of the variance, Annals of Mathematical
+    Statistics 16, 1945, pages 243-258). The larger of the two holds the truth at least as often.
 
     Args:
-        values: one a round, at least two.
+        values: one for each round, at least two.
         pilot: as for `compare`.
     """
     counts = {len(values), min(pilot, len(values)) or len(values)}
@@ -97,7 +98,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 
 def _saved(before: Sequence[Steps], after: Sequence[Steps], pilot: int) -> tuple[float | None, float]:
-    """Milliseconds that a step got shorter, and half of their interval; None where the steps are not alike."""
+    """How many milliseconds shorter a step got, and half of the interval; None if the steps are not comparable."""
     if not math.isclose(_samples(before), _samples(after), rel_tol=_SAME_SAMPLES):
         return None, 0.0
     differences = [_batch_ms(earlier) - _batch_ms(later) for earlier, later in zip(before, after, strict=True)]
@@ -113,5 +114,5 @@ def _batch_ms(run: Steps) -> float:
 
 
 def _t(degrees: int) -> float:
-    # Beyond the table the quantile is nearly linear in 1 / degrees.
+    # Beyond the table, the quantile is nearly linear in 1 / degrees.
     return _T[degrees - 1] if degrees <= len(_T) else 1.96 + 2.46 / degrees

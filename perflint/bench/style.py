@@ -1,4 +1,4 @@
-"""The style of the bench page; the page's policy allows this text alone, by its hash."""
+"""The style of the bench page; the page's policy allows only this text, by its hash."""
 
 from __future__ import annotations
 

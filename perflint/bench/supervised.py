@@ -1,4 +1,4 @@
-"""A script that runs under ``runner.supervisor``, which ends it even if this process is killed."""
+"""Runs a script under ``runner.supervisor``, which stops it even if this process is killed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from perflint.bench.runner import supervisor
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE
-"""Seconds after which the supervisor itself is killed: it has waited for what cannot be ended."""
+"""Seconds after which the supervisor itself is killed, if it is waiting for a process that cannot be stopped."""
 
 
 class Supervised:
-    """A command that is ended, with all that it has started, when `end` is called or when this process is no more."""
+    """A command that is stopped, with everything that it has started, when `end` is called or this process dies."""
 
     def __init__(
         self,
@@ -32,11 +32,11 @@ class Supervised:
         """Start it.
 
         Args:
-            command: what is run.
-            place: the directory of the run; ``log.txt`` there gets what the command says.
+            command: the command to run.
+            place: the directory of the run; its output is written to ``log.txt`` there.
             directory: where it starts.
             environment: its variables.
-            lock: a handle that its processes keep open as long as they live.
+            lock: a file handle that its processes keep open as long as they live.
 
         Raises:
             OSError: no process can be started.
@@ -63,15 +63,15 @@ class Supervised:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is over."""
+        """Whether the command has ended."""
         return self._process is None or self._process.poll() is not None
 
     def started(self) -> list[supervisor.Process]:
-        """Its processes, and those that they have started; none where the system does not tell."""
+        """Its processes and their children; none if the system does not list them."""
         return supervisor.descendants(self._process.pid) if self._process else []
 
     def end(self) -> None:
-        """End it in order, and wait until nothing of it runs any more."""
+        """Stop it cleanly, and wait until nothing of it is running."""
         if self._process is None or self._process.stdin is None:
             return
         with contextlib.suppress(OSError):  # it has ended by itself
@@ -85,7 +85,7 @@ class Supervised:
             self._process.wait()
 
     def status(self) -> int:
-        """The exit status of the command once it is over; negative: the number of the signal that has ended it.
+        """The exit status of the command after its end; negative: the number of the signal that ended it.
 
         Raises:
             OSError: the command could not be started.

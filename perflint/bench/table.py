@@ -1,4 +1,4 @@
-"""A bench report for the terminal: a row a variant, or a block each where the terminal is narrow."""
+"""A bench report for the terminal: one row for each variant, or one block if the terminal is narrow."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _HEADINGS = (
     *("ratio", "(95 % interval)", "saved a step", "losses", ""),
 )
 _MEASURED = 6
-"""How many of these columns are about a variant alone; the others compare it."""
+"""How many of these columns describe a single variant; the others compare it."""
 _LOSSES, _VERDICT = 9, 10
 _TO_THE_RIGHT = frozenset({1, 3, 4, 5, 6})
 _GAP = "  "
 _NARROWEST = 20
-"""Columns that a name is left at least; it holds a code and a line number."""
+"""The least width of a name; it fits a code and a line number."""
 _LISTED = 5
-"""Fixes of a variant that are named; the others are counted."""
+"""How many fixes of a variant are named; the others are only counted."""
 
 
 def table(report: BenchReport, columns: int, palette: Palette | None = None) -> str:
-    """The report as lines of at most ``columns`` display columns where the figures allow it.
+    """The report as lines of at most ``columns`` columns if the figures allow it.
 
-    Paths that are too long lose their middle. Where there is no room for all columns, what is compared stands in
-    sentences below; where there is none for the others either, each variant gets a block.
+    Paths that are too long lose their middle. If there is no room for all columns, the comparisons are sentences below;
+    if there is none for the others either, each variant gets a block.
     """
     palette = palette or Palette()
     whole = (_rows(report, spread) for spread in (True, False))
@@ -57,7 +57,7 @@ def table(report: BenchReport, columns: int, palette: Palette | None = None) -> 
 
 
 def _rows(report: BenchReport, spread: bool) -> list[Sequence[str]]:
-    """The headings and a row a variant; the spread of the ips is always there, that of the costs on request."""
+    """The headings and a row for each variant, with the spread of the ips and, if wanted, of the costs."""
     comparisons = by_name(report)
     rows: list[Sequence[str]] = [_HEADINGS]
     for variant in report.variants:
@@ -99,7 +99,7 @@ def _memory(measured: Figures) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]], columns: int, report: BenchReport, palette: Palette) -> list[str]:
-    """The rows under each other, the first being headings; no lines if names would be cut too short."""
+    """The rows aligned in columns, beginning with the headings; no lines if names would be cut too short."""
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     names = min(widths[0], columns - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
     if names < min(widths[0], _NARROWEST):
@@ -152,7 +152,7 @@ def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str
 
 
 def _judged(words: str, comparison: Comparison, columns: int, palette: Palette) -> Iterator[str]:
-    """What is said of a comparison, in the colour of its verdict."""
+    """The text about a comparison, in the colour of its verdict."""
     for line in folded(words, columns, "  "):
         yield _painted(line, verdict(comparison), palette)
 
@@ -183,7 +183,7 @@ def _painted(text: str, found: Verdict, palette: Palette) -> str:
 
 
 def _meanings(report: BenchReport, columns: int) -> Iterator[str]:
-    """The fixes of those variants whose name does not say them, where no other variant is named for them."""
+    """The fixes of variants whose names do not show them, if no other variant is named after them."""
     names = {variant.name for variant in report.variants}
     unsaid = [item for item in report.variants if any(fix not in names and fix != item.name for fix in item.fixes)]
     if unsaid:

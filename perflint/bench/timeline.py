@@ -12,7 +12,7 @@ from perflint.bench.results import BenchReport
 
 _TOP, _BOTTOM, _LEFT, _RIGHT, _HEIGHT = 24.0, 22.0, 46.0, 8.0, 260.0
 _HEADROOM = 2.5
-"""Steps longer than this many times the 95th percentile are marked at the upper edge, or all others would be flat."""
+"""Steps longer than this many times the 95th percentile are marked at the upper edge; or all others would look flat."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _path(points: Sequence[tuple[float, float]], scale: Scale) -> str:
 
 
 def _thinned(points: Sequence[tuple[float, float]], pixels: float) -> list[tuple[float, float]]:
-    """The shortest and the longest step of each pixel column, so that long runs stay small and no peak is lost."""
+    """The shortest and the longest step of each pixel column, so that pictures stay small and no peak is lost."""
     size = max(1, int(len(points) / max(1.0, pixels)))
     if size < 3:
         return list(points)

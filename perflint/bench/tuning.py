@@ -38,20 +38,20 @@ DEFAULTS: dict[str, int | bool] = {
 }
 """Arguments of ``paddle.io.DataLoader`` that can be tuned, with their defaults (Paddle 3.3.1)."""
 _POSITIONS = {"num_workers": 9, "batch_size": 5}
-"""Where those stand that have had one place in all releases since 2.0."""
+"""The positions of those that have had the same position in all releases since 2.0."""
 _SAMPLER_POSITIONS = {"BatchSampler": 3, "DistributedBatchSampler": 1}
-"""Where a sampler of Paddle takes its ``batch_size``."""
+"""The position of ``batch_size`` in Paddle's samplers."""
 _SAMPLER = "batch_sampler", 4
 _SHOWN = 5
 
 
 class CannotTune(Exception):
-    """There is nothing to vary; ``str(error)`` tells a person why, and what to do."""
+    """There is nothing to vary; ``str(error)`` says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """An argument and the values to measure, as Python."""
+    """An argument and the values to measure, as Python values."""
 
     name: str
     values: tuple[int | bool, ...]
@@ -59,11 +59,11 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Tuned:
-    """What is varied.
+    """The argument that is varied, and its variants.
 
-    ``place`` is the row (``train.py:31``) of the call that has the argument.  ``written`` is what it says there, empty
-    where it leaves the argument out, and ``value`` what that comes to, None where only a run could tell.  ``states``
-    are the variants, the script as it is first; no other one has the value that it has.
+    ``place`` is the row (``train.py:31``) of the call that has the argument. ``written`` is the argument's source text,
+    empty if it is left out, and ``value`` its value, None if only a run could tell. ``states`` are the variants,
+    beginning with the unchanged script; no other one has its value.
     """
 
     wanted: Wanted
@@ -77,7 +77,7 @@ class Tuned:
         return BEFORE if self.is_current(value) else variant_name(self.wanted.name, value)
 
     def is_current(self, value: int | bool) -> bool:
-        """Whether the script has this value already."""
+        """Whether the script already has this value."""
         return self.value is not None and self.value == value
 
 
@@ -89,15 +89,15 @@ class _Loader:
     call: ast.Call
 
     def place(self, root: Path) -> str:
-        """``train.py:31``, as seen from the project."""
+        """``train.py:31``, relative to the project."""
         return _place(self.file, self.call, root)
 
 
 def wanted(text: str) -> Wanted:
-    """``num_workers=0,2,4,8``, read.
+    """Read ``num_workers=0,2,4,8``.
 
     Raises:
-        CannotTune: it is not like that, or names an argument that cannot be tuned.
+        CannotTune: it has another form, or names an argument that cannot be tuned.
     """
     name, equals, given = text.partition("=")
     name = name.strip()
@@ -123,13 +123,13 @@ def tuned(
     Args:
         asked: the argument and its values.
         sources: the files of the project by path.
-        run: the files that the script runs, as seen from ``root``.
+        run: the files that the script runs, relative to ``root``.
         root: the project.
-        settings: of the run.
-        at: ``FILE:LINE`` of the loader, where the training one cannot be told by itself.
+        settings: the settings of the run.
+        at: ``FILE:LINE`` of the loader, if it is unclear which one is for training.
 
     Raises:
-        CannotTune: no loader, or more than one, feeds the training; or the argument cannot be written there.
+        CannotTune: no loader, or more than one, provides the training data; or the argument cannot be written there.
     """
     project = opened(sources, settings)
     files = [file for path, file in project.files.items() if Path(path).resolve().relative_to(root) in run]
@@ -173,7 +173,7 @@ def _loaders(file: FileIndex) -> Iterator[_Loader]:
 
 
 def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
-    """The loader that the training draws from."""
+    """The loader that provides the training data."""
     if at:
         there = [loader for loader in loaders if _is_at(loader.place(root), at)]
         if len(there) != 1:
@@ -182,7 +182,9 @@ def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
     feeding = [each for each in loaders if feeds_training(each.file, each.scope, each.statement, each.call)]
     said = feeding or [each for each in loaders if _is_named_so(each)] or loaders
     if len(said) != 1:
-        what = "more than one loader may feed the training" if said else "the script calls no paddle.io.DataLoader"
+        what = (
+            "more than one loader may provide the training data" if said else "the script calls no paddle.io.DataLoader"
+        )
         hint = "; name it with --loader FILE:LINE" if said else " by itself"
         raise CannotTune(f"{what}{hint}{'; ' + _named(said, root) if said else ''}")
     return said[0]
@@ -199,13 +201,13 @@ def _named(loaders: list[_Loader], root: Path) -> str:
 
 
 def _is_named_so(loader: _Loader) -> bool:
-    """Whether names, or the shuffling, say that a loader is for training."""
+    """Whether names or shuffling show that a loader is for training."""
     way = (loader.file, loader.scope, loader.statement, loader.call)
     return purpose(Site(*way[:3], (way,)), loader.file.project) is Purpose.TRAINING
 
 
 def _holder(loader: _Loader, name: str) -> tuple[FileIndex, ast.Call, ast.expr | None]:
-    """The call that takes an argument, and what it gives: of the loader, or of its sampler for the batch size."""
+    """The call that has an argument, and the argument: the loader, or its sampler for the batch size."""
     call = loader.call
     sampler = argument_of(call, *_SAMPLER) if name == "batch_size" else None
     if sampler is None or _is_none(sampler):
@@ -219,7 +221,7 @@ def _holder(loader: _Loader, name: str) -> tuple[FileIndex, ast.Call, ast.expr |
 
 
 def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str, value: int | bool) -> str:
-    """The text of a file whose call gets another value."""
+    """The text of a file in which the call gets another value."""
     source = file.source
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
@@ -234,12 +236,12 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
         edit = _added(call, f"{name}={value}", source)
     text = spliced(source.text, 0, len(source.text), [edit] if edit is not None else [])
     if edit is None or not Reading(text).compiles:
-        raise CannotTune(f"{place}: {name} could not be written there: write it out, as in {name}={value}")
+        raise CannotTune(f"{place}: {name} could not be inserted there: write it out, as in {name}={value}")
     return text
 
 
 def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
-    """A keyword before the first one that a call has, or behind its last argument."""
+    """A keyword before the first one that a call has, or after its last argument."""
     if not call.keywords:
         return add_keyword(call, argument, source)
     first = call.keywords[0]
@@ -248,7 +250,7 @@ def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
 
 
 def _literal(node: ast.expr) -> int | bool | None:
-    """The number or truth value that an expression is written as."""
+    """The number or truth value that a literal expression stands for."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 

@@ -1,4 +1,4 @@
-"""The states of a project that are measured: as it is, with each fix (or those of each rule), and with all."""
+"""The states of a project that are measured: unchanged, with each fix (or those of each rule), and with all fixes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _CALLED = {Level.DISPLAY: "suggestion", Level.UNSAFE: "unsafe", Level.SAFE: "saf
 
 @dataclass(frozen=True)
 class VariantFiles:
-    """A variant before it is run.
+    """A variant to be run.
 
-    ``changed`` has the content of its changed files by path seen from the project, ``removed`` the files that it has
-    not.  ``fixes`` and ``event`` are as in `results.Variant`.
+    ``changed`` has the content of its changed files by path relative to the project, ``removed`` the files that it does
+    not have. ``fixes`` and ``event`` are as in `results.Variant`.
     """
 
     name: str
@@ -38,8 +38,8 @@ class VariantFiles:
 class Fixes:
     """What can be fixed in the files that a script runs.
 
-    ``files`` are seen from ``root``, the project; fixes in other files are not made, since the script would not meet
-    them.  ``level`` is the least level of the fixes that are made; those below it are suggestions.
+    ``files`` are relative to ``root``, the project; fixes in other files are not applied, since the script does not run
+    them. ``level`` is the lowest level of fixes that are applied; those below it are suggestions.
     """
 
     sources: Mapping[str, Source]
@@ -49,15 +49,15 @@ class Fixes:
     level: Level
 
     def found(self) -> list[Finding]:
-        """All findings in the files that the script runs, whatever can be done about them, in order."""
+        """All findings in the files that the script runs, fixable or not, in order."""
         return [item for item in self._everywhere if self.place(item.path) in self.files]
 
     def findings(self) -> list[Finding]:
-        """The findings whose fixes are made, in order."""
+        """The findings whose fixes are applied, in order."""
         return [item for item in self.found() if self._is_made(item)]
 
     def suggested(self) -> list[Finding]:
-        """The findings with an edit that is shown only, or that waits for ``--unsafe-fixes``, in order."""
+        """The findings with an edit that is only shown, or that needs ``--unsafe-fixes``, in order."""
         return [item for item in self.found() if has_edit(item) and not self._is_made(item)]
 
     def elsewhere(self) -> int:
@@ -65,11 +65,11 @@ class Fixes:
         return sum(self._is_made(item) and self.place(item.path) not in self.files for item in self._everywhere)
 
     def together(self, findings: Sequence[Finding], level: Level | None = None) -> VariantFiles:
-        """All fixes, made as ``perflint check --fix`` makes them: with those that become possible by others.
+        """All fixes, applied like ``perflint check --fix`` does: including those that others make possible.
 
         Args:
-            findings: those that are fixed, for the names.
-            level: of the fixes that are made, if that is not the usual one; a lower one makes suggestions as well.
+            findings: the findings that are fixed, for the names.
+            level: the lowest level of fixes to apply (default: the usual one); a lower one applies suggestions as well.
         """
         outcome = fix_all(self.sources, self._checked, self.level if level is None else level)
         changed = {self.place(path): source.encode(source.text) for path, source in outcome.changed.items()}
@@ -77,25 +77,25 @@ class Fixes:
         return self._variant(name, findings, changed)
 
     def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
-        """The findings by their fix, which several of one loop may share."""
+        """The findings grouped by fix, which several findings in one loop may share."""
         sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
         for item in findings:
             sharing.setdefault((item.code, item.path, item.fix), []).append(item)
         return list(sharing.values())
 
     def each(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A state for each fix."""
+        """A variant for each fix."""
         return [self.alone(self._name(group), group) for group in self.of_one_fix(findings)]
 
     def by_rule(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A state for each rule, with the fixes of all its findings; its suggestions have one of their own."""
+        """A variant for each rule, with the fixes of all its findings; its suggestions get a separate variant."""
         groups: dict[str, list[Finding]] = {}
         for item in sorted(findings, key=lambda item: item.code):
             groups.setdefault(f"{item.code}{self._remark(item)}", []).append(item)
         return [self.alone(name, group) for name, group in groups.items()]
 
     def alone(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
-        """A state with the fixes of these findings and no others; one that clashes with another is left out."""
+        """A variant with only the fixes of these findings; a fix that conflicts with another is left out."""
         changed: dict[Path, bytes] = {}
         left: list[Finding] = []
         for path in dict.fromkeys(item.path for item in findings):
@@ -107,13 +107,13 @@ class Fixes:
         return self._variant(name, left, changed)
 
     def places(self, findings: Sequence[Finding]) -> list[str]:
-        """``path:row`` of each expression of some findings, each once."""
+        """``path:row`` of each expression of some findings, without duplicates."""
         starts = ((item.path, start) for item in findings for start in item.starts)
         rows = dict.fromkeys((path, self.sources[path].lines.position(start)[0]) for path, start in starts)
         return [f"{self.place(path).as_posix()}:{row}" for path, row in rows]
 
     def place(self, path: str) -> Path:
-        """A path as it is seen from the project."""
+        """A path relative to the project."""
         return Path(path).resolve().relative_to(self.root)
 
     @cached_property
@@ -140,17 +140,17 @@ class Fixes:
         return f"{group[0].code} {', '.join(self.places(group))}{self._remark(group[0])}"
 
     def _remark(self, item: Finding) -> str:
-        """What is unusual about making the fix of a finding, to stand behind its name."""
+        """What is unusual about applying the fix of a finding, to be put after its name."""
         return "" if item.fix is None or self._is_made(item) else f" ({_CALLED[item.fix.level]})"
 
 
 def has_edit(item: Finding) -> bool:
-    """Whether perflint has an edit for a finding, to make or to show."""
+    """Whether perflint has an edit for a finding, to apply or to show."""
     return item.fix is not None and bool(item.fix.edits)
 
 
 def _event(item: Finding) -> str:
-    """What happens once a step by a finding, ``a wait for the device``; empty where it happens more or less often."""
+    """What a finding causes exactly once per step, such as ``a wait for the device``; otherwise empty."""
     event = catalogue.shipped()[item.code].event
     is_one = event is not None and item.impact is not None and item.impact.reason == f"{event.what} at each step"
     return event.what if event is not None and is_one else ""

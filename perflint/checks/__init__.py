@@ -1,4 +1,4 @@
-"""The checks: one file a subject, plain functions that the walk calls by node type."""
+"""The checks: one file for each subject, with plain functions that the walk calls by node type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ _FIRST = (
     "truthiness",
     "unused_parameters",
 )
-"""Modules with checks, in order: where two of them could report the same place, the one that comes first does.
+"""Modules with checks, in order: if two of them could report the same place, the first one does.
+
+The other modules of this folder come after them, by name: a check that shares its places with no other needs no entry.
 
 The other modules of this folder come after them, by name: a check that shares its places with no other needs no entry.
 """
@@ -36,7 +38,7 @@ The other modules of this folder come after them, by name: a check that shares i
 
 @cache
 def load_checks() -> None:
-    """Import every check module, which registers its functions; only now, since LibCST comes with them."""
+    """Import every check module, which registers its functions. This is done late, because it imports LibCST."""
     others = sorted(module.name for module in iter_modules(__path__) if module.name not in _FIRST)
     for name in (*_FIRST, *others):
         import_module(f"perflint.checks.{name}")

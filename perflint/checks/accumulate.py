@@ -23,7 +23,7 @@ _TITLE = "keep the sum on the device and read it once after the loop"
 _LIST_TITLE = "keep the tensors (about 4 KB of memory each) and read them once after the loop"
 _TENSOR_REASON = "only if what is read is a Paddle tensor"
 _ARRAYS = ("numpy", "[0]")
-"""Reads that give what NumPy gives: an array, or the first element of one."""
+"""Reads that return a NumPy array, or its first element."""
 
 _SHAPE_REASON = (
     "for a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, while "
@@ -46,7 +46,7 @@ _SAFE: _Trust = (Level.SAFE, "")
 
 @dataclass(frozen=True)
 class _Read:
-    """The read as the statement holds it: ``node`` is what the fix replaces, ``tensor`` what it reads."""
+    """A read in its statement: ``node`` is what the fix replaces, ``tensor`` what it reads."""
 
     node: cst.BaseExpression
     tensor: cst.BaseExpression
@@ -57,7 +57,7 @@ class _Read:
 class KeptSum:
     """The fix of a read.
 
-    ``logs`` is where the log statements begin that look at the sum at each step: while they do, nothing is won.
+    ``logs`` is where the log statements begin that read the sum at each step: as long as they do, nothing is gained.
     """
 
     fix: Fix
@@ -65,13 +65,13 @@ class KeptSum:
 
 
 def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum | None:
-    """The fix of a read that feeds a sum or a list of its function; None where it does not, or others may see that."""
+    """The fix of a read that feeds a sum or a list of its function; None if it does not, or if others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
     if point is None or point.loop is None or read.spelling not in ("item", "float", *_ARRAYS):
         return None
     if not context.may_look_around() or (read.spelling == "numpy" and not context.kind(read.tensor).scalar):
-        return None  # (`out[i].numpy()` is a row, and no row is a number)
+        return None  # (`out[i].numpy()` is a row, and a row is not a number)
     scope = uses_in(context.file, point.scope)
     if any(scope.binds(name) or context.file.names.is_bound(name) for name in _BUILTINS):
         return None
@@ -133,7 +133,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
 
 
 def _added(statement: cst.CSTNode | None, read: _Read) -> tuple[str, list[cst.BaseExpression]] | None:
-    """The name that a statement adds a read to, and what the read is multiplied with or divided by before."""
+    """The name that a statement adds a read to, and the factors of the read."""
     if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
         return None
     factors = _factors(statement.value, read.node)
@@ -141,7 +141,7 @@ def _added(statement: cst.CSTNode | None, read: _Read) -> tuple[str, list[cst.Ba
 
 
 def _logs(looks: list[edits.SumLook], context: Context) -> tuple[int, ...] | None:
-    """Where the statements begin that look at a sum at each step; None where one is no call by itself, so no log."""
+    """Where the statements begin that read a sum at each step; None if one is not just a call, so not a log."""
     found = []
     for look in looks:
         if not look.each_step:
@@ -154,7 +154,7 @@ def _logs(looks: list[edits.SumLook], context: Context) -> tuple[int, ...] | Non
 
 
 def _as_number(held: Accumulator, whole: bool) -> str:
-    """The sum as a number: a loop without a step leaves the 0 that it began with, also where that is printed."""
+    """The sum as a number: a loop without a step leaves the initial 0, also where that is printed."""
     outside = [use for use in held.uses if isinstance(use.node.ctx, ast.Load) and not held.is_in_loop(use.statement)]
     if whole and not all(map(_is_same_for_any_number, outside)):
         return f"{held.name} if isinstance({held.name}, int) else float({held.name})"
@@ -162,7 +162,7 @@ def _as_number(held: Accumulator, whole: bool) -> str:
 
 
 def _is_same_for_any_number(use: Use) -> bool:
-    """Whether 0 and 0.0 give the same there: in a division, and in ``{total:.3f}``."""
+    """Whether 0 and 0.0 give the same result there: in a division, and in ``{total:.3f}``."""
     if isinstance(use.parent, ast.BinOp):
         return isinstance(use.parent.op, ast.Div)
     if not isinstance(use.parent, ast.FormattedValue) or use.parent.format_spec is None:
@@ -171,7 +171,7 @@ def _is_same_for_any_number(use: Use) -> bool:
 
 
 def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.BaseExpression] | None:
-    """What the read is multiplied with or divided by; None when it stands in anything else."""
+    """What the read is multiplied with or divided by; None if it is in any other expression."""
     if value is read:
         return []
     if not isinstance(value, cst.BinaryOperation):
@@ -185,7 +185,7 @@ def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.Ba
 
 
 def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
-    """The numbers that the sum begins with, or begins again with; None where it may hold something else."""
+    """The numbers that the sum starts or restarts with; None if it may be something else."""
     if held.entering is None:
         return None
     found = [_numbers_bound(statement, held, held.entering, scope) for statement in held.bindings]
@@ -195,7 +195,7 @@ def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
 def _numbers_bound(
     statement: Statement, held: Accumulator, entering: list[Statement], scope: Scope
 ) -> list[int | float] | None:
-    """The numbers that one statement binds the sum to; None where it may make something else of it."""
+    """The numbers that one statement binds the sum to; None if it may bind it to something else."""
     node, is_outside, is_last = statement.node, not held.is_in_loop(statement), _is_in_last(statement, held)
     if isinstance(node, ast.AugAssign):
         reaches = statement in entering or (isinstance(node.op, ast.Add) and is_last)
@@ -229,7 +229,7 @@ def _number(value: ast.expr | None) -> int | float | None:
 
 
 def _is_indexed(held: Accumulator) -> bool:
-    """Whether anything takes the sum for an array: ``total[0]``, ``total.mean()``, ``len(total)``."""
+    """Whether anything uses the sum as an array: ``total[0]``, ``total.mean()``, ``len(total)``."""
     return any(
         isinstance(use.parent, (ast.Subscript, ast.Attribute, ast.Starred, ast.For, ast.comprehension))
         or (isinstance(use.parent, ast.Call) and dotted(use.parent.func) in ("len", "list", "enumerate", "zip"))
@@ -238,7 +238,7 @@ def _is_indexed(held: Accumulator) -> bool:
 
 
 def _adds_numbers(held: Accumulator, point: Point, context: Context) -> bool:
-    """Whether what the loop adds besides the read are numbers, or reads that become tensors themselves."""
+    """Whether everything else that the loop adds are numbers, or reads that become tensors themselves."""
     added = [
         item.node.value
         for item in held.bindings
@@ -259,7 +259,7 @@ def _ends_in_a_read(value: ast.expr) -> bool:
 
 
 def _follow_a_sum(looks: list[edits.SumLook], held: Accumulator, point: Point) -> bool:
-    """Whether each place in the loop that reads the sum comes after the addition of its step, so that it is a float."""
+    """Whether each place in the loop that reads the sum follows the addition of its step, so that it is a float."""
     adding = point.statement
     resets = [item for item in held.bindings if not isinstance(item.node, (ast.AugAssign, ast.Delete))]
     for look in looks:
@@ -303,7 +303,7 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
 
 
 def _appended_to(statement: cst.CSTNode | None, read: _Read) -> str | None:
-    """The name of the list that a statement appends a read to and nothing else."""
+    """The name of the list that a statement appends a read to, and nothing else."""
     call = statement.value if isinstance(statement, cst.Expr) else None
     if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
         return None
@@ -312,7 +312,7 @@ def _appended_to(statement: cst.CSTNode | None, read: _Read) -> str | None:
 
 
 def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:
-    """Whether the memory of what is read may be written to before the loop is over."""
+    """Whether the memory of the read tensor may be written to before the end of the loop."""
     tensor = context.expression(read.tensor)
     if tensor is None:
         return True
@@ -328,14 +328,14 @@ def _is_an_empty_list(held: Accumulator) -> bool:
 
 
 def _puts_in(use: Use) -> bool:
-    """Whether a use may put something into the list that is no number."""
+    """Whether a use may put something other than a number into the list."""
     return isinstance(use.parent, ast.Attribute) or (
         isinstance(use.parent, ast.Subscript) and not isinstance(use.parent.ctx, ast.Load)
     )
 
 
 def _only_looks(use: Use) -> bool:
-    """Whether a use lets nobody keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
+    """Whether a use does not keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
     if isinstance(use.parent, ast.Call):
         name = dotted(use.parent.func) or ""
         return name in _LOOK_ONLY or name.startswith(("np.", "numpy.", "math.", "statistics."))
@@ -352,7 +352,7 @@ def _trust(read: _Read, context: Context) -> _Trust:
     if not kind.is_tensor or kind.guess:
         return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
     if read.spelling == "float":
-        return _SAFE  # it asks of the tensor what the `float()` after the loop asks
+        return _SAFE  # it needs of the tensor what the `float()` after the loop needs
     if not kind.scalar:
         return _unsafe(_SHAPE_REASON)
     return _SAFE if kind.floating else _unsafe(_COUNT_REASON)
@@ -367,7 +367,7 @@ def _unless(fine: bool, reason: str) -> _Trust:
 
 
 def _least(*parts: _Trust) -> _Trust:
-    """The lowest of some levels, with all that speaks against a higher one."""
+    """The lowest of some levels, with all reasons against a higher one."""
     level = min(level for level, _ in parts)
     return level, "; ".join(dict.fromkeys(reason for _, reason in parts if reason))
 

@@ -1,4 +1,4 @@
-"""The places that read a sum while it is a tensor, and the edits that make a number of it there."""
+"""Finds the places that read a sum while it is a tensor, and the edits that turn it into a number there."""
 
 from __future__ import annotations
 
@@ -19,11 +19,8 @@ _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 class SumLook:
     """A place that reads the sum before it is a number again.
 
-    Attributes:
-        node: the name.
-        each_step: whether it runs at each step.
-        statement: the statement that it is in, where the index knows it.
-        updated: the ``total /= n`` that it is the target of.
+    Attributes: node: the name. each_step: whether it runs at each step. statement: its statement, if the index knows
+    it. updated: the ``total /= n`` that it is the target of.
     """
 
     node: cst.Name
@@ -36,10 +33,10 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
     """The places in a loop, and in the ``try`` or ``with`` around it, that read a sum.
 
     Args:
-        last: the statement behind which the sum is a number again: the loop, or one around it.
+        last: the statement after which the sum is a number again: the loop, or one around it.
 
     Returns:
-        None where a place cannot be edited so that it reads the same number.
+        None if a place cannot be edited so that it reads the same number.
     """
     node = _node_of(last, context)
     if node is None:
@@ -68,7 +65,9 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
 
 
 def reading(look: SumLook, context: Context) -> list[Edit]:
-    """Read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
+    """Edits that read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) /
+    n``.
+    """
     name = look.node.value
     if look.updated is None:
         return [Edit(*context.range(look.node), f"float({name})")]
@@ -83,13 +82,13 @@ def reading(look: SumLook, context: Context) -> list[Edit]:
 
 
 def is_within(node: ast.AST, outer: ast.AST) -> bool:
-    """Whether a node of ``ast`` stands inside another, as their rows and columns say."""
+    """Whether a node of ``ast`` is inside another, judging by their rows and columns."""
     first, last = (_place(node, ""), _place(node, "end_")), (_place(outer, ""), _place(outer, "end_"))
     return last[0] <= first[0] and first[1] <= last[1]
 
 
 def always_follows(statement: Statement, earlier: Statement) -> bool:
-    """Whether a statement never runs before another one of the same pass of a loop has run."""
+    """Whether a statement never runs before another one of the same iteration of a loop has run."""
     around = {(link.node, link.branch) for link in statement.around}
     links = earlier.around
     return _place(earlier.node, "") < _place(statement.node, "") and all(
@@ -98,7 +97,7 @@ def always_follows(statement: Statement, earlier: Statement) -> bool:
 
 
 def stands_between(statement: Statement, first: Statement, last: Statement) -> bool:
-    """Whether a statement stands behind one and before another."""
+    """Whether a statement is after one and before another."""
     return _place(first.node, "") < _place(statement.node, "") < _place(last.node, "")
 
 
@@ -112,18 +111,18 @@ def _is_in(node: cst.CSTNode, outer: ast.stmt, context: Context) -> bool:
 
 
 def _comes_first(node: cst.CSTNode, loop: Loop, last: ast.stmt, context: Context) -> bool:
-    """Whether a place in the ``try`` around a loop stands before the loop, where the sum is still a number."""
+    """Whether a place in the ``try`` around a loop precedes the loop, where the sum is still a number."""
     lines = context.file.source.lines
     return last is not loop and context.range(node)[0] < lines.span(loop)[0]
 
 
 def _shows_its_text(node: cst.CSTNode) -> bool:
-    """Whether an f-string prints the expression beside its value: ``{total=}``."""
+    """Whether an f-string prints the expression itself before its value: ``{total=}``."""
     return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
 
 
 def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
-    """Whether a name is a keyword or an attribute that happens to be spelled the same."""
+    """Whether a name is a keyword or an attribute that happens to have the same spelling."""
     return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
         isinstance(parent, cst.Attribute) and parent.attr is found
     )
@@ -135,7 +134,7 @@ def _is_bound(found: cst.Name, parent: cst.CSTNode) -> bool:
 
 def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
     for parent in reversed(parents):
-        if parent is parents[0]:  # the header of the loop: what it runs over is read once, what it tests each time
+        if parent is parents[0]:  # the header of the loop: its iterable is read once, its test each time
             return isinstance(parent, cst.While)
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             point = context.points.get(context.range(parent)[0])
@@ -152,7 +151,7 @@ def _statement_of(parents: tuple[cst.CSTNode, ...], context: Context) -> Stateme
 
 
 def _by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]]:
-    """All names inside of a node, each with the nodes around it from the outside in."""
+    """All names inside a node, each with the nodes around it from the outside in."""
     found: dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]] = {}
     stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(root, ())]
     while stack:

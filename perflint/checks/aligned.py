@@ -1,4 +1,4 @@
-"""Edits inside brackets that go over several rows: the rows below move along, where they were aligned."""
+"""Edits inside brackets that span several rows: aligned rows below are moved as well."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tok
 
 
 def keep_aligned(source: Source, edits: Sequence[Edit], first: int, last: int) -> list[Edit]:
-    """The edits, and those that move the rows of a statement which stood below what they move.
+    """The edits, plus edits that move the rows of a statement that were aligned with moved code.
 
-    ``for _, (a,`` with ``b)`` below ``a``: once ``_`` has become ``step``, ``b`` goes three columns to the right.
+    ``for _, (a,`` with ``b)`` below ``a``: once ``_`` has become ``step``, ``b`` moves by as many columns.
 
     Each edit is within one of the rows of the statement's header, ``first`` to ``last``.
     """
@@ -39,7 +39,7 @@ def keep_aligned(source: Source, edits: Sequence[Edit], first: int, last: int) -
 
 
 def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
-    """The rows that begin right below what follows an open bracket: row, and row and column (from 0) of that."""
+    """The rows aligned with the code after an open bracket: row, and row and column (from 0) of that code."""
     found: list[tuple[int, int, int]] = []
     open_brackets: list[tuple[int, int] | None] = []
     opened = False
@@ -65,5 +65,5 @@ def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
             elif token.string in _CLOSING and open_brackets:
                 open_brackets.pop()
     except (tokenize.TokenError, IndentationError):
-        return found  # the text ends within the statement
+        return found  # the text ends inside the statement
     return found

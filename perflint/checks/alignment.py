@@ -34,7 +34,7 @@ def _rows(file: FileIndex) -> list[int]:
 
 
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
-    """The misaligned layers of a file that is trained under AMP; what few files need is asked last."""
+    """The misaligned layers of a file that is trained under AMP; rare conditions are tested first."""
     found = layers.misaligned(file) if may_be_misaligned(file) else {}
     return found if found and confidence_in(file) is not None else {}
 
@@ -67,7 +67,7 @@ def misaligned_layer(call: cst.Call, context: Context) -> None:
 
 
 def _fix(found: Misaligned, context: Context) -> Fix:
-    """The next multiple of 8 in all the places that hold the width, where all of them are in sight."""
+    """The next multiple of 8 in all the places that contain the width, if all of them are known."""
     layer, width = found.layer, layers.aligned(found.width)
     numbers = None
     if layer.inside is None:

@@ -1,4 +1,4 @@
-"""AMP in part: a scaler without ``auto_cast`` (PPF304) or in bfloat16 (PPF305), O2 without ``decorate`` (PPF302)."""
+"""Incomplete AMP: a scaler without ``auto_cast`` (PPF304) or in bfloat16 (PPF305), O2 without ``decorate`` (PPF302)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def scaler(call: cst.Call, context: Context) -> None:
 
 
 def _is_made_here(context: Context) -> bool:
-    """Whether the current statement makes a scaler that is always in use, in a program that trains."""
+    """Whether the current statement creates a scaler that is always used, in a program that trains."""
     made = {statement.node for _, statement, _ in loss_scaling.scalers(context.file)}
     point = context.point
     return point is not None and point.statement.node in made and programs.trains(context.file)

@@ -1,4 +1,4 @@
-"""What rules and the configuration ask of a call: what it reaches, and what its arguments are."""
+"""What rules and the configuration need to know about a call: what it reaches, and its arguments."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _OPTIMIZER = "paddle.optimizer.Optimizer"
 
 
 def callee(call: cst.Call, context: Context) -> str:
-    """The qualified name of what a call reaches; ``paddle.device.current_stream().synchronize`` for a call on a call's
-    result."""
+    """The qualified name of what a call reaches; ``paddle.device.current_stream().synchronize`` for a call on a
+    call.
+    """
     function = call.func
     if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Call):
         owner = context.name(function.value.func)
@@ -37,7 +38,7 @@ def callee(call: cst.Call, context: Context) -> str:
 def optimizer_method(call: cst.Call, context: Context) -> str:
     """``paddle.optimizer.Optimizer.clear_grad`` for that method of any optimizer of Paddle, "" for other calls.
 
-    It is one by its kind, or, where nothing is known of it, by its name.
+    The optimizer is recognized by its kind, or, if that is unknown, by its name.
     """
     node = context.expression(call.func)
     if not isinstance(node, ast.Attribute):
@@ -67,7 +68,7 @@ def is_bad(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
 
 
 def has_bad_value(node: ast.expr | None, match: ArgumentMatch) -> bool:
-    """Whether an expression is a literal with one of the costly values, or holds one of them."""
+    """Whether an expression is a literal with one of the costly values, or contains one of them."""
     if match.holds:
         return any(string_of(item) in match.holds for item in _items(node))
     if not isinstance(node, ast.Constant):
@@ -95,7 +96,7 @@ def _items(node: ast.expr | None) -> list[ast.expr]:
 
 
 def without_costly(argument: cst.Arg, match: ArgumentMatch, context: Context) -> str:
-    """The text of a list or set without what is costly in it; ``""`` where it has comments or more than one row."""
+    """The text of a list or set without the costly items; ``""`` if it has comments or more than one row."""
     text, node = context.text(argument.value), context.expression(argument.value)
     items = _items(node)
     if "#" in text or "\n" in text or not all(isinstance(item, ast.Constant) for item in items):
@@ -122,7 +123,7 @@ def value_of(argument: cst.Arg, context: Context) -> tuple[type, Any] | None:
 
 
 def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Context) -> DeclaredCall | None:
-    """What a table of the configuration says of the function that a call reaches; None when it says nothing."""
+    """What a table of the configuration says about the function that a call reaches; None if it says nothing."""
     name = local_name(call.func) if table else ""
     point = context.point
     if not name or point is None:
@@ -140,5 +141,5 @@ def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.
     found = find_argument(call, declared.parameter, position)
     if found is not None and not found.star:
         return [found]
-    # A function whose code is not among the files: any of these may be the one.
+    # The function's code is not among the files: any of these may be the one.
     return [] if position is not None else [item for item in call.args if item.keyword is None and not item.star]

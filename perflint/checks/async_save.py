@@ -1,6 +1,6 @@
-"""The fix for a checkpoint each epoch: hand a snapshot to Paddle's writer thread, and wait for it at the end.
+"""The fix for a checkpoint each epoch: pass a snapshot to Paddle's writer thread, and wait for it at the end.
 
-What `paddle.async_save` does is settled by running it: `tests/test_async_save.py`.  It came with Paddle 2.6.
+The behaviour of `paddle.async_save` is tested by running it: `tests/test_async_save.py`. It came with Paddle 2.6.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _READS = frozenset(
     {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
     | {"unlink", "link", "symlink", "rmtree", "upload", "upload_file", "exists", "isfile", "getsize", "stat"}
 )
-# Calls that may name the path beside the save: they show it, or make the directory it lies in.
+# Calls that may name the path next to the save: they print it, or create its directory.
 _HARMLESS = frozenset(
     {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
@@ -76,7 +76,7 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
     if model is None or reason:
         return Fix(_TITLE, (), Level.DISPLAY, reason)
     paddle, imports = paddle_for(call, context.file)
-    # A GPU build copies each tensor to pinned memory before it goes on; any other build copies nothing.
+    # A GPU build copies each tensor to pinned memory before it continues; other builds copy nothing.
     copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
     edits = [
         *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
@@ -87,13 +87,13 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
 
 
 def _is_one_path(call: cst.Call, context: Context) -> bool:
-    """Whether each save writes to the same path, as the text of it says."""
+    """Whether each save writes to the same path, judging by its text."""
     path = find_argument(call, "path", 1)
     return path is not None and isinstance(context.expression(path.value), ast.Constant)
 
 
 def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
-    """The same for a save every n steps; in words where another function has its loop."""
+    """The same for a save every n steps; in words if its loop is in another function."""
     loop = found.loop
     if imports_fluid(context.file):
         return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")
@@ -107,10 +107,10 @@ def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
 
 
 def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
-    """The new call: its arguments on rows of their own, or as they stood where they stood on several rows already.
+    """The new call, with its arguments on separate rows, or unchanged if they were already on several rows.
 
-    ``sync_other_task=True`` lets each save wait for the one before it: else two threads may write one file at a time,
-    and snapshots pile up where the disk is slower than an epoch.
+    ``sync_other_task=True`` makes each save wait for the previous one: otherwise two threads may write one file at the
+    same time, and snapshots pile up if the disk is slower than an epoch.
     """
     element, source = snapshot
     first, last = context.rows(call)
@@ -141,7 +141,7 @@ def _plain(argument: cst.Arg, context: Context) -> str:
 
 
 def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
-    """Why the snapshot of a model cannot be written later all the same, ``""`` where it can."""
+    """Why the snapshot of a model cannot be written later, ``""`` if it can."""
     if not isinstance(context.statement, cst.Expr):
         return _NO_STATEMENT
     if not _is_plain(call):
@@ -162,7 +162,7 @@ def _is_plain(call: cst.Call) -> bool:
 
 
 def _is_caught(loop: Loop, context: Context) -> bool:
-    """Whether an `except` stands between the save and its loop."""
+    """Whether an `except` is between the save and its loop."""
     for link in context.here.statement.around:
         if link.node is loop:
             return False
@@ -172,7 +172,7 @@ def _is_caught(loop: Loop, context: Context) -> bool:
 
 
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
-    """Whether the loop reads, moves or removes files, or hands the path to something that may."""
+    """Whether the loop reads, moves or removes files, or passes the path to something that may."""
     path = context.expression(call.args[1].value) if len(call.args) > 1 else None
     start, span = context.range(call)[0], context.file.source.lines.span
     saves = [item for item in walk(loop) if isinstance(item, ast.Call) and span(item)[0] == start]
@@ -191,7 +191,7 @@ def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
 
 
 def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
-    """Whether a folder that the loop makes up for the file goes to another call: ``publish(folder)``."""
+    """Whether a folder that the loop creates for the file is passed to another call: ``publish(folder)``."""
     folders = set(names_in(path)) & set(_made_up_paths(loop))
     return any(
         isinstance(argument, ast.Name) and argument.id in folders
@@ -202,7 +202,7 @@ def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool
 
 
 def _made_up_paths(loop: Loop) -> Iterator[str]:
-    """The names that a loop binds to a text it puts together: ``folder = os.path.join(out, f"step{step}")``."""
+    """The names that a loop binds to a computed string: ``folder = os.path.join(out, f"step{step}")``."""
     for item in walk(loop):
         if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
             value = item.value

@@ -26,16 +26,16 @@ _SIZES_DIFFER = frozenset(
     {"nonzero", "masked_select", "unique", "unique_consecutive", "item", "numpy", "tolist", "index_select", "topk"}
     | {"where"}
 )
-"""Calls whose results have another size for each sample, or that need a number on the host."""
+"""Calls whose results differ in size between samples, or that need a number on the host."""
 _WITHOUT_BATCH = frozenset({"histogram", "histogramdd", "bincount"})
-"""Functions of Paddle that have no axis for a batch: they count over all that they are given."""
+"""Functions of Paddle without a batch axis: they count over the whole input."""
 _GIVE_LISTS = frozenset(
     {"split", "tensor_split", "chunk", "unbind", "unstack", "meshgrid", "broadcast_tensors", "list", "tuple", "sorted"}
 )
-"""Calls that give a list, where the rest of Paddle gives one tensor."""
+"""Calls that return a list, while the rest of Paddle returns one tensor."""
 _DISPLAYS = (ast.List, ast.Tuple, ast.Dict, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 _NOT_ALIKE = (ast.For, ast.While, ast.If, ast.IfExp, ast.Break, ast.Continue, ast.Return, ast.Try, ast.With, ast.Yield)
-"""What lets one sample take another way than the next."""
+"""Statements by which one sample can be treated differently from the next."""
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 
@@ -65,7 +65,7 @@ def batch_loop(loop: cst.For, context: Context) -> None:
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:
-    """The tensor whose samples a loop counts: ``x`` of ``range(x.shape[0])``, written out or under a name."""
+    """The tensor whose samples a loop counts: ``x`` of ``range(x.shape[0])``, directly or through a name."""
     call = loop.iter
     if not isinstance(loop.target, ast.Name) or not isinstance(call, ast.Call) or dotted(call.func) != "range":
         return None
@@ -78,14 +78,14 @@ def _batch(loop: ast.For, point: Point) -> str | None:
 
 
 class _Sized(NamedTuple):
-    """What has its first axis counted; ``by_shape``: by ``x.shape``, which a list does not have."""
+    """An object whose first axis is counted; ``by_shape``: by ``x.shape``, which a list does not have."""
 
     node: ast.expr
     by_shape: bool
 
 
 def _sized(node: ast.expr, at: Statement, scope: Scope) -> _Sized | None:
-    """What has its first axis counted by an expression."""
+    """The object whose first axis an expression counts."""
     if isinstance(node, ast.Name):
         found = before(node.id, at, scope)
         return _unpacked(found[0].statement, node.id) if len(found) == 1 else None
@@ -123,7 +123,7 @@ def _is_tensor(node: ast.expr, point: Point) -> bool:
 
 
 def _is_list(node: ast.expr, point: Point) -> bool:
-    """Whether the code makes a list of this, as by ``keys = []`` or ``self.gates = [...]``, or appends to it."""
+    """Whether the code makes this a list, as with ``keys = []`` or ``self.gates = [...]``, or appends to it."""
     name = dotted(node)
     if name is None:
         return isinstance(node, _DISPLAYS)
@@ -136,14 +136,14 @@ def _is_list(node: ast.expr, point: Point) -> bool:
 
 
 def _gives_list(value: ast.expr) -> bool:
-    """Whether an expression is a list, or one number of times that, or a call that gives one."""
+    """Whether an expression is a list, a multiple of one, or a call that returns one."""
     if isinstance(value, ast.BinOp):
         return _gives_list(value.left) or _gives_list(value.right)
     return isinstance(value, _DISPLAYS) or (isinstance(value, ast.Call) and terminal(value) in _GIVE_LISTS)
 
 
 def _is_surely_one(node: ast.expr, point: Point) -> bool:
-    """Whether ``x`` of ``len(x)`` is one tensor and no list of tensors: a call of Paddle makes it, or it has a shape.
+    """Whether ``x`` of ``len(x)`` is one tensor, not a list of tensors: a call of Paddle returns it, or it has a shape.
 
     ``x[i] = ...`` puts new tensors into a list as well as into a tensor, so it says nothing for the latter.
     """
@@ -163,7 +163,7 @@ def _is_surely_one(node: ast.expr, point: Point) -> bool:
 
 
 def _is_function(name: str) -> bool:
-    """Whether a qualified name is that of a function that gives one tensor, and of no class."""
+    """Whether a qualified name is that of a function that returns one tensor, not of a class."""
     last = name.rpartition(".")[2]
     return last.islower() and last not in _GIVE_LISTS
 
@@ -183,7 +183,7 @@ def _is_alike(loop: ast.For, point: Point) -> bool:
 
 
 def _keeps_all(inside: list[ast.AST]) -> bool:
-    """Whether something of each pass stays: a sum, an item that is written, or one more part of a list."""
+    """Whether each iteration leaves something: a sum, a written item, or one more part of a list."""
     return any(
         isinstance(item, ast.AugAssign)
         or (isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Store))
@@ -193,9 +193,9 @@ def _keeps_all(inside: list[ast.AST]) -> bool:
 
 
 def _differs(call: ast.Call) -> bool:
-    """Whether a call takes another way for each sample: random numbers, results of other sizes, a layer by its number.
+    """Whether a call differs between samples: random numbers, results of other sizes, a layer by its number.
 
-    Nor can a function take the whole batch that has no axis for it, such as ``paddle.histogram``.
+    A function without a batch axis, such as ``paddle.histogram``, counts too: it cannot take the whole batch.
     """
     last = terminal(call)
     return (
@@ -217,7 +217,7 @@ def _is_a_sample(item: ast.Subscript, point: Point) -> bool:
 
 
 def _is_fixed(index: ast.expr) -> bool:
-    """Whether an index is the same for each sample: no tensor, no length of this one."""
+    """Whether an index is the same for each sample: not a tensor or a length of this one."""
     return all(isinstance(part, _PLAIN_INDEX) for part in walk(index))
 
 

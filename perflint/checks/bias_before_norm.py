@@ -33,7 +33,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 @check("Call")
 def bias_before_norm(call: cst.Call, context: Context) -> None:
-    """Report a layer that is made with a bias, and stands before a batch norm."""
+    """Report a layer that is created with a bias and followed by a batch norm."""
     point, file = context.point, context.file
     if point is None or file.is_offline:
         return
@@ -63,5 +63,5 @@ def bias_before_norm(call: cst.Call, context: Context) -> None:
 
 
 def _confidence(file: FileIndex) -> Confidence:
-    """Low where the file loads weights, which have been saved with the bias, or belongs to code that only predicts."""
+    """Low if the file loads weights, which were saved with the bias, or belongs to code that only predicts."""
     return Confidence.LOW if file.has_words(*_LOADED) or only_predicts(file) else Confidence.HIGH

@@ -1,4 +1,4 @@
-"""Declarative rules: this call with that argument (``match`` in a rule file).  No rule needs code here."""
+"""Declarative rules: a call with a certain argument (``match`` in a rule file). No rule needs code here."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from perflint.lint.registry import Gate, check, gate, method_triggers
 
 _LOG_INTERVAL = "{log-interval}"
 _HAND_OVER = (WORKERS, "use_shared_memory")
-"""Parameters that decide how a loader's workers hand samples over."""
+"""Parameters that decide how a loader's workers pass samples on."""
 _EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
 """Parameters that decide what each batch costs, so that it matters who draws them."""
 _MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
 def register(rule: Rule) -> None:
-    """Make a rule's ``match`` entries known to the walk and to the gates."""
+    """Make a rule's ``match`` entries known to the walk and the gates."""
     for match in rule.match:
         if match.where == "step" or match.entry:  # see step_call and dict_entry
             continue
@@ -116,7 +116,7 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
 
 
 def _is_no_part_of_training(match: ArgumentMatch, context: Context) -> bool:
-    """Whether an option decides on the current call, no program that loads it trains, or one makes an excusing call."""
+    """Whether an option decides on the current call, no program that loads it trains, or one does an excusing call."""
     calls = match.unless_called
     return excuses.is_asked_for(match.unless_test, context) or (
         bool(calls) and any(excuses.called_in(calls, file) for file in programs.files_with(context.file))
@@ -158,14 +158,14 @@ def _fix(
     else:
         edits = set_argument(call, argument, match.parameter, value, context)
     title = rule.fix_title.format(value=value, parameter=match.parameter)
-    if _LOG_INTERVAL in match.set:  # the value of the rule says how often lines are printed from now on
+    if _LOG_INTERVAL in match.set:  # the rule's value decides how often lines are printed from now on
         return rarer.fix(title, edits, [rarer.LINES], settings.log_interval)
     reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
     return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
 
 
 def _without(argument: cst.Arg, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
-    """Take what is costly out of a list or set."""
+    """The edits that remove the costly items of a list or set."""
     value = without_costly(argument, match, context)
     title = rule.fix_title.format(parameter=match.parameter)
     if not value:

@@ -1,4 +1,4 @@
-"""Edits of one argument of a call, given by the trees of the index: for calls elsewhere than where the check stands."""
+"""Edits of one argument of a call, given by the trees of the index: for calls other than the checked one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perflint.text.source import LineTable, Source
 
 
 def add_keyword(call: ast.Call, argument: str, source: Source) -> Edit | None:
-    """Put ``axis=1`` behind the last argument of a call, on the same row; None where a comment ends the arguments."""
+    """Insert ``axis=1`` after the last argument of a call, on the same row; None if a comment ends the arguments."""
     start, end = source.lines.span(call)
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     last = max((source.lines.span(value)[1] for value in given), default=end - 1)
@@ -21,7 +21,7 @@ def add_keyword(call: ast.Call, argument: str, source: Source) -> Edit | None:
 
 
 def drop_keyword(call: ast.Call, name: str, source: Source) -> Edit | None:
-    """Take ``name=value`` out of a call, with a comma; None where it is not there, or a comment stands in the way."""
+    """Remove ``name=value`` from a call, with a comma; None if it is missing, or a comment is in the way."""
     lines = source.lines
     spans = sorted([*map(lines.span, call.args), *(_keyword_span(keyword, lines) for keyword in call.keywords)])
     keyword = next((keyword for keyword in call.keywords if keyword.arg == name), None)

@@ -1,4 +1,4 @@
-"""PPF307: a convolutional model that is trained under AMP with its channels first."""
+"""PPF307: a convolutional model that is trained with AMP in the channels-first layout."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REASON = (
 
 @statement_gate(CODE)
 def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    """The statements that turn AMP on for training, where the project has convolutions and tunes no layout."""
+    """The statements that turn AMP on for training, if the project has convolutions and does not tune the layout."""
     mentions = file.project.mentions
     if not amp.mentions_amp(file) or not mentions.of("Conv2D", "Conv2DTranspose"):
         return
@@ -64,7 +64,7 @@ def channels_first(call: cst.Call, context: Context) -> None:
 
 
 def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
-    """What a call turns AMP on for: the objects that are called in its block, or the one that it is handed."""
+    """What a call turns AMP on for: the objects that are called in its block, or the one that it gets."""
     if context.callee(call) == "paddle.amp.auto_cast":
         for statement in point.scope.statements:
             at = points_of(point.file).get(statement.node)

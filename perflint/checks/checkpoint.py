@@ -59,7 +59,7 @@ def _statements(file: FileIndex) -> list[tuple[Statement, Confidence]]:
 
 @check("Call")
 def save_every_so_often(call: cst.Call, context: Context) -> None:
-    """Report a checkpoint that training waits for every so many steps."""
+    """Report a checkpoint that training waits for every n steps."""
     point = context.point
     if point is None or context.step is not None or context.claimed:
         return
@@ -97,7 +97,7 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
     if loop is None or context.step is not None or _writes_memory(call, context):
         return
     if context.range(call)[0] in every_rank_in(context.file):
-        return  # one writer is enough: PPF403 says so, and once it is one, how it writes can be seen to
+        return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
     advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
     fix = async_save.fix(call, loop, context)
@@ -105,6 +105,6 @@ def save_each_epoch(call: cst.Call, context: Context) -> None:
 
 
 def _writes_memory(call: cst.Call, context: Context) -> bool:
-    """Whether a save makes a copy in memory, for which nobody waits as for a disk."""
+    """Whether a save writes to memory, which is much faster than a disk."""
     asked = context.expression(call)
     return isinstance(asked, ast.Call) and writes_memory(asked, context.file, context.here.scope)

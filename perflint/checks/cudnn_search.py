@@ -1,4 +1,4 @@
-"""PPF706: a convolutional network on images of one size, for which cuDNN only guesses which kernels are fastest."""
+"""PPF706: a convolutional network on images of one size, for which cuDNN only estimates which kernels are fastest."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _CHOSEN = (
     *("FLAGS_cudnn_exhaustive_search", "cudnn_exhaustive_search", "FLAGS_cudnn_deterministic", "cudnn_deterministic"),
     *("FLAGS_use_autotune", "use_autotune", "autotune", "deterministic"),
 )
-"""What shows that somebody has chosen how cuDNN looks for its kernels."""
+"""What shows that cuDNN's search for kernels was chosen deliberately."""
 _SCALED = ("MultiScale", "multi_scale", "multiscale", "BatchRandomResize", "random_shape", "random_size", "short_size")
-"""What a step that changes the size of whole batches is called by."""
+"""Names in a step that changes the size of whole batches."""
 _LINES = ("if {paddle}.is_compiled_with_cuda():", '    {paddle}.set_flags({{"FLAGS_cudnn_exhaustive_search": True}})')
-"""The rows above the training: a build for the CPU does not know the flag."""
+"""The rows above the training: a CPU build does not have the flag."""
 _BY_CUDNN = {DeviceWork.CONVOLUTIONS, DeviceWork.OTHER_CONVOLUTIONS}
 
 
@@ -39,7 +39,7 @@ def _guessing(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 
 def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
-    """Whether a step spends its time on convolutions of one size, and nothing turns on the search for kernels."""
+    """Whether a step spends its time on convolutions of one size, and nothing turns on the kernel search."""
     if speaks_of(entry, *_CHOSEN) or entry.file.has_words(*_SCALED) or entry.driven_from.has_words(*_SCALED):
         return False
     work = work_of(entry)
@@ -50,7 +50,7 @@ def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
 
 @check("Call")
 def no_search(call: cst.Call, context: Context) -> None:
-    """Report the model of a training step whose convolutions run with kernels that cuDNN guesses."""
+    """Report the model of a training step whose convolutions use kernels that cuDNN only estimates to be fastest."""
     entry = entry_of_model(call, context, CODE)
     if entry is None or not leaves_cudnn_to_guess(entry):
         return

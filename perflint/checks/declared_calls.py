@@ -1,4 +1,4 @@
-"""Calls that the configuration declares: they read the device and wait for it (PPF201)."""
+"""Calls declared in the configuration that read from the device and wait for it (PPF201)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def declared_sync(call: cst.Call, context: Context, step: Step) -> None:
     if declared is None:
         return
     arguments = given(call, declared, context)
-    # What is known to be a number already needs no read; a call without arguments reads what its object holds.
+    # A known number needs no read; a call without arguments reads the values of its object.
     if declared.parameter and all(context.kind(argument.value).is_host for argument in arguments):
         return
     name = local_name(call.func)

@@ -51,7 +51,7 @@ for _rule in catalogue.shipped().values():
 
 @check("DictElement")
 def entry_of_dict(element: cst.DictElement, context: Context) -> None:
-    """Report ``set_flags({"FLAGS_benchmark": True})``, also where the dict has a name."""
+    """Report ``set_flags({"FLAGS_benchmark": True})``, also if the dict has a name."""
     for rule, match in _matches(element.key, context):
         if _is_handed_over(match, context):
             _report(element, element.value, rule, match, context)
@@ -59,7 +59,7 @@ def entry_of_dict(element: cst.DictElement, context: Context) -> None:
 
 @check("Assign")
 def item_assignment(assign: cst.Assign, context: Context) -> None:
-    """Report ``os.environ["FLAGS_benchmark"] = "1"``, and an entry of a dict that is handed to a call later."""
+    """Report ``os.environ["FLAGS_benchmark"] = "1"``, and an entry of a dict that is passed to a call later."""
     target = assign.targets[0].target
     if len(assign.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
         return
@@ -81,7 +81,7 @@ def item_setter(call: cst.Call, context: Context) -> None:
 
 
 def _matches(key: cst.BaseExpression, context: Context) -> list[tuple[Rule, ArgumentMatch]]:
-    """The entries of rules that a key names; none where nothing may be reported."""
+    """The entries of rules that a key names; none if nothing may be reported."""
     if not isinstance(key, cst.SimpleString) or context.claimed or context.file.is_offline:
         return []
     found = _MATCHES.get(str(key.evaluated_value), [])
@@ -102,7 +102,7 @@ def _is_handed_over(match: ArgumentMatch, context: Context) -> bool:
 
 
 def _is_handed(name: str, match: ArgumentMatch, context: Context) -> bool:
-    """Whether the current function hands a name to the call."""
+    """Whether the current function passes a name to the call."""
     if not name or context.point is None:
         return False
     resolve = context.file.names.resolve
@@ -128,7 +128,7 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, rule: Rule, match: Arg
 
 
 def _has_another_value(match: ArgumentMatch, point: Point) -> bool:
-    """Whether a function or class also turns the entry off, or its file gives the entry a value that cannot be told."""
+    """Whether a function or class also turns the entry off, or its file gives the entry an unknown value."""
     words = re.compile(re.escape(match.entry))
     return any(
         not any(has_bad_value(value, other) for _, other in _MATCHES[match.entry])

@@ -52,7 +52,7 @@ def clipped_in_python(loop: cst.For, context: Context) -> None:
 
 @step_check("Call", forward=True)
 def decay_in_loss(call: cst.Call, context: Context, step: Step) -> None:
-    """Report a penalty on all weights that a step adds to its loss."""
+    """Report a penalty on all weights that is added to the loss at each step."""
     node = context.expression(call) if method_of(call) in _LISTS else None
     found = penalty(context.point, node) if context.point is not None and isinstance(node, ast.Call) else None
     if found is None:

@@ -61,7 +61,7 @@ _LOSS_REASON = (
     "only if the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask excludes "
     "can still spoil the gradients: replace it before the loss with `paddle.where`, too"
 )
-# What a forward pass has to call to be worth a look: a mask alone calls nothing, so what goes with one counts too.
+# What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
 forward_clues[CODE] |= (_ADVICE.keys() - {MASK}) | _BESIDE
@@ -80,7 +80,7 @@ def _may_match(point: Point) -> bool | Confidence:
 
 
 def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
-    """Whether an expression can be of unknown size by its looks: kinds are dear, most indices are numbers."""
+    """Whether an expression looks as if of unknown size: computing kinds is slow, and most indices are numbers."""
     if isinstance(node, ast.Subscript):
         return not isinstance(node.slice, (ast.Constant, ast.Slice))
     return terminal(node) in _ADVICE or isinstance(node.func, ast.Name)
@@ -89,10 +89,10 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
 @step_check("Call", forward=True)
 @step_check("Subscript", forward=True)
 def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) -> None:
-    """Report an operation whose result the host must know the size of before it can go on."""
+    """Report an operation whose result has a size that the host must wait for."""
     point = context.here
     if context.file.is_static or isinstance(context.parents[-1], (cst.AssignTarget, cst.Del)):
-        return  # ``x[mask] = v``: Paddle 3 fills it in place, without asking how many there are
+        return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
     expression = context.expression(node)
     found = dynamic_op(point, expression) if expression is not None else None
     if found is None or expression is None or (step.forward and is_untrained(point, step.function)):
@@ -127,7 +127,7 @@ def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, contex
 
 
 def _operands(node: ast.expr, name: str) -> tuple[str | None, str | None]:
-    """The values and the mask, where both are plain names."""
+    """The values and the mask, if both are plain names."""
     parts: list[ast.expr] = []
     if isinstance(node, ast.Subscript):
         parts = [node.value, node.slice]

@@ -1,4 +1,4 @@
-"""Text edits that keep the style around them."""
+"""Text edits that keep the surrounding style."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from perflint.lint.walk import children
 from perflint.text.source import Source
 
 _HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
-"""What may make a line break part of a text, or of its meaning."""
+"""Characters that may make a line break part of a string, or significant."""
 
 
 def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
-    """Add an argument after the last one: on a line of its own where the last one has one, trailing comma kept."""
+    """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
     source = context.file.source
     if not call.args:
         _, end = context.range(call)
@@ -36,7 +36,7 @@ def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edi
 
 
 def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
-    """The new line goes below a comment that follows the last argument on its row."""
+    """Insert a line, below any comment that follows the last argument on its row."""
     row = source.lines.position(at)[0]
     row_end = source.lines.line_start(row) + len(source.lines.line(row))
     tail = f"{source.newline}{line}{',' if comma else ''}"
@@ -47,7 +47,7 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
 
 
 def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list[Edit]:
-    """Take an argument out, with the comma and the space that part it from its neighbour; comments stay."""
+    """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
     source, at = context.file.source, call.args.index(argument)
     start, end = context.range(argument)
     after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
@@ -63,7 +63,7 @@ def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list
 
 
 def indentation(source: Source, row: int) -> str:
-    """The space that indents a row: what stands behind a form feed, where Python begins to count it again."""
+    """The indentation of a row; after a form feed, where Python restarts counting it."""
     return _space(source, row).rpartition("\f")[2]
 
 
@@ -79,19 +79,19 @@ def _space(source: Source, row: int) -> str:
 
 
 def insert_row_after(source: Source, row: int, line: str) -> Edit:
-    """A new line below a row (and the line end that a last row lacks)."""
+    """A new line below a row (and a missing line end of the last row)."""
     at = source.lines.line_end(row)
     ended = source.text[:at].endswith(("\n", "\r"))
     return Edit(at, at, f"{line}{source.newline}" if ended else f"{source.newline}{line}")
 
 
 def insert_row_after_loop(source: Source, loop: ast.stmt, line: str) -> Edit:
-    """A new line just below a loop, indented as the loop is."""
+    """A new line just below a loop, with the indentation of the loop."""
     return insert_row_after(source, loop.end_lineno or loop.lineno, indentation(source, loop.lineno) + line)
 
 
 def indent_rows(source: Source, first: int, last: int, unit: str, header: str, fixed_rows: set[int]) -> list[Edit]:
-    """Put rows under a header line: one edit a row, those in ``fixed_rows`` (inside strings) left as they are."""
+    """Put rows under a header line: one edit for each row, except for ``fixed_rows`` (inside strings)."""
     edits = []
     for row in range(first, last + 1):
         start = indentation_start(source, row)
@@ -103,7 +103,7 @@ def indent_rows(source: Source, first: int, last: int, unit: str, header: str, f
 
 
 def one_level(inner: str, *outers: str) -> str:
-    """One level of indentation: what a block has beyond the first of these that it goes beyond; else a usual one."""
+    """One level of indentation: that of a block relative to the first of its parents, otherwise the usual one."""
     beyond = (inner.removeprefix(outer) for outer in outers if len(outer) < len(inner) and inner.startswith(outer))
     return next(beyond, "\t" if inner.startswith("\t") else "    ")
 
@@ -115,7 +115,7 @@ def call_in(row: cst.BaseStatement) -> cst.Call | None:
 
 
 def block_and_line(context: Context) -> tuple[cst.IndentedBlock, cst.SimpleStatementLine] | None:
-    """The block around the current statement, and its row, if it is a call on a row of its own."""
+    """The block around the current statement, and its row, if it is a call on its own row."""
     statement = context.statement
     if not isinstance(statement, cst.Expr):
         return None
@@ -139,7 +139,7 @@ def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[i
 
 
 def source_of(node: cst.BaseExpression, context: Context) -> str:
-    """The source of an expression, in parentheses where a method is to be called on it, and on one row if it may be."""
+    """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
     text = context.text(node)
     atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
     if isinstance(node, atoms) and "\n" in text and not _HOLDS_ROWS.search(text):
@@ -148,20 +148,20 @@ def source_of(node: cst.BaseExpression, context: Context) -> str:
 
 
 def _on_one_row(text: str) -> str:
-    """An expression in brackets that goes over several rows, with neither comments nor strings of several rows."""
+    """An expression in brackets joined to one row; it has no comments or multi-line strings."""
     text = re.sub(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}.])", "", text)
     return re.sub(r"\s*\n\s*", " ", text)
 
 
 def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
-    """A tensor without the ``.detach()`` and ``.cpu()`` that lead to its read."""
+    """A tensor without the ``.detach()`` and ``.cpu()`` that precede its read."""
     while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
         tensor = cst.ensure_type(tensor.func, cst.Attribute).value
     return tensor
 
 
 def paddle_for(call: cst.Call, file: FileIndex) -> tuple[str, tuple[str, ...]]:
-    """The name that Paddle goes by where a file calls one of its functions, and the import that it takes, if any."""
+    """The name of Paddle in a file that calls one of its functions, and the import that is needed, if any."""
     first = local_name(call.func).partition(".")[0]
     name = first if file.names.resolve(first) == "paddle" else "paddle"
     return name, () if file.names.is_bound(name) else ("import paddle",)

@@ -1,4 +1,4 @@
-"""What the rules share that give advice about a whole program: the entry point that a call is, and edits around it."""
+"""What rules with advice about a whole program share: the entry point at a call, and edits around it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.text.source import Source
 
 _MOST_SHOWN = 3
-"""Places like the reported one that are listed beside it."""
+"""How many places like the reported one are listed with it."""
 
 
 def entry_at(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
-    """The entry point whose backward pass a call is, where the rule is selected that asks for it."""
+    """The entry point whose backward pass is a call, if the rule that needs it is selected."""
     entries = _entries(context, code)
     node = context.expression(call) if entries else None
     return next((entry for entry in entries if entry.call is node), None)
 
 
 def entry_of_model(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
-    """The entry point whose forward pass begins with a call, where the rule is selected that asks for it."""
+    """The entry point whose forward pass begins with a call, if the rule that needs it is selected."""
     entries = _entries(context, code)
     node = context.expression(call) if entries else None
     return next((entry for entry in entries if entry.model_call and entry.model_call[1] is node), None)
@@ -39,19 +39,19 @@ def _entries(context: Context, code: str) -> Sequence[EntryPoint]:
 
 
 def places_beside(entry: EntryPoint) -> tuple[Related, ...]:
-    """The step loop, where it stands elsewhere, and the first of the places for which the entry point stands."""
+    """The step loop, if it is elsewhere, and the first of the places that the entry point represents."""
     loop = (Related(entry.driven_from.path, entry.driven_from.row(entry.loop), "the step loop"),)
     alike = [Related(file.path, file.row(node), "a step like it") for file, node in entry.others[:_MOST_SHOWN]]
     return (*(() if entry.is_in_loop else loop), *alike)
 
 
 def model_of(entry: EntryPoint) -> str:
-    """The model of a step as it is written, or words for it."""
+    """The model of a step as source text, or words for it."""
     return f"`{entry.models[0]}`" if entry.models else "the model"
 
 
 def paddle_in(file: FileIndex) -> tuple[str, tuple[str, ...]] | None:
-    """The name of Paddle in a file, and the import that it takes; None where the name is another thing's."""
+    """The name of Paddle in a file, and the needed import; None if the name has another meaning."""
     name = name_of_paddle(file)
     if name is not None:
         return name, ()
@@ -71,7 +71,7 @@ def _ends(node: ast.stmt) -> tuple[int, int]:
 
 
 def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Scope, backward: Statement) -> list[Edit]:
-    """Put neighbouring statements before a backward pass under a header: ``with paddle.amp.auto_cast():``."""
+    """Edits that put statements before a backward pass under a header: ``with paddle.amp.auto_cast():``."""
     first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
     around = [indentation(source, link.node.lineno) for link in backward.around]
     function = indentation(source, scope.row)
@@ -91,7 +91,7 @@ def _rows_in_strings(nodes: Iterable[ast.stmt]) -> set[int]:
 
 
 def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:
-    """A new row above a statement, indented as it is."""
+    """A new row above a statement, with its indentation."""
     at = source.lines.line_start(node.lineno)
     return Edit(at, at, f"{indentation(source, node.lineno)}{line}{source.newline}")
 
@@ -99,7 +99,7 @@ def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:
 def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:
     """The fix that puts lines above the loops of a training; ``{paddle}`` in them is Paddle's name in the file.
 
-    Only shown where the loops stand in another file than the backward pass, which is what is reported.
+    It is only shown if the loops are in another file than the backward pass, which is what is reported.
     """
     found = paddle_in(entry.file)
     if found is None or entry.driven_from is not entry.file:

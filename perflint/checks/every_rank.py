@@ -34,7 +34,7 @@ _BY_HAND = "where the rank is known, and what else belongs under the test, is fo
 _TOGETHER = "what it saves is computed by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
 _SAVING = frozenset(name.rpartition(".")[2] for name in SAVES)
-# Calls that talk to no other rank, so that one rank may make them alone.
+# Calls that do not communicate with other ranks, so that one rank may do them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
 
@@ -45,10 +45,10 @@ def _rows(file: FileIndex) -> list[int]:
 
 @check("Call")
 def save_on_every_rank(call: cst.Call, context: Context) -> None:
-    """Report a save that no rank test stands before, in a program that runs on several cards."""
+    """Report a save without a rank test, in a program that runs on several cards."""
     name = context.name(call.func)
     if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
-        return  # at each step, that is what has to be said first (PPF401, which passes over saves in the background)
+        return  # at each step, PPF401 comes first (it ignores saves in the background)
     found = every_rank_in(context.file).get(context.range(call)[0])
     if found is None:
         return
@@ -92,7 +92,7 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
 
 
 def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
-    """The row that loads or copies one of the files after some saves, in the same function; 0 where none does.
+    """The row that loads or copies one of the files after some saves, in the same function; 0 if none does.
 
     ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
     """
@@ -119,7 +119,7 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
 
 
 def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:
-    """The calls of a function but for saves, by the text of each argument."""
+    """The calls of a function except for saves, by the text of each argument."""
     found: dict[str, list[tuple[Statement, ast.Call]]] = {}
     for statement in scope.statements:
         for call in statement.calls:
@@ -135,13 +135,13 @@ def _path_of(save: cst.Call) -> cst.Arg | None:
 
 
 def _parts_of(path: ast.expr) -> set[str]:
-    """The names in an expression, as they are written: ``args.out`` and ``step`` in ``f"{args.out}/{step}"``."""
+    """The names in an expression, as source text: ``args.out`` and ``step`` in ``f"{args.out}/{step}"``."""
     names = {name for item in walk(path) if (name := dotted(item)) is not None}
     return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
 
 
 def _is_old(name: str, context: Context) -> bool:
-    """Whether a save is of a release that has no ``paddle.distributed``."""
+    """Whether a save is for a release without ``paddle.distributed``."""
     first = context.file.names.resolve(name.partition(".")[0])
     return "fluid" in name or name.endswith("save_dygraph") or first.startswith("paddle.fluid")
 

@@ -1,4 +1,4 @@
-"""What shows that a costly value or call was chosen: a comment, a test around it, a clock beside it."""
+"""Finds signs that a costly value or call is there on purpose: a comment, a test around it, a clock next to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from perflint.syntax.vocabulary import tests_itself
 def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
     """Whether a comment at the end of a node's row, or alone on the rows just above it, matches a pattern.
 
-    The rows above count where the node begins its row: what stands above a call is not about each of its arguments.
+    The rows above count if the node begins its row: a comment above a call is not about each of its arguments.
     """
     if not pattern:
         return False
@@ -55,25 +55,25 @@ def beside(calls: tuple[str, ...], context: Context) -> bool:
 
 
 def called(calls: tuple[str, ...], context: Context) -> bool:
-    """Whether the file makes one of these calls (qualified names) anywhere."""
+    """Whether the file contains one of these calls (qualified names) anywhere."""
     return bool(calls) and called_in(calls, context.file)
 
 
 def called_in(calls: tuple[str, ...], file: FileIndex) -> bool:
-    """Whether a file makes one of these calls (qualified names)."""
+    """Whether a file contains one of these calls (qualified names)."""
     resolve = file.names.resolve
     found = (call for name in calls for _, _, call in file.calls_named(name.rpartition(".")[2]))
     return any(resolve(dotted(call.func) or "") in calls for call in found)
 
 
 def in_inner_loop(context: Context) -> bool:
-    """Whether the current statement stands in a loop inside the step, such as one that tries again."""
+    """Whether the current statement is in a loop inside the step, such as one that retries."""
     loop, step = context.here.statement.loop, context.step
     return loop is not None and step is not None and (step.path, step.line) != (context.file.path, loop.lineno)
 
 
 def is_asked_for(pattern: str, context: Context) -> bool:
-    """Whether a statement is no part of each training: an option decides on it, or no program that loads it trains.
+    """Whether a statement is not part of every training: an option decides on it, or no program that loads it trains.
 
     The names of its function and of its file say so where they match ``pattern``.
     """
@@ -87,7 +87,7 @@ def is_asked_for(pattern: str, context: Context) -> bool:
 
 
 def goes_nowhere(context: Context) -> bool:
-    """Whether the current statement makes something for a trial of the code, never runs, or binds what nobody reads."""
+    """Whether the current statement is for a trial of the code, never runs, or binds a name that is never read."""
     point = context.point
     if point is None:
         return False

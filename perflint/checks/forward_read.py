@@ -16,7 +16,7 @@ from perflint.training.steps import Step
 
 CODE = "PPF210"
 _METHODS = frozenset({"numpy", "item", "tolist"})
-# Python's own: they take a list of numbers as well as a tensor.
+# Python's own functions: they accept a list of numbers as well as a tensor.
 _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
 
 forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS
@@ -24,7 +24,7 @@ forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS
 
 @step_check("Call", forward=True)
 def forward_read(call: cst.Call, context: Context, step: Step) -> None:
-    """Report the outermost read of a tensor that the forward pass of a layer makes whenever it runs."""
+    """Report the outermost read of a tensor that the forward pass of a layer always does."""
     tensor = tensor_read_by(call, context) if step.forward else None
     if tensor is None or is_untrained(context.here, step.function):
         return
@@ -41,5 +41,5 @@ def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     kind = context.kind(tensor)
     if kind.is_tensor and not kind.guess:
         return Confidence.HIGH
-    # What a forward pass is handed is a tensor or a plain number: only a method that numbers lack tells them apart.
+    # An argument of a forward pass is a tensor or a plain number: only a method that numbers lack distinguishes them.
     return Confidence.MEDIUM if method_of(call) in _METHODS and kind.is_tensor else Confidence.LOW

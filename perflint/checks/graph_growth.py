@@ -37,7 +37,7 @@ step_gate(CODE)(lambda point: _growth(point) is not None)
 @check("Assign")
 @check("Expr")
 def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Context) -> None:
-    """Report a statement that adds the graph of a step to something that outlives the step."""
+    """Report a statement that adds the graph of a step to something that lives longer than the step."""
     step, point = context.step, context.point
     found = _growth(point) if step is not None and point is not None else None
     if found is None:

@@ -1,4 +1,4 @@
-"""PPF901: an array that a loop copies at each pass, to put one more part behind it."""
+"""PPF901: an array that a loop copies in each iteration, to append one more part."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perflint.text.source import Source
 
 CODE = "PPF901"
 _SMALL = "small grown array"
-"""The event where there are as many parts as samples in a batch."""
+"""The event if there are as many parts as samples in a batch."""
 _TITLE = "collect the parts in a list, and concatenate them after the loop"
 _KEPT = "all parts are kept until the loop ends, and the array does not exist before"
 _NO_PASS = (
@@ -38,7 +38,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 @check("Assign")
 def grown_array(assign: cst.Assign, context: Context) -> None:
-    """Report ``x = paddle.concat([x, y])`` in a loop of many passes."""
+    """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
     point, file = context.point, context.file
     if point is None or file.is_offline:
         return
@@ -60,7 +60,7 @@ def grown_array(assign: cst.Assign, context: Context) -> None:
 
 
 def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:
-    """Low where the array may be small, or never be made: in a ``while``, in inference, for a flag that nobody sets."""
+    """Low if the array may be small, or never created: in a ``while``, in inference, under a flag that is never set."""
     matters = is_hot or found.goes_over_batches or not found.is_of_numpy(file)
     if not matters or isinstance(found.loop, ast.While) or found.predicts:
         return Confidence.LOW
@@ -69,7 +69,7 @@ def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:
 
 
 def _fix(found: Grown, file: FileIndex) -> Fix:
-    """The edits that collect the parts, and put them together after the loop."""
+    """The edits that collect the parts, and concatenate them after the loop."""
     source = file.source
     if any(isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom)) for item in walk(found.loop)):
         return Fix(_TITLE, (), Level.DISPLAY, _LEAVES)
@@ -94,7 +94,7 @@ def _free_name(found: Grown, file: FileIndex) -> str:
 
 
 def _appending(found: Grown, name: str, source: Source) -> list[Edit] | None:
-    """The edits that add a part to the list, and the first one too; None where a comment would be lost."""
+    """The edits that add a part to the list, and the first one too; None if a comment would be lost."""
     first, choice, text = found.first, found.choice, source.text
     row = Edit(*source.lines.span(found.statement.node), f"{name}.append({_source(found.part, source)})")
     if first is None or choice is None:
@@ -110,7 +110,7 @@ def _appending(found: Grown, name: str, source: Source) -> list[Edit] | None:
 
 
 def _with_test(found: Grown, name: str, rows: list[Edit], source: Source) -> list[Edit] | None:
-    """The same where the test asks whether there is a first part: it asks that of the list instead."""
+    """The same if a test checks whether there is a first part: it then checks the list instead."""
     choice = found.choice
     if choice is None or any(_has_comment(edit, source.text) for edit in rows):
         return None
@@ -131,7 +131,7 @@ def _is_elif(choice: ast.If, source: Source) -> bool:
 
 
 def _put_together(found: Grown, name: str, source: Source) -> str:
-    """The row behind the loop, with the arguments of the call in it; under a test where there may be no parts."""
+    """The row after the loop, with the arguments of the call in it; under a test if there may be no parts."""
     end = source.lines.span(found.call)[1]
     rest = source.text[source.lines.span(found.call.args[0])[1] : end]
     joined = f"{_source(found.call.func, source)}({name}{' '.join(rest.split())}"
@@ -144,7 +144,7 @@ def _put_together(found: Grown, name: str, source: Source) -> str:
 
 
 def _may_stay_empty(found: Grown) -> bool:
-    """Whether the program goes on where no pass has added a part: for a value from before, or for a test."""
+    """Whether the program continues if no iteration has added a part, because of an earlier value or a test."""
     if found.choice is None:
         return False
     before = any(one.start < found.at.start for one in bindings_of(found.scope).get(found.name, ()))
@@ -160,6 +160,6 @@ def _has_comment(edit: Edit, text: str) -> bool:
 
 
 def _begins_within_a_row(loop: ast.stmt, source: Source) -> bool:
-    """Whether other code stands before a loop on its row."""
+    """Whether other code precedes a loop on its row."""
     start, _ = source.lines.span(loop)
     return bool(source.text[source.lines.line_start(loop.lineno) : start].strip())

@@ -1,4 +1,4 @@
-"""The fix for what should run now and then: put it under ``if step % n == 0:``."""
+"""The fix for code that should run only at some steps: put it under ``if step % n == 0:``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FAMILIES = {"text": rarer.LINES, "progress": rarer.BAR, "record": rarer.POINTS,
 
 @dataclass(frozen=True)
 class Guarded:
-    """A fix that puts log lines under a guard, and where all of what stands under it is; None for one in words."""
+    """A fix that puts log lines under a guard, and the places of all statements under it; None for one in words."""
 
     fix: Fix
     span: tuple[int, int] | None = None
@@ -66,7 +66,7 @@ def fix(call: cst.Call, family: str, context: Context) -> Guarded:
 def _says_the_same(call: cst.Call, context: Context) -> bool:
     """Whether a call says the same at each step of the loop around it: ``bar.set_description(f"epoch {epoch}")``.
 
-    So it does where it shows nothing but names that the loop does not bind, and settings.
+    It does if it only shows settings, and names that the loop does not bind.
     """
     expression, loop = context.expression(call), context.here.loop
     if not isinstance(expression, ast.Call) or not isinstance(loop, ast.For):
@@ -82,14 +82,14 @@ def _says_the_same(call: cst.Call, context: Context) -> bool:
 
 
 def format_fix(context: Context) -> Fix:
-    """Making text of a tensor: told in words, since what uses the text has to go under the guard too."""
+    """The fix for converting a tensor to text: only words, since the code that uses the text has to be guarded too."""
     nth = rarer.ordinal(context.settings.log_interval)
     advice = "format the text where it is used, and only at some steps"
     return rarer.words(f"format the text every {nth} step", _against(context) or advice)
 
 
 def checkpoint_fix(context: Context) -> Fix:
-    """Saving every n-th step: shown where a counter is at hand, and how often is for the person to say."""
+    """Saving every n-th step: shown if there is a counter; the user decides how often."""
     title, yours = "save every n steps", "how often to save is your choice"
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
@@ -101,7 +101,7 @@ def checkpoint_fix(context: Context) -> Fix:
 
 
 def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
-    """Make the current call every n-th step only: ``what`` becomes rarer then, and ``also`` is lost, in words."""
+    """Run the current call only every n-th step: ``what`` then happens less often, and ``also`` is lost, in words."""
     interval = context.settings.log_interval
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
@@ -119,7 +119,7 @@ def _every_nth(run: Run, counter: StepIndex, interval: int, context: Context) ->
 
 
 def _against(context: Context) -> str:
-    """What a person should do where a guard must not be written around the current statement; ``""`` where it may."""
+    """What to do if a guard must not be put around the current statement, in words; ``""`` if it may."""
     point = context.here
     if says_predict(context.file.parts[-1], point.scope.name):
         return "keep it if its lines are the predictions that this program is run for"
@@ -136,7 +136,7 @@ def _against(context: Context) -> str:
 
 
 def _how_to_count(context: Context, counter: StepIndex | None) -> str:
-    """How to guard the current statement by hand, in words: code would name a counter that is not there."""
+    """How to guard the current statement by hand, in words: code would name a counter that does not exist."""
     if counter is not None and not counter.enumerate and counter.unnamed is None:
         return f"put it on a row of its own, under a test of `{counter.name}`"
     if context.here.loop is None:
@@ -145,7 +145,7 @@ def _how_to_count(context: Context, counter: StepIndex | None) -> str:
 
 
 def _in_one_branch(context: Context) -> str:
-    """Says so where the statement is in one branch of an ``if`` that has others."""
+    """A note if the statement is in one of several branches of an ``if``."""
     for link in context.here.statement.around:
         if isinstance(link.node, LOOPS) and link.node is link.loop:
             return ""
@@ -155,7 +155,7 @@ def _in_one_branch(context: Context) -> str:
 
 
 def counter_here(context: Context, named: frozenset[str] = frozenset()) -> StepIndex | None:
-    """What counts the steps where the current statement stands; of several, one of the names in ``named``."""
+    """The step counter at the current statement; of several, one of the names in ``named``."""
     point = context.here
     if point.loop is not None:
         scope, loop, used = point.scope, point.loop, context.file.identifiers
@@ -165,7 +165,7 @@ def counter_here(context: Context, named: frozenset[str] = frozenset()) -> StepI
 
 
 def _own_line(context: Context) -> cst.SimpleStatementLine | None:
-    """The row of the current statement, where the call at hand is all of it."""
+    """The row of the current statement, if the current call is all of it."""
     statement, found = context.statement, block_and_line(context)
     return found[1] if found and isinstance(statement, cst.Expr) and statement.value is context.node else None
 
@@ -182,7 +182,7 @@ def guard_edits(run: Run, header: str, context: Context) -> list[Edit]:
 
 
 def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
-    """Make the loop count: ``for x in it:`` to ``for step, x in enumerate(it):``."""
+    """The edits that make the loop count: ``for x in it:`` to ``for step, x in enumerate(it):``."""
     source, loop = context.file.source, context.here.loop
     if not isinstance(loop, ast.For):
         return []

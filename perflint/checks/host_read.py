@@ -64,10 +64,10 @@ def _sets_through_the_host(call: cst.Call, context: Context) -> bool:
 
 
 def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:
-    """A helper in another file reads what it is handed: shown at the call too, where the step loop is read."""
+    """Report a call whose helper in another file reads its argument: the step loop is where people look."""
     place = f"{read.path}:{read.line}"
     title, ending = "keep the values on the device", "; keep the values on the device."
-    # What it is handed it only takes note of: not every step needs that.  `ema.update()` goes on from step to step.
+    # It only records its argument, which not every step needs. `ema.update()` continues from step to step.
     if isinstance(context.statement, cst.Expr) and call.args:
         title = f"pass host values every {context.settings.log_interval}th step"
         ending = "; keep the values on the device, and call it every {interval} steps."

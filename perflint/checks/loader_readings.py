@@ -1,4 +1,4 @@
-"""Says in words who draws batches from a loader, and what it costs that the loader has no workers."""
+"""Describes what draws batches from a loader, and what it costs that the loader has no workers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | None:
-    """What draws from the loader that a call makes; None for a call that makes none."""
+    """What draws from the loader that a call creates; None for a call that creates none."""
     point, made = context.point, context.expression(call)
     if callee not in (LOADER, *_FITS):
         return None
@@ -72,7 +72,7 @@ def consequence(found: LoaderReading | None, context: Context) -> str:
 
 
 def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
-    """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not hand over."""
+    """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not pass on."""
     if hinders is None:
         return otherwise
     words = _EMPTY if hinders.empty else _TENSORS

@@ -1,4 +1,4 @@
-"""PPF107: a loader, or its iterator with its workers, made again at each step."""
+"""PPF107: a loader, or its iterator with its workers, created again at each step."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _drawn(context: Context) -> cst.Call | None:
 
 
 def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
-    """Whether ``it = iter(loader)`` serves one ``next(it)`` each time it is made: no loop of its own draws from it."""
+    """Whether ``it = iter(loader)`` is used for one ``next(it)`` each time: no separate loop draws from it."""
     statement, place = context.statement, point.statement
     if not isinstance(statement, cst.Assign) or statement.value is not call:
         return False
@@ -84,7 +84,7 @@ def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
 
 
 def _changes(expression: ast.expr, point: Point) -> bool:
-    """Whether an expression holds a name that the loop, or the function it calls, binds: another loader each time."""
+    """Whether an expression contains a name that the loop, or its function, binds: another loader each time."""
     loop, bound = point.loop, set[str]()
     for statement in point.scope.statements:
         if loop is None or statement.node is loop or statement.is_in(loop):

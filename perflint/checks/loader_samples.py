@@ -1,4 +1,4 @@
-"""Loaders whose samples workers cannot hand over: what helps is said in words, since workers alone would crash."""
+"""Loaders whose samples workers cannot pass on: the fix is only words, since workers alone would crash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ONE_ROW = _EMPTY + ": give such a sample one row and a mask, or also pass use_s
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
-    """What keeps the workers of a loader from handing its samples over; ``callee``: the qualified name of the call."""
+    """What prevents the workers of a loader from passing on its samples; ``callee``: the qualified name of the call."""
     point, datasets = context.point, _DATASETS.get(callee)
     made = context.expression(call) if datasets is not None else None
     if point is None or datasets is None or not isinstance(made, ast.Call):
@@ -35,7 +35,7 @@ def of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
 
 
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
-    """The fix in words; ``shared_memory``: this is what is to be turned on, workers are there already."""
+    """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
     if shared_memory:
         reason = _EMPTY if found.empty else _TENSORS
     elif found.empty:

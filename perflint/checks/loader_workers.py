@@ -1,4 +1,4 @@
-"""PPF101 where the 0 stands elsewhere: in an option, a default, a constant, a dict, or a wrapper's call."""
+"""PPF101 if the 0 is elsewhere: in an option, a default, a constant, a dict, or a wrapper's call."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _ADVICE = {
     "missing": "give it {insert}={workers} to load in the background",
 }
 _MOST_CALLERS = 5
-"""Calls that a finding names: one edit of the default mends them all."""
+"""How many calls a finding names: one edit of the default fixes them all."""
 _LIKE = {"unknown": "fallback", "parameter": "option"}
-# A constant or a call is what it is; a default may be overruled on each start, and a configuration that nobody has
-# read mostly says how many workers it wants.
+# A constant or a call is certain; a default may be overridden on each start, and an unread configuration usually sets
+# the number of workers.
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
 
 
@@ -45,8 +45,8 @@ def _rows(file: FileIndex) -> list[int]:
 @check("Integer")
 @check("Call")
 def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
-    """Report the place that leaves a training loader in this file, or in another, without workers."""
-    if CODE not in context.codes:  # nothing is claimed here, so the other rules see no difference
+    """Report the place that leaves a training loader in this or another file without workers."""
+    if CODE not in context.codes:  # nothing is claimed here, so the other rules are not affected
         return
     found = worker_defaults_in(context.file).get(context.range(node))
     if found is None or explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
@@ -80,7 +80,7 @@ def _confidence(found: WorkerDefault) -> Confidence:
 
 
 def _shown(context: Context) -> cst.CSTNode | None:
-    """What to point at: the whole ``default=0``, ``num_workers=0``, ``"num_workers": 0`` or assignment."""
+    """The node to point at: the whole ``default=0``, ``num_workers=0``, ``"num_workers": 0`` or assignment."""
     parent = context.parents[-1] if context.parents else None
     if isinstance(parent, cst.Arg) and parent.keyword is None:
         call = context.parents[-2]  # `config.get("num_workers", 0)`

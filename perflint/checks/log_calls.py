@@ -1,4 +1,4 @@
-"""Which calls log, in which way, and whether they read a tensor for it."""
+"""Finds which calls log, in which way, and whether they read a tensor for it."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def code_of(call: cst.Call, context: Context) -> str:
 
 
 def reads(node: cst.CSTNode, context: Context) -> bool:
-    """Whether what is logged reads a tensor, explicitly or by making text of it."""
+    """Whether what is logged reads a tensor, explicitly or by converting it to text."""
     if isinstance(node, cst.Lambda):
         return False
     if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
         return context.kind(node).is_tensor or _is_part_of_read(node, context)
     if isinstance(node, cst.Call):
-        # A call's own result is what is logged: its arguments are not, unless it only passes them on.
+        # A call's own result is logged, not its arguments, unless it only passes them on.
         if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
             return True
         return _passes_on(node) and any(reads(argument.value, context) for argument in node.args)
@@ -66,14 +66,14 @@ def reads(node: cst.CSTNode, context: Context) -> bool:
 
 
 def _is_part_of_read(node: cst.BaseExpression, context: Context) -> bool:
-    """Whether an expression takes a part of what is read: ``loss.numpy()[0]``."""
+    """Whether an expression takes a part of a read value: ``loss.numpy()[0]``."""
     while isinstance(node, (cst.Attribute, cst.Subscript)):
         node = node.value
     return isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
 
 
 def _passes_on(call: cst.Call) -> bool:
-    """Whether a call gives back what it is given, as text or in a list: ``str(loss)``, ``" ".join(parts)``."""
+    """Whether a call returns its argument, as text or in a list: ``str(loss)``, ``" ".join(parts)``."""
     if isinstance(call.func, cst.Attribute):
         return call.func.attr.value in ("format", "join", "update", "append")
     return local_name(call.func) in ("str", "repr", "round", "format", "dict", "list", "max", "min")

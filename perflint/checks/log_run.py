@@ -1,4 +1,4 @@
-"""Which logging calls only log, and which of them stand together, so that one guard does for all."""
+"""Finds which logging calls only log, and which of them are together, so that one guard is enough for all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import walk
 
-# Calls that only look: leaving them out on most steps changes nothing but the log.
+# Calls that only look: skipping them at most steps changes only the log.
 _PURE = frozenset(
     {"item", "numpy", "tolist", "float", "int", "bool", "len", "str", "repr", "round", "format", "join", "mean"}
     | {"sum", "max", "min", "abs", "time", "perf_counter", "get_lr", "get_last_lr", "items", "keys", "values", "get"}
@@ -27,14 +27,14 @@ _PURE = frozenset(
 )
 _PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
 _LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
-"""Of these, those without arguments: ``queue.get()`` and ``thread.join()`` wait for others."""
+"""Those among them that must have arguments: ``queue.get()`` and ``thread.join()`` wait for others."""
 
 
 @dataclass(frozen=True)
 class LogRun:
-    """Statements that go under one guard, the families of the logging calls among them, and what they do besides.
+    """Statements for one guard, the families of the logging calls among them, and what else they do.
 
-    ``first`` may be a read above them that is made for them alone: ``value = loss.item()``.
+    ``first`` may be a read above them that is only for them: ``value = loss.item()``.
     """
 
     first: cst.SimpleStatementLine
@@ -43,16 +43,16 @@ class LogRun:
     beside: tuple[str, ...]
 
     def range(self, context: Context) -> tuple[int, int]:
-        """Where they stand."""
+        """Their place."""
         return context.range(self.first)[0], context.range(self.last)[1]
 
 
 def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
-    """The log statements around the current one that stand below each other in one block.
+    """The consecutive log statements around the current one in one block.
 
-    What is worked out between them for them alone belongs to them: ``cost = time() - start`` before ``print(cost)``.
-    So do the reads right above them: ``value = loss.item()`` before ``bar.set_postfix(loss=value)``.
-    None where the call shares its row, or is no statement by itself.
+    What is computed between them only for them belongs to them: ``cost = time() - start`` before ``print(cost)``. So do
+    the reads right above them: ``value = loss.item()`` before ``bar.set_postfix(loss=value)``. None if the call shares
+    its row, or is not a statement by itself.
     """
     place, point = block_and_line(context), context.here
     if place is None:
@@ -99,7 +99,7 @@ class _Neighbours:
         return LogRun(begin, lines[-1], tuple(families.values()), tuple(said))
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
-        """The furthest log statement that is reached over others, and over what prepares them where it ``crosses``."""
+        """The furthest log statement reached over others and, with ``crosses``, over their preparations."""
         furthest, here = at, at + direction
         while 0 <= here < len(self.nodes):
             if self.family(self.nodes[here]):
@@ -110,7 +110,7 @@ class _Neighbours:
         return furthest
 
     def _with_reads(self, first: int, last: int) -> int:
-        """The first of the statements right above a run that read values for it alone; ``first`` where none does."""
+        """The first of the statements right above a run that read values only for it; ``first`` if none does."""
         furthest, here = first, first - 1
         scope, end = self._context.here.scope, self.nodes[last]
         while here >= 0 and self._prepares(self.nodes[here]):
@@ -124,7 +124,7 @@ class _Neighbours:
         return furthest
 
     def _prepares(self, node: ast.stmt) -> bool:
-        """Whether a statement works out the value of a plain name and does nothing else."""
+        """Whether a statement computes the value of a plain name and does nothing else."""
         if isinstance(self._context.here.scope.node, ast.Module) or not isinstance(node, ast.Assign):
             return False
         is_kept = _is_kept((node.lineno, node.end_lineno or node.lineno), self._context)
@@ -132,7 +132,7 @@ class _Neighbours:
 
 
 def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scope) -> bool:
-    """Whether the name that a statement binds is read, and neither read nor bound outside of some rows."""
+    """Whether the name that a statement binds is read, and is neither read nor bound outside of some rows."""
     bound = next((item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)), "")
     named = [item for item in walk(scope.node) if isinstance(item, ast.Name) and item.id == bound]
     read = [item.lineno for item in named if isinstance(item.ctx, ast.Load)]
@@ -154,17 +154,17 @@ def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
 
 
 def _does_more(call: cst.Call, family: str, context: Context) -> bool:
-    """Whether a logging call does more than log, so that it shares no guard with others."""
+    """Whether a logging call does more than log, so that it cannot share a guard with others."""
     return family == "declared" or bool(_done_by(call, context))
 
 
 def _is_kept(rows: tuple[int, int], context: Context) -> bool:
-    """Whether a ``# noqa`` asks to leave a statement as it is; ``rows``: its first and its last."""
+    """Whether a ``# noqa`` says to leave a statement unchanged; ``rows``: its first and its last."""
     return any("noqa" in context.file.source.lines.line(row) for row in rows)
 
 
 def _beside(call: cst.Call, family: str, context: Context) -> str:
-    """What else can differ once a logging call is made more rarely, in words; ``""`` where it only logs."""
+    """What else can change if a logging call runs less often, in words; ``""`` if it only logs."""
     name = local_name(call.func) or context.text(call.func)
     if family == "declared":
         return f"what `{name}` does besides logging is not known"
@@ -175,14 +175,14 @@ def _beside(call: cst.Call, family: str, context: Context) -> str:
 
 
 def _done_by(call: cst.Call, context: Context) -> str:
-    """What the arguments of a call may do besides looking; ``""`` where they only look."""
+    """What the arguments of a call may do besides reading values; ``""`` if nothing."""
     expression = context.expression(call)
     given = arguments_of(expression) if isinstance(expression, ast.Call) else ()
     return next(filter(None, map(does, given)), "")
 
 
 def does(value: ast.expr) -> str:
-    """What may do more than look in an expression, as it is told to people; ``""`` where nothing does."""
+    """What in an expression may do more than read values, in words; ``""`` if nothing does."""
     for node in walk(value):
         if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
             return ast.unparse(node)

@@ -27,7 +27,7 @@ from perflint.training.steps import Point, Step, of_point
 CODE = "PPF208"
 _METRICS = "paddle.metric."
 _OF_FLUID = "paddle.fluid.metrics."
-"""Metrics that raise an error for tensors: whatever they are given has been read."""
+"""Metrics that raise an error for tensors: their arguments have been read."""
 _HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
 _GIVES = frozenset({"compute", "numpy"})
 _MADE_ANEW = "the step creates a new metric: create it and read it under the same test of the step"
@@ -54,7 +54,7 @@ def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
 
 @check("FunctionDef")
 def metric_method(node: cst.FunctionDef, context: Context) -> None:
-    """What a metric class of the project reads in its ``update`` is reported where the step calls it."""
+    """Claim what a metric class of the project reads in its ``update``: it is reported where the step calls it."""
     if node.name.value != "update":
         return
     file, project = context.file, context.file.project
@@ -71,7 +71,7 @@ def _may_match(point: Point) -> bool:
 
 @of_point
 def _confidence(point: Point, call: ast.Call) -> Confidence | None:
-    """How sure it is that a call works out a metric on the host; None when it does not look like one."""
+    """How certain it is that a call computes a metric on the host; None if it does not look like one."""
     name = dotted(call.func)
     if name is not None and point.file.names.resolve(name).startswith(_HOST_LIBRARIES):
         return Confidence.HIGH
@@ -97,7 +97,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
         method = Modules.of(project).method(kind.type, "update")
         on_host = method is None or _works_on_host(project, *method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
-    # An ``update`` with a tensor makes a container of tensors of what is not known.
+    # An ``update`` with a tensor makes an unknown object a container of tensors.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
         return None
     if not any(_holds_a_tensor(argument, evaluator) for argument in arguments_of(call)):
@@ -108,25 +108,25 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
 
 
 def _holds_a_tensor(node: ast.expr, evaluator: Evaluator) -> bool:
-    """Whether a tensor is given to a metric: as it is, read on the spot, or by the metric's own ``compute``."""
+    """Whether a tensor is given to a metric: directly, read on the spot, or by the metric's own ``compute``."""
     if evaluator.kind(node).is_tensor or (isinstance(node, ast.Name) and evaluator.kind(node).tag == UNKNOWN_TAG):
         return True
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GIVES
 
 
 def _is_read(node: ast.expr) -> bool:
-    """Whether an argument is read of a tensor on the spot: ``loss.numpy()``, ``loss.numpy()[0]``."""
+    """Whether an argument is a read of a tensor: ``loss.numpy()``, ``loss.numpy()[0]``."""
     node = node.value if isinstance(node, ast.Subscript) else node
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
 
 
 def _base_name(receiver: ast.expr) -> str:
-    """The dotted name of an object, or of the list or dict that it is in."""
+    """The dotted name of an object, or of the list or dict that contains it."""
     return dotted(base_of(receiver)) or ""
 
 
 def _methods_of(name: str, scope: Scope) -> set[str]:
-    """The methods that a scope calls on a dotted name or on what is in it (``""``: the object itself)."""
+    """The methods that a scope calls on a dotted name or on its items (``""``: the object itself)."""
     found = set()
     for call in scope.calls:
         if dotted(call.func) == name and call.args:
@@ -142,7 +142,7 @@ def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
 
 
 def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
-    """Whether an ``update`` of the project copies what it is given, and does not only read a number of it."""
+    """Whether an ``update`` of the project copies its argument, rather than only reading a number of it."""
     for call in scope.calls:
         name = dotted(call.func) or ""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
@@ -165,7 +165,7 @@ def _fix(call: cst.Call, context: Context, step: Step) -> Fix:
 
 
 def _is_made_at_each_step(call: cst.Call, context: Context) -> bool:
-    """Whether the step makes or empties the metric itself, so that a step without the update has an empty one."""
+    """Whether the step creates or resets the metric itself, so that without the update it would be empty."""
     expression, point = context.expression(call), context.here
     if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
         return False

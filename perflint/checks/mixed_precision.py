@@ -1,4 +1,4 @@
-"""PPF301: a program that trains in float32, with nothing in it that could turn mixed precision on."""
+"""PPF301: a program that trains in float32, without anything that could turn mixed precision on."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _in_float32(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 
 def trains_in_float32(entry: EntryPoint) -> bool:
-    """Whether a step spends its time on layers that Tensor Cores could do, and nothing near it speaks of AMP."""
+    """Whether a step spends its time on layers that Tensor Cores can run, and nothing near it mentions AMP."""
     if amp.is_offered_near(entry.file) or amp.is_offered_near(entry.driven_from):
         return False
     return bool(work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS})
@@ -64,7 +64,7 @@ def no_mixed_precision(call: cst.Call, context: Context) -> None:
 
 
 def _scaler(entry: EntryPoint) -> str:
-    """What float16 takes beside ``auto_cast``, in the names of the step."""
+    """What float16 needs besides ``auto_cast``, with the names of the step."""
     loss = ast.unparse(entry.call.func.value) if isinstance(entry.call.func, ast.Attribute) else "loss"
     steps = "; ".join(f"scaler.step({name})" for name in entry.optimizers or ("optimizer",))
     return f"scaler.scale({loss}).backward(); {steps}; scaler.update()"
@@ -84,7 +84,7 @@ def _fix(entry: EntryPoint) -> Fix:
 
 
 def _obstacle(entry: EntryPoint) -> str:
-    """Why the lines cannot be written for the user, in words; ``""`` where they can."""
+    """Why the lines cannot be inserted automatically, in words; ``""`` if they can."""
     if not entry.forward or not entry.is_alone or any(_holds_backward(node) for node in entry.forward):
         return _ELSEWHERE
     if not rows_of_their_own(entry.forward, entry.scope.node):
@@ -93,7 +93,7 @@ def _obstacle(entry: EntryPoint) -> str:
 
 
 def _reads_outputs(entry: EntryPoint) -> bool:
-    """Whether a step reads on the host, with NumPy, what a model gives: no loss or other mean, which stay float32."""
+    """Whether a step reads a model's output on the host with NumPy, other than a loss or a mean, which stay float32."""
     outputs = {name for node in entry.forward[:1] for name in bound_by(node) if not _IN_FLOAT32.search(name)}
     loop = entry.backward.loop
     step = (each for each in entry.scope.statements if loop is None or each.is_in(loop))

@@ -1,4 +1,4 @@
-"""PPF601: an evaluation loop that keeps the graph for a backward pass which never comes."""
+"""PPF601: an evaluation loop that keeps the graph for a backward pass that never happens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Statement
 
 CODE = "PPF601"
-# Decorators that do not mind another one below them.
+# Decorators that work with another one below them.
 _EASY = frozenset({"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "override"})
 _GENERATOR = "a generator would switch gradients off for the code that runs between its yields, too"
 _IN_FLUID = "fluid.dygraph.no_grad"
@@ -64,7 +64,8 @@ def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
     if found.whole and isinstance(node, ast.FunctionDef) and _EASY.issuperset(map(dotted, node.decorator_list)):
         row = node.lineno
         start = context.file.source.lines.line_start(row)
-        decorator = f"@{name}" if found.is_fluid else f"@{name}()"  # without parentheses, fluid of any age takes it
+        # without parentheses, every version of fluid accepts it
+        decorator = f"@{name}" if found.is_fluid else f"@{name}()"
         text = f"{indentation(context.file.source, row)}{decorator}{context.file.source.newline}"
         return Fix(f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, imports)
     return Fix(f"put the loop under `with {name}():`", tuple(_wrap(loop, found, name, context)), level, reason, imports)
@@ -77,7 +78,7 @@ def _wrap(loop: cst.For, found: Evaluation, name: str, context: Context) -> list
 
 
 def _last_row(found: Evaluation, context: Context) -> int:
-    """The last row of a loop, with the comments below its last statement that stand as deep."""
+    """The last row of a loop, with the comments below its last statement at the same indentation."""
     source, row = context.file.source, found.loop.end_lineno or found.loop.lineno
     depth = len(indentation(source, found.loop.lineno))
     following = row + 1
@@ -91,7 +92,7 @@ def _last_row(found: Evaluation, context: Context) -> int:
 
 
 def _spelling(file: FileIndex, found: Evaluation) -> tuple[str, tuple[str, ...]] | None:
-    """How ``no_grad`` is written above a loop, and the import that it needs; None where the name is taken."""
+    """How ``no_grad`` is written above a loop, and the import that it needs; None if the name is taken."""
     row = found.loop.lineno
     if found.is_fluid:
         named = name_in_fluid("dygraph.no_grad", file, found.scope.row if found.whole else row)

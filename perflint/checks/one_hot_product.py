@@ -1,4 +1,4 @@
-"""PPF905: a product with one-hot rows, where numbers could be looked up."""
+"""PPF905: a product with one-hot rows, which could be a lookup."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GRADIENTS = "gradients are summed in a different order, and under AMP the resul
 _AXES = "check that the axes of the ids match those of the table"
 _IN_RANGE = "ids out of range, such as an `ignore_index`, have to be masked before they are looked up"
 _SMALL = "one-hot product beside a softmax"
-"""The event where what the one-hot rows are multiplied with takes longer than the product."""
+"""The event if computing the other operand takes longer than the product."""
 _PURE = frozenset({"astype", "cast", "unsqueeze", "reshape", "squeeze", "flatten"})
 
 
@@ -74,7 +74,7 @@ def _advice(found: LookUp, source: Source) -> str:
 
 
 def _fix(found: LookUp, source: Source) -> Fix:
-    """The edit that looks rows up; which axes the numbers of a sum have is for a person to see."""
+    """The edit that looks rows up; for a sum, the user has to check which axes the numbers have."""
     title = "look up the rows" if found.is_row else "look up the numbers"
     if found.is_turned or not found.is_row:
         return Fix(title, (), Level.DISPLAY, _IN_RANGE if found.is_of_classes else _AXES)
@@ -83,7 +83,7 @@ def _fix(found: LookUp, source: Source) -> Fix:
 
 
 def _edits(found: LookUp, source: Source) -> list[Edit]:
-    """The edits that write ``embedding(ids, table)``; none where the classes cannot be written in its place."""
+    """The edits that write ``embedding(ids, table)``; none if the classes cannot be moved to its place."""
     ids, function = argument_of(found.one_hot, "x", 0), found.one_hot.func
     if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids):
         return []
@@ -102,7 +102,7 @@ def _edits(found: LookUp, source: Source) -> list[Edit]:
 
 
 def _may_move(found: LookUp, ids: ast.expr) -> bool:
-    """Whether the classes are the same where the product stands, and calls that work them out do nothing else."""
+    """Whether the classes are the same at the product, and calls that compute them have no side effects."""
     calls = [item for item in walk(ids) if isinstance(item, ast.Call)]
     if any(terminal(call) not in _PURE for call in calls):
         return found.binding is None

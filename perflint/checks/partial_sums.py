@@ -1,4 +1,4 @@
-"""PPF802: all ranks exchange gradients after each pass, although the optimizer steps only after several."""
+"""PPF802: all ranks exchange gradients after each backward pass, although the optimizer steps only after several."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def partial_sums(call: cst.Call, context: Context, step: Step) -> None:
 
 
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
-    """Both passes under ``no_sync()``, where they stand one after the other; else how to write it."""
+    """Both passes under ``no_sync()``, if they follow each other; otherwise words on how to write it."""
     rule = catalogue.shipped()[CODE]
     forward, models = forward_of(point.file, point.scope, point.statement, call)
     nodes = _both_passes(point.statement, forward)
@@ -67,7 +67,7 @@ def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
 
 
 def _both_passes(backward: Statement, forward: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
-    """The neighbouring statements from the first one of a forward pass to the one that holds the backward pass."""
+    """The neighbouring statements from the first one of a forward pass to the one with the backward pass."""
     outer = backward.node
     for link in backward.around:
         block = link.block
@@ -79,9 +79,9 @@ def _both_passes(backward: Statement, forward: Sequence[ast.stmt]) -> Sequence[a
 
 
 def _is_known_before(test: ast.expr, nodes: Sequence[ast.stmt], point: Point) -> bool:
-    """Whether a test may as well be asked before some statements: nothing in them, or below them, changes its names.
+    """Whether a test may be evaluated before some statements: nothing in them, or below them, changes its names.
 
-    There is no other backward pass outside of these statements then either.
+    Also, there must be no other backward pass outside of these statements.
     """
     inside = {item for node in nodes for item in ast.walk(node)}
     statements = point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements

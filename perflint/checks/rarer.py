@@ -1,6 +1,6 @@
 """Fixes that make something happen less often: ``unsafe`` at best, with a reason that says how much is lost.
 
-All fixes of this kind are made here, so that none of them can be applied unasked.
+All fixes of this kind are created here, so that none of them can be applied without ``--unsafe-fixes``.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ SAVES = "{lost} of {interval} saves {are} no longer made"
 
 
 def fix(title: str, edits: Iterable[Edit], what: Iterable[str], interval: int, also: Iterable[str] = ()) -> Fix:
-    """A fix that makes ``LINES``, ``POINTS`` or the like every ``interval``-th step; ``also``: what else can differ."""
+    """A fix that makes ``LINES``, ``POINTS`` or the like every ``interval``-th step; ``also``: what else can change."""
     return Fix(title, tuple(edits), Level.UNSAFE, reason(what, interval, also))
 
 
 def words(title: str, advice: str) -> Fix:
-    """What to do where no edit can be offered."""
+    """What to do if no edit can be offered."""
     return Fix(title, (), Level.DISPLAY, advice)
 
 
 def reason(what: Iterable[str], interval: int, also: Iterable[str] = ()) -> str:
-    """``9 of 10 lines are no longer printed``: what goes, in numbers."""
+    """``9 of 10 lines are no longer printed``: what is lost, in numbers."""
     lost = interval - 1
     are = "is" if lost == 1 else "are"
     said = [text.format(lost=lost, interval=interval, nth=ordinal(interval), are=are) for text in dict.fromkeys(what)]

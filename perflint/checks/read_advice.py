@@ -1,4 +1,4 @@
-"""What to do about a host read, in words: that depends on what the value is for."""
+"""What to do about a host read, in words, depending on what the value is used for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_scaler
 
 _MOST = 2
-"""Purposes of one value that a message speaks of."""
+"""How many purposes of one value a message names."""
 
 _KEEP = "keep it on the device, and read it only where a number is needed"
 _KEEP_REASON = "the code that uses the value must accept a tensor, or run less often"
@@ -82,15 +82,15 @@ class Advice:
     words: str
     fix: Fix
     shown: Shown = ()
-    """The log lines at each step that are all that the value is for."""
+    """The log lines at each step that are the only use of the value."""
     read_for: Shown = ()
     """The log lines without which the value could stay on the device."""
     event: str = ""
-    """What costs the time, where that is another event than a wait for the device."""
+    """The event that costs the time, if it is not a wait for the device."""
 
 
 def advice(call: cst.Call, context: Context) -> Advice:
-    """What to do about a read that no edit takes away."""
+    """What to do about a read that no edit can remove."""
     is_forward = context.hot is not None and context.hot.forward
     if not is_forward and _asks_a_scaler(call, context):
         return Advice(_SCALE, Fix(_SCALE, (), Level.DISPLAY, _SCALE_REASON))
@@ -115,7 +115,7 @@ def _reads_a_parameter(call: cst.Call, context: Context) -> bool:
 
 
 def _with_a_copy(said: Advice) -> Advice:
-    """The advice for a tensor that has to be copied to be kept."""
+    """The advice for a tensor that has to be copied to be stored."""
     assert said.fix.reason is not None
     title, reason = said.fix.message.replace(_DETACH, _COPY), f"{said.fix.reason}; {_SHARED}"
     return replace(said, words=said.words.replace(_DETACH, _COPY), fix=Fix(title, (), Level.DISPLAY, reason))
@@ -131,12 +131,12 @@ def _asks_a_scaler(call: cst.Call, context: Context) -> bool:
 
 
 def shown_by(aims: Sequence[Aim], context: Context) -> Shown:
-    """The log lines at each step that are all that a value is for: path, and where the statement starts."""
+    """The log lines at each step that are the only use of a value: path, and start of the statement."""
     return _lines(aims, context) if all(aim.usage is Usage.SHOWN for aim in aims) else ()
 
 
 def _read_for(aims: Sequence[Aim], context: Context) -> Shown:
-    """The log lines without which a value could stay on the device until somebody looks at it."""
+    """The log lines without which a value could stay on the device until it is needed."""
     return _lines([aim for aim in aims if aim.is_log], context) if all(aim.can_wait for aim in aims) else ()
 
 
@@ -151,7 +151,7 @@ def _place(aim: Aim) -> str:
 
 
 def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
-    """What the value of an expression of the current statement is for."""
+    """What the value of an expression of the current statement is used for."""
     point, expression = context.here, context.expression(node)
     scope = uses_in(context.file, point.scope)
     return usages(expression, point, scope) if expression is not None else []
@@ -159,7 +159,7 @@ def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
 
 def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:
     table = {**_ADVICE, **_IN_FORWARD} if is_forward else _ADVICE
-    first = {aim.usage: aim for aim in reversed(aims)}  # of each purpose the place that comes first
+    first = {aim.usage: aim for aim in reversed(aims)}  # the first place for each purpose
     clauses, titles, reasons = [], [], []
     for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
         words, reason = table[aim.usage]

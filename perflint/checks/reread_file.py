@@ -23,7 +23,7 @@ def _rows(file: FileIndex) -> list[int]:
 
 @check("Call")
 def reads_again(call: cst.Call, context: Context) -> None:
-    """Report a read in ``__getitem__`` that has nothing to do with the index."""
+    """Report a read in ``__getitem__`` that does not depend on the index."""
     if CODE not in context.codes:
         return
     spans = context.once(CODE, lambda: set(map(context.file.source.lines.span, repeated_reads(context.file))))

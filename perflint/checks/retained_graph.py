@@ -1,4 +1,4 @@
-"""PPF507: a backward pass that keeps the graph of its step, although nothing goes through it again."""
+"""PPF507: a backward pass that keeps the graph of its step, although nothing uses it again."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ step_gate(CODE)(_retains)
 
 @step_check("Call")
 def retained_graph(call: cst.Call, context: Context, step: Step) -> None:
-    """Report a backward pass with ``retain_graph=True`` behind which no other one goes through the graph."""
+    """Report a backward pass with ``retain_graph=True`` after which no other one uses the graph."""
     point = context.point
     node = context.expression(call) if method_of(call) == "backward" else None
     if point is None or not isinstance(node, ast.Call) or not _is_retaining(node) or not is_spent(point):

@@ -64,7 +64,7 @@ def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
 
 @step_check("Assign", forward=True)
 def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
-    """Report ``a = x.numpy()`` where ``paddle.to_tensor(a)`` is all that is done with ``a``."""
+    """Report ``a = x.numpy()`` if ``paddle.to_tensor(a)`` is the only use of ``a``."""
     target = node.targets[0].target
     trip = _trip(node.value, context) if isinstance(target, cst.Name) and len(node.targets) == 1 else None
     if trip is None or not isinstance(target, cst.Name):
@@ -78,7 +78,7 @@ def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
 
 
 def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
-    """The read inside an expression that does nothing else but give the values a dtype or a shape."""
+    """The read inside an expression that otherwise only changes the dtype or the shape."""
     steps: list[str] = []
     while isinstance(node, cst.Call):
         tensor = tensor_read_by(node, context)
@@ -100,7 +100,7 @@ def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
 
 
 def _step(call: cst.Call, context: Context) -> str | None:
-    """``.astype(dtype)`` or ``.reshape([sizes])``, as a tensor has them too; None for other calls."""
+    """``.astype(dtype)`` or ``.reshape([sizes])``, which a tensor has, too; None for other calls."""
     method = method_of(call)
     if not call.args or any(argument.star or argument.keyword is not None for argument in call.args):
         return None
@@ -114,9 +114,9 @@ def _step(call: cst.Call, context: Context) -> str | None:
 
 
 def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> bool:
-    """Whether a read gives all values of the tensor as they are (``np.mean`` gives one)."""
+    """Whether a read returns all values of the tensor unchanged (``np.mean`` returns one)."""
     if context.name(read.func) in _ARRAYS:
-        # Something that is only named like a loader may well give arrays, which `np.array` does not read.
+        # Something only named like a loader may yield arrays, and `np.array` of these is not a read.
         node = context.expression(tensor)
         if node is None or len(read.args) != 1 or Evidence(context.here).is_listed(node):
             return False
@@ -160,7 +160,7 @@ def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | 
 
 
 def _copy_of(trip: Trip, context: Context) -> str:
-    """The tensor as ``to_tensor`` would give it: a copy without a gradient (``astype`` may share the memory)."""
+    """The tensor as ``to_tensor`` would return it: a copy without a gradient (``astype`` may share the memory)."""
     return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
 
 

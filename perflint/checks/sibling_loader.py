@@ -1,4 +1,4 @@
-"""How many workers the other loaders of a file have: a new one is given as many."""
+"""Finds how many workers the other loaders of a file have: the fix uses the same number."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Load)
 
 
 def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> str:
-    """What another loader writes for its number of workers, if the same can be written here; "" where none does.
+    """The number of workers of another loader as source text, if it can be used here; "" if there is none.
 
-    ``cfg["num_workers"]`` of the loader above is worth more than a number that perflint makes up.  The expression has
-    to mean the same here: it is made of numbers, of names that the module binds once, or, in the same function, of its
-    parameters and of what stands above both loaders.
+    ``cfg["num_workers"]`` of the loader above is better than a number that perflint makes up. The expression has to
+    mean the same here: it consists of numbers, of names that the module binds once, or, in the same function, of its
+    parameters and of names bound above both loaders.
     """
     point, own = context.point, context.expression(call)
     if match.parameter != WORKERS or point is None or not isinstance(own, ast.Call):
@@ -41,7 +41,7 @@ def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> s
 
 
 def _given(file: FileIndex, own: ast.Call) -> list[tuple[Scope, Statement, ast.expr]]:
-    """The numbers of workers that other loaders of the file are given, the nearest first."""
+    """The numbers of workers of the other loaders in the file, the nearest first."""
     found: list[tuple[Scope, Statement, ast.expr]] = []
     for scope, statement, call in file.calls_named("DataLoader"):
         value = argument_of(call, WORKERS, _POSITION)
@@ -61,7 +61,7 @@ def _means_the_same(value: ast.expr, scope: Scope, statement: Statement, point: 
 
 
 def _is_the_same(name: str, there: Scope, here: Scope, both: tuple[Statement, Statement], file: FileIndex) -> bool:
-    """Whether a name stands for one thing at two statements, one of which is in each of two functions."""
+    """Whether a name means the same at two statements in two functions."""
     if name == "self":
         return there.owner is here.owner is not None
     bound = bindings_of(here).get(name, [])
@@ -78,7 +78,7 @@ def _is_the_same(name: str, there: Scope, here: Scope, both: tuple[Statement, St
 
 
 def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> bool:
-    """Whether there is one binding, which has run whenever one of the uses does."""
+    """Whether there is only one binding, which always runs before each of the uses."""
     if len(bindings) != 1:
         return False
     place, row = bindings[0].place, bindings[0].node.lineno

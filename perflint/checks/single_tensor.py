@@ -1,7 +1,7 @@
 """Whether an expression is one tensor whose value Python would have to fetch from the device.
 
-A kind alone does not say so: a list or a dict of tensors has the kind of its tensors, and asking whether a list is
-empty reads nothing.  So there has to be something that only a tensor allows.
+A kind alone does not show that: a list or a dict of tensors has the kind of its tensors, and testing whether a list is
+empty reads nothing. So there has to be something that only a tensor allows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TENSOR_METHODS = frozenset(
     | {"astype", "cast", "detach", "clone", "squeeze", "unsqueeze", "reshape", "flatten", "round", "floor", "exp"}
     | {"log"}
 )
-# Their kernels leave the result in host memory, so that reading it waits for nothing.
+# Their kernels leave the result in host memory, so reading it does not wait.
 _ON_THE_HOST = frozenset({"numel", "shape", "rank", "is_empty", "get_shape"})
 _OF_HOST_VALUES = frozenset({"sum", "max", "min", "int", "paddle.sum", "paddle.max", "paddle.min", "paddle.prod"})
 """Functions whose result is where their arguments are: ``sum(paddle.shape(x))`` never leaves the host."""
@@ -39,7 +39,7 @@ _MAX_DEPTH = 6
 
 
 class Evidence:
-    """Asks of the expressions at one statement whether they are a single device tensor."""
+    """Decides whether expressions at one statement are a single device tensor."""
 
     def __init__(self, point: Point) -> None:
         self._point = point
@@ -53,7 +53,7 @@ class Evidence:
         return self._evaluator.kind(node)
 
     def tensor(self, node: ast.expr, depth: int = 0) -> Kind | None:
-        """The kind of the tensor that ``bool(node)`` reads; None when it is none, or nothing shows that it is."""
+        """The kind of the tensor that ``bool(node)`` reads; None if it is not one, or nothing shows that it is."""
         if depth > _MAX_DEPTH or self._is_on_the_host(node):
             return None
         if isinstance(node, ast.Compare):
@@ -64,7 +64,7 @@ class Evidence:
         return kind if kind.scalar or self._is_shown(node, depth) else None
 
     def operand(self, node: ast.expr) -> Kind | None:
-        """The kind of a tensor that a comparison or a mathematical function is given."""
+        """The kind of a tensor that is an operand of a comparison or an argument of a mathematical function."""
         kind = self.kind(node)
         return kind if kind.is_tensor and not kind.items and not self._is_on_the_host(node) else None
 
@@ -78,7 +78,7 @@ class Evidence:
         return next((kind for kind in map(self.operand, listed.elts) if kind is not None), None)
 
     def bound(self, node: ast.expr) -> ast.expr:
-        """What a name stands for where it is bound once, else the expression itself."""
+        """The value of a name that is bound once, otherwise the expression itself."""
         name = dotted(node)
         return self._definitions.get(name, node) if name else node
 
@@ -105,7 +105,7 @@ class Evidence:
         return isinstance(default, ast.Constant) and not default.value
 
     def is_handed_over(self, node: ast.expr) -> bool:
-        """Whether a test is ``x is not None``, or ``x``, for a parameter that a call may leave out."""
+        """Whether a test is ``x is not None``, or ``x``, for an optional parameter."""
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot):
             other = node.comparators[0]
             return isinstance(other, ast.Constant) and other.value is None and self.is_off(node.left)
@@ -114,7 +114,7 @@ class Evidence:
         return self.is_off(node)
 
     def sources(self, node: ast.expr) -> Iterator[ast.expr]:
-        """An expression and what the names in it were bound to, as far as that is one expression."""
+        """An expression and the values of the names in it, as far as each is one expression."""
         yield node
         for item in walk(node):
             if isinstance(item, ast.Name) and item.id in self._definitions:
@@ -166,7 +166,7 @@ class Evidence:
         kinds = [kind for kind in map(self.operand, sides) if kind is not None]
         if not kinds:
             return None
-        # Lists and strings have an order only by accident, but are often compared: a number has to be there.
+        # Lists and strings have an order only incidentally, but are often compared: one side has to be a number.
         may_be_lists = any(isinstance(operator, _EQUALITY) for operator in node.ops) and len(kinds) < len(sides)
         if may_be_lists and not any(isinstance(side, ast.Constant) or self.tensor(side, 1) for side in sides):
             return None

@@ -1,4 +1,4 @@
-"""PPF209: a slice is read on the host, and the whole tensor it is a view of is copied for it."""
+"""PPF209: a slice is read on the host, which copies the whole tensor that it is a view of."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _METHODS = frozenset({"numpy", "tolist"})
 _CONVERSIONS = frozenset({"float", "int"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _DEEP = 2
-"""Indices of a slice from which on a conversion copies more than the number that it gives."""
+"""With this many indices, a conversion of a slice copies more than the resulting number."""
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _LOOP_WORDS = frozenset({"for", "while"})
 _READ_CALL = re.compile(r"(numpy|tolist|float|int|array|asarray)\s*\(")
-"""The end of what a read calls; begins with letters, which is quick to look for."""
+"""The end of a read call; it begins with letters, which are fast to search for."""
 _BLANK = " \t\r\n\f\\"
 _FURTHEST = 200
-"""Characters that are looked at before a read; where nothing but blanks is among them, it may be one of a slice."""
+"""How many characters before a read are examined; if there are only spaces, it may be a read of a slice."""
 
 _TYPE_REASON = "perflint could not determine what `{base}` is"
 _LAYOUT_REASON = "the array may have another memory order, so a sum over it may be rounded differently"
@@ -63,27 +63,27 @@ def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 
 def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
-    """Whether a read in a text may be one of a slice: told without its tree, so that few files are parsed for it."""
+    """Whether a read in a text may be one of a slice: judging by text, so that few files are parsed for it."""
     if read[1] in _METHODS:
         return _is_behind_a_bracket(text, read.start())
     return _holds_a_bracket(text, read.end(), _DEEP if read[1] in _CONVERSIONS else 1)
 
 
 def _is_behind_a_bracket(text: str, at: int) -> bool:
-    """Whether ``.numpy()`` stands behind a ``]`` or ``)``; a comment between them may hide it."""
+    """Whether ``.numpy()`` follows a ``]`` or ``)``, possibly after a comment."""
     before = text[max(at - _FURTHEST, 0) : at].rstrip(_BLANK)
     receiver = before[:-1].rstrip(_BLANK)
     return before[-1:] == "." and (receiver[-1:] in ("]", ")", "") or "#" in before)
 
 
 def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
-    """Whether the argument at an offset may be a slice with so many indices: ``x[0]`` or ``f(x)[0]`` with one."""
+    """Whether the argument at an offset may be a slice of ``levels`` indices: ``x[0]`` or ``f(x)[0]`` with one."""
     end = text.find(")", at)
     argument = "".join((text[at:end] if end >= 0 else text[at:]).split())
     if "(" in argument or "#" in argument:
         return True
     first, bracket, rest = argument.partition("[")
-    if not first:  # a list, which may be sliced itself
+    if not first:  # a list, which may itself be sliced
         return "][" in rest
     return bool(bracket) and (levels < _DEEP or "[" in rest or "," in rest or ":" in rest)
 
@@ -94,7 +94,7 @@ def _is_repeated(statement: Statement) -> bool:
 
 
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:
-    """What slice a call reads by its looks; None where it reads none."""
+    """The slice that a call seems to read; None if it reads none."""
     function, first = call.func, call.args[0] if call.args else None
     if isinstance(function, ast.Attribute) and function.attr in _METHODS:
         return _of(function.value, function.attr)
@@ -113,17 +113,17 @@ def _of(tensor: ast.expr, spelling: str) -> _Read | None:
 
 
 def _most(read: _Read) -> Confidence | None:
-    """The most that can be sure of a read by its looks; None where it copies nothing that is not used."""
+    """The highest possible confidence of a read, judging by its form; None if it copies nothing unused."""
     if read.spelling in _CONVERSIONS and levels_of(read.slice) < _DEEP:
         return None
-    if not is_moving(read.slice):  # the same slice at each pass
+    if not is_moving(read.slice):  # the same slice in each iteration
         return None if read.spelling in _CONVERSIONS else Confidence.LOW
     return Confidence.MEDIUM
 
 
 @check("Call")
 def slice_read(call: cst.Call, context: Context) -> None:
-    """Report a read of another slice of the same tensor at each pass of a Python loop."""
+    """Report a read of another slice of the same tensor in each iteration of a Python loop."""
     point = context.point
     made = context.expression(call) if point is not None and not context.claimed else None
     read = _read(made, context.file) if isinstance(made, ast.Call) else None
@@ -155,26 +155,26 @@ def slice_read(call: cst.Call, context: Context) -> None:
 def _looks_like_a_tensor(read: _Read, found: Sweep, context: Context) -> bool:
     """Whether a call of ``.numpy()`` alone shows that something is a tensor.
 
-    The code itself may ask what it has: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
+    The code itself may test the type: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
     """
     return read.spelling == "numpy" and found.loop is not None and not context.is_within(cst.IfExp)
 
 
 def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
-    """How sure it is that the copy costs something; None where it cannot."""
+    """How certain it is that the copy costs something; None if it cannot."""
     if read.spelling in _CONVERSIONS or _is_scalar(call, context):
-        # One index, one number: a tensor with a number for each pass is no larger than what is read of it.
+        # One index, one number: a tensor with a number for each iteration is no larger than what is read of it.
         if levels_of(read.slice) < 2 or found.loop is None:
             return None
         return Confidence.MEDIUM
     if found.loop is None:
-        # One slice of a tensor that each pass makes again.  At a step that is a host read like any other.
+        # One slice of a tensor that each iteration creates again. At a step that is a host read like any other.
         return None if context.hot is not None or levels_of(read.slice) > 1 else Confidence.LOW
     return Confidence.LOW if found.narrow else Confidence.MEDIUM
 
 
 def _is_scalar(call: cst.Call, context: Context) -> bool:
-    """Whether one number of the array is all that is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
+    """Whether only one number of the array is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
     for parent, inner in context.around(call):
         if isinstance(parent, cst.Attribute) and parent.attr.value == "item":
             return True

@@ -1,7 +1,7 @@
 """Slices of one tensor that a Python loop takes one after the other.
 
-Since Paddle's strided kernels a slice is a view: it shares the memory of the tensor it was taken from.  What matters
-here is that tensor, the loop, and whether it is a tensor at all: ``x[i]`` may as well be an item of a list.
+Since Paddle's strided kernels a slice is a view: it shares the memory of the tensor it was taken from. So what matters
+is that tensor, the loop, and whether it is a tensor at all: ``x[i]`` may also be an item of a list.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from perflint.syntax.tree import base_of, indices_of, walk
 from perflint.training.passes import chosen_by_filters, repeating_loops
 from perflint.training.steps import Point
 
-# Calls that give one new tensor, whose items lie in order.
+# Calls that return one new tensor, whose items are contiguous.
 _NEW = frozenset(
     {"to_tensor", "to_variable", "zeros", "ones", "full", "rand", "randn", "randint", "uniform", "normal", "stack"}
     | {"concat", "zeros_like", "ones_like", "matmul", "softmax", "log_softmax", "sigmoid", "relu", "one_hot"}
     | {"embedding", "interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
 )
-# Calls that give one tensor, perhaps a view of another one.
+# Calls that return one tensor, possibly a view of another one.
 _ONE = _NEW | frozenset(
     {"reshape", "transpose", "squeeze", "unsqueeze", "flatten", "astype", "cast", "abs", "exp", "log", "sqrt", "clip"}
     | {"detach", "clone", "expand", "tile", "where", "bmm", "einsum", "pow", "scale", "tanh", "normalize", "upsample"}
@@ -38,13 +38,13 @@ _ONE = _NEW | frozenset(
 _REDUCED = frozenset(
     {"argmax", "argmin", "sum", "mean", "max", "min", "norm", "any", "all", "arange", "prod", "bincount"}
 )
-# What a list, a tuple or a dict does not have.
+# What lists, tuples and dicts do not have.
 _ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop or comprehension around an expression: its row, what it binds, and which of that counts passes."""
+    """A loop or comprehension around an expression: its row, what it binds, and which of these count iterations."""
 
     row: int
     bound: frozenset[str]
@@ -53,10 +53,10 @@ class Loop:
 
 @dataclass(frozen=True)
 class Sweep:
-    """One tensor (``base``) of which a loop takes another slice at each pass.
+    """One tensor (``base``) of which a loop takes another slice in each iteration.
 
-    ``loop``: None where nothing shows that the slices of several passes are of the same tensor.  ``shown``: something
-    in the code says that ``base`` is a single tensor.  ``new``: its items are known to lie in order.  ``narrow``: it is
+    ``loop``: None if nothing shows that the slices of several iterations are of the same tensor. ``shown``: something
+    in the code shows that ``base`` is a single tensor. ``new``: its items are known to be contiguous. ``narrow``: it is
     the result of a reduction and has one index, so that it is as small as what is read of it.
     """
 
@@ -73,7 +73,7 @@ def loops_around(node: cst.CSTNode, context: Context) -> list[Loop]:
 
 
 def sweep(node: ast.expr, loops: list[Loop], is_method: bool, context: Context) -> Sweep | None:
-    """What a chain of subscripts (``x[i][:4]``) takes a slice of; None when that is no view of a tensor.
+    """The tensor that a chain of subscripts (``x[i][:4]``) is a slice of; None if it is not a view of a tensor.
 
     ``is_method``: a method that only tensors have is called on the slice.
     """
@@ -104,7 +104,7 @@ def _sweep(levels: list[ast.Subscript], loop: Loop | None, is_method: bool, cont
         name is not None and name in context.once(("asked", point.scope), lambda: _asked_like_tensors(point.scope))
     )
     shown = sliced or by_name or _is_item_of_a_batch(base, point)
-    # A slice of a slice still stands on the memory of the first tensor.
+    # A slice of a slice still refers to the memory of the first tensor.
     return Sweep(root if by_name else base, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
 
 
@@ -119,7 +119,7 @@ def is_moving(node: ast.expr) -> bool:
 
 
 def is_in_order(node: ast.expr) -> bool:
-    """Whether a chain of subscripts leaves items that lie side by side: plain indices, then at most one slice."""
+    """Whether a chain of subscripts selects contiguous items: plain indices, then at most one slice."""
     indices = [index for level in _levels(node) for index in indices_of(level.slice)]
     slices = [index for index in indices if isinstance(index, ast.Slice)]
     if any(isinstance(index, ast.Slice) and index.step is not None for index in indices):
@@ -136,7 +136,7 @@ def _levels(node: ast.expr) -> list[ast.Subscript]:
 
 
 def _sliced(index: ast.expr) -> Iterator[ast.expr]:
-    """The parts of an index that no list or dict takes: a slice (of a list it is a list, which has no ``numpy``)."""
+    """The parts of an index that only tensors accept: a slice (of a list it is a list, which has no ``numpy``)."""
     for part in indices_of(index):
         if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
             yield part
@@ -160,7 +160,7 @@ def _is_item_of_a_batch(base: ast.expr, point: Point) -> bool:
 
 
 def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
-    """The names of which a function asks something that only a tensor can answer."""
+    """The names on which a function uses something that only tensors have."""
     return frozenset(
         dotted(item.value)
         for statement in scope.node.body
@@ -197,7 +197,7 @@ def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
 
 
 def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
-    """Names that are numbers: what runs over a ``range``, and the first name of an ``enumerate``."""
+    """Names that are numbers: the target of a ``range``, and the first name of an ``enumerate``."""
     while isinstance(iterated, ast.Call) and (dotted(iterated.func) or "").endswith("tqdm") and iterated.args:
         iterated = iterated.args[0]
     called = dotted(iterated.func) if isinstance(iterated, ast.Call) else None

@@ -1,4 +1,4 @@
-"""PPF201 in a static graph: ``exe.run`` fetches at each step what is looked at every n steps only, or just logged."""
+"""PPF201 in a static graph: ``exe.run`` fetches at each step what is only used every n steps, or only logged."""
 
 from __future__ import annotations
 

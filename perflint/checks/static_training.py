@@ -19,7 +19,7 @@ from perflint.syntax.scopes import Statement
 
 CODE = "PPF708"
 _CONVERTED = ("to_static", "declarative", "TracedLayer", "ProgramTranslator", "dygraph_to_static", "cinn")
-"""What shows that somebody has thought of static graphs."""
+"""What shows that static graphs were considered."""
 _WRAPS = ("DataParallel", "distributed_model", "group_sharded_parallel")
 _WRAPPED = "the model has to be converted before it is wrapped for several GPUs"
 _AGAIN = "this function runs once per epoch, so the model has to be converted where it is created"
@@ -34,13 +34,13 @@ def _launching(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 
 def launches_from_python(entry: EntryPoint) -> bool:
-    """Whether a step runs attention, which takes many small operations, and nothing makes a static graph of it."""
+    """Whether a step runs attention, which takes many small operations, and nothing converts it to a static graph."""
     return not speaks_of(entry, *_CONVERTED) and DeviceWork.ATTENTION in work_of(entry)
 
 
 @check("Call")
 def no_static_graph(call: cst.Call, context: Context) -> None:
-    """Report the model of a training step that Python goes through operation by operation."""
+    """Report the model of a training step that Python runs operation by operation."""
     entry = entry_of_model(call, context, CODE)
     if entry is None or not launches_from_python(entry):
         return
@@ -61,7 +61,7 @@ def no_static_graph(call: cst.Call, context: Context) -> None:
 
 
 def _obstacle(entry: EntryPoint) -> str:
-    """Why the line cannot be written for the user, in words; ``""`` where it can."""
+    """Why the line cannot be inserted automatically, in words; ``""`` if it can."""
     if len(entry.models) > 1 or not entry.is_in_loop:
         return _SEVERAL
     if speaks_of(entry, *_WRAPS):

@@ -83,7 +83,9 @@ def _setting(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: Argume
 
 
 def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
-    """What the loop itself does beside a clock was chosen to be there; in a helper the loop's reader cannot see it."""
+    """The confidence: next to a clock, a call in the loop itself is there on purpose; in a helper it may be
+    overlooked.
+    """
     if not excuses.beside(match.unless_beside, context):
         return Confidence.HIGH
     return Confidence.MEDIUM if step.via else Confidence.LOW
@@ -97,7 +99,7 @@ def _deletion(rule: Rule, context: Context) -> Fix:
 
 
 def is_for_each_step(statement: cst.BaseSmallStatement, context: Context) -> bool:
-    """Whether a statement is nothing but a call that these rules delete where it runs at each step."""
+    """Whether a statement is only a call that these rules delete if it runs at each step."""
     if not isinstance(statement, cst.Expr) or not isinstance(statement.value, cst.Call):
         return False
     found = _matches(statement.value, context)

@@ -24,7 +24,7 @@ _EVENTS = {
     "record": "recorded value",
     "progress": "progress text",
 }
-"""What a logging call without a tensor costs, by its family."""
+"""The cost of a logging call without a tensor, by its family."""
 
 _Formatting = Union["cst.FormattedString", "cst.BinaryOperation", "cst.Call"]
 
@@ -36,16 +36,17 @@ step_triggers[TENSOR_LOG] |= {"format", "str", "repr", FORMATTING}
 
 @step_check("Call")
 def log_call(call: cst.Call, context: Context, step: Step) -> None:
-    """Report a logging call: it holds everything that is read for it."""
+    """Report a logging call, including everything that is read for it."""
     family = log_family(call, context)
     if not family:
         return
     code = code_of(call, context)
     deciding = deciding_test(context.file.project, context.here) if code == PLAIN_LOG else None
-    if deciding is not None and deciding.interval is None:  # an accumulation, whose length is usually 1, has one
+    # a test for gradient accumulation, whose length is usually 1
+    if deciding is not None and deciding.interval is None:
         context.claim(call)
-        return  # some test chooses the steps, and nothing says that it holds at each of them
-    # A line that only a method's name leads to may belong to the start of a run, or to what seldom happens.
+        return  # some test selects the steps, and nothing shows that it is true at each of them
+    # A line that is only reached by a method's name may belong to the start of a run, or to something rare.
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
     event = _EVENTS[family] if code == PLAIN_LOG else ""
     guarded = guard.fix(call, family, context)
@@ -56,14 +57,14 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
 @step_check("BinaryOperation")
 @step_check("Call")
 def formatted_tensor(node: _Formatting, context: Context, step: Step) -> None:
-    """Report a tensor made into text outside of a logging call."""
+    """Report a tensor that is converted to text outside of a logging call."""
     part = next((part for part in _formatted(node) if context.kind(part).is_tensor), None)
     if part is not None:
         context.report(TENSOR_LOG, node, guard.format_fix(context), step, tensor=context.text(part))
 
 
 def _formatted(node: _Formatting) -> Iterator[cst.BaseExpression]:
-    """The values that an expression makes into text."""
+    """The values that an expression converts to text."""
     if isinstance(node, cst.FormattedString):
         yield from (part.expression for part in node.parts if isinstance(part, cst.FormattedStringExpression))
     elif isinstance(node, cst.BinaryOperation):

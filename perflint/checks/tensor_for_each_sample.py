@@ -1,4 +1,4 @@
-"""PPF106: a dataset that makes a Paddle tensor of each sample, where the loader would make one of a whole batch."""
+"""PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`:
 _DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
 _INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
 _OF_IMAGES = "tensors of pictures"
-"""The event where the copy of the numbers takes the time."""
+"""The event if the copy of the numbers takes the time."""
 
 
 @row_gate(CODE)
@@ -28,7 +28,7 @@ def _rows(file: FileIndex) -> list[int]:
 
 @check("Call")
 def tensors_of_samples(call: cst.Call, context: Context) -> None:
-    """Report the first tensor that a dataset makes of a sample; the fix is about all of them."""
+    """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     if CODE not in context.codes:
         return
     places = context.once(CODE, lambda: _by_place(context.file))

@@ -1,4 +1,4 @@
-"""PPF205: a tensor made of host data at each step, or of constants in each forward pass."""
+"""PPF205: a tensor created from host data at each step, or from constants in each forward pass."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _FILLERS = {
     "eye": "eye",
     "linspace": "linspace",
 }
-"""What fills a tensor as a function of NumPy fills an array: the same name in Paddle, and the one in fluid's layers."""
+"""NumPy functions that fill an array: those of Paddle with the same name, and those in fluid's layers."""
 _OPERATIONS = {
     "add": "x + number",
     "add_": "x.scale_(1.0, bias=number)",
@@ -103,19 +103,19 @@ _OPERATIONS = {
     "subtract": "x - number",
     "subtract_": "x.scale_(1.0, bias=-number)",
 }
-"""What does with a number what a method of a tensor ``x`` does with a tensor alone."""
+"""Operations that do with a number what a method of a tensor ``x`` only does with a tensor."""
 _ON_DEVICE = "copy on the device"
-"""The event where a loader has made a tensor already (``events.yaml``)."""
+"""The event if a loader has created a tensor already (``events.yaml``)."""
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
 def makes_tensor(call: cst.Call, context: Context) -> bool:
-    """Whether a call makes a tensor of host data, under one of the names that the gate knows."""
+    """Whether a call creates a tensor from host data, under one of the names that the gate knows."""
     return (method_of(call) or local_name(call.func)) in _CALLS and context.callee(call) in NAMES
 
 
 def data_of(call: cst.Call) -> cst.Arg | None:
-    """The argument that such a call makes a tensor of."""
+    """The argument that such a call creates a tensor from."""
     data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
     return data if data is not None and not data.star else None
 
@@ -140,18 +140,18 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
     """Report a call.
 
     Args:
-        call: it makes the tensor.
-        data: the argument that holds the data.
-        node: the same as the index has it.
+        call: the call that creates the tensor.
+        data: the argument with the data.
+        node: the same node in the index.
         found: where the data come from.
         step: the step that the call belongs to.
-        context: what is known at the call.
+        context: the context at the call.
     """
     dtype = find_argument(call, "dtype", 1)
     said = _advice(found, call, node, context)
     made_of = said if said in to_tensor_fix.ADVISED else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
-    # The read inside a round trip is a finding of its own: the two stand side by side.
+    # The read inside a round trip is a separate finding: both are reported.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
         CODE,
@@ -174,22 +174,22 @@ def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: 
 
 
 def _once(step: Step, point: Point) -> str:
-    """Where a tensor is made that stays the same: a function that is no method is handed what its caller keeps."""
+    """Where to create a tensor that stays the same; a function that is not a method gets it from its caller."""
     if not step.forward:
         return _ONCE
     return _ONCE_IN_FORWARD if point.scope.owner is not None else _ONCE_FOR_CALLER
 
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
-    """Whether a call in a forward pass moves what is there already, or is none of a training step."""
+    """Whether a call in a forward pass moves nothing new, or is not part of a training step."""
     return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
 
 
 def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, context: Context) -> Origin | None:
-    """Where the data of a call comes from; None where it is a tensor that the call gives back as it is."""
+    """Where the data of a call comes from; None if it is a tensor that the call returns unchanged."""
     found, kind = origins.origin(node, context.here), context.kind(data.value)
     if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
-        return found  # (a name that ends in "loader" may well be a reader of arrays)
+        return found  # (a name that ends in "loader" may be a reader that yields arrays)
     if context.text(call.func).endswith("to_variable"):
         return None
     return Origin("copy" if find_argument(call, "dtype", 1) is None else "cast", found.sure)
@@ -207,15 +207,15 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
         return Confidence.LOW
     if found.kind not in _MEDIUM:
         return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
-    # A place or a gradient is a reason to make another tensor.
+    # A place or a gradient is a reason to create another tensor.
     wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in _DRAWN else Confidence.MEDIUM
 
 
 def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> bool:
-    """Whether data of unknown making stand in the step loop itself, and nothing shows that they have to be made there.
+    """Whether data of unknown origin are in the step loop itself, and nothing shows that they must be created there.
 
-    What the step has read from the device is another matter: it is the read that has to go.
+    Data that the step has read from the device do not count: there, the read has to be removed.
     """
     if found.kind not in (origins.HOST, origins.UNKNOWN):
         return False
@@ -228,9 +228,9 @@ def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> b
 
 
 def _given_to_wrapper(node: ast.expr, point: Point) -> tuple[Point | None, ast.expr | None]:
-    """What the step loop hands a function that only makes a tensor of it: ``return paddle.to_tensor(x)``.
+    """What the step loop passes to a function that only makes a tensor of it: ``return paddle.to_tensor(x)``.
 
-    None where it may be a tensor already, or what a loader gives.
+    None if it may be a tensor already, or comes from a loader.
     """
     scope = point.scope
     if not isinstance(node, ast.Name) or not isinstance(point.statement.node, ast.Return) or len(scope.statements) > 2:
@@ -245,7 +245,7 @@ def _given_to_wrapper(node: ast.expr, point: Point) -> tuple[Point | None, ast.e
 
 
 def _is_fallback(node: ast.expr, point: Point) -> bool:
-    """Whether zeros stand in a branch: what a batch without targets, or the like, gets for a loss."""
+    """Whether zeros are in a branch: the loss for a batch without targets, for example."""
     values = [item.value for item in walk(node) if isinstance(item, ast.Constant)]
     links = point.statement.around
     branch = next((link.node for link in links if isinstance(link.node, ast.If) and link.branch != "after"), None)
@@ -264,7 +264,7 @@ def _asks_for_emptiness(test: ast.expr) -> bool:
 
 
 def _comes_from_dali(point: Point) -> bool:
-    """Whether NVIDIA's loader made the batch: it fills memory of the device itself, and has to be wrapped."""
+    """Whether NVIDIA's loader created the batch: it fills device memory itself, and its result has to be wrapped."""
     if "nvidia" in point.file.names.packages:
         return True
     links = point.statement.around
@@ -273,7 +273,7 @@ def _comes_from_dali(point: Point) -> bool:
 
 
 def _waits_for_an_argument(point: Point) -> bool:
-    """Whether a statement of a forward pass runs only with an argument that a call may leave out."""
+    """Whether a statement of a forward pass runs only with an optional argument."""
     evidence = Evidence(point)
     return any(evidence.is_handed_over(part) for test in point.statement.tests for part in required(test))
 
@@ -286,7 +286,7 @@ def _is_measure(point: Point) -> bool:
 
 
 def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
-    """Which of the sentences a call gets for the origin of its data: what it advises has to work where it stands."""
+    """Which advice a call gets for the origin of its data; the advice has to work at that place."""
     is_same = found.kind == origins.INVARIANT
     if found.kind == origins.LITERAL and _differs(node, context.here):
         if _counts_up(node):
@@ -303,7 +303,7 @@ def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> 
 
 
 def _filler(node: ast.expr, is_fluid: bool, context: Context) -> str:
-    """What fills on the device what NumPy fills: ``paddle.zeros`` for ``np.zeros``, or what fluid has for it."""
+    """The function that fills on the device like NumPy: ``paddle.zeros`` for ``np.zeros``, or that of fluid."""
     name = dotted(node)
     values = [node] if name is None else list(_bound_to(name, context.here))
     for item in (item for value in values for item in walk(value)):
@@ -315,7 +315,7 @@ def _filler(node: ast.expr, is_fluid: bool, context: Context) -> str:
 
 
 def _may_be_number(call: cst.Call, context: Context) -> bool:
-    """Whether a number does as well as a tensor of it: in ``x * paddle.to_tensor(0.5)`` with a tensor ``x``."""
+    """Whether a number works as well as a tensor: in ``x * paddle.to_tensor(0.5)`` with a tensor ``x``."""
     for parent, inner in context.around(call):
         if isinstance(parent, cst.BinaryOperation):
             other = parent.right if inner is parent.left else parent.left
@@ -326,12 +326,12 @@ def _may_be_number(call: cst.Call, context: Context) -> bool:
 
 
 def _for_number(call: cst.Call, context: Context) -> str:
-    """The advice for a number that cannot stand where its tensor stands."""
+    """The advice for a number that cannot replace its tensor."""
     return to_tensor_fix.OPERAND if _operation(call, context) else _FILLED
 
 
 def _operation(call: cst.Call, context: Context) -> str:
-    """What does the same with a number where a tensor's method is handed a tensor of it; ``""`` elsewhere."""
+    """The operation on a number that replaces a tensor's method with a tensor argument; ``""`` if there is none."""
     for parent, inner in context.around(call):
         if isinstance(parent, cst.Call) and isinstance(parent.func, cst.Attribute) and parent.func is not inner:
             is_tensor = context.kind(parent.func.value).is_tensor
@@ -342,14 +342,14 @@ def _operation(call: cst.Call, context: Context) -> str:
 
 
 def _is_changed(made: ast.expr | None, point: Point) -> bool:
-    """Whether the function changes the tensor that a statement makes: one that is made once cannot start again."""
+    """Whether the function changes in place the tensor that a statement creates, which then cannot be reused."""
     node = point.statement.node
     names = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) and node.value is made else []
     return any(name in mutated_in(point.scope) for name in names)
 
 
 def _counts_up(node: ast.expr) -> bool:
-    """Whether the values that are written in an expression are one row of whole numbers from 0 on: ``[[0, 1, 2]]``."""
+    """Whether the literal values in an expression are consecutive whole numbers from 0 on: ``[[0, 1, 2]]``."""
     values = list(_leaves(node))
     rows = [item.elts for item in walk(node) if isinstance(item, (ast.List, ast.Tuple))]
     is_one_row = any(list(map(ast.unparse, row)) == values for row in rows)
@@ -358,14 +358,14 @@ def _counts_up(node: ast.expr) -> bool:
 
 
 def _differs(node: ast.expr, point: Point) -> bool:
-    """Whether a constant is a list of unlike values: neither a number nor ``paddle.full`` can stand for it."""
+    """Whether a constant is a list of different values, which neither a number nor ``paddle.full`` can replace."""
     name = dotted(node)
     literals = [node] if name is None else [value for value in _bound_to(name, point) if name not in plain_names(value)]
     return any(len(set(_leaves(value))) > 1 for value in literals)
 
 
 def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
-    """What a name is bound to in the function, however often, or else in the module."""
+    """The values that a name is bound to in the function, or else in the module."""
     nodes = [item.node for item in point.scope.statements]
     here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
     definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name)
@@ -373,7 +373,7 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
 
 
 def _leaves(node: ast.expr) -> Iterator[str]:
-    """The values in a list, also in one that NumPy makes an array of, or that is repeated."""
+    """The values in a list, also if NumPy makes an array of it, or if it is repeated."""
     if isinstance(node, ast.Call):  # ``np.array([0, 1])``, ``np.array([0, 1]).astype("int64")``
         is_method = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
         inner = node.func.value if is_method and isinstance(node.func, ast.Attribute) else None

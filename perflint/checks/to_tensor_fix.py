@@ -1,4 +1,4 @@
-"""The fixes of PPF205: `paddle.full` for a constant; all else is only shown, such as a tensor that is made once."""
+"""The fixes of PPF205: `paddle.full` for a constant; all others are only shown, such as creating a tensor once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from perflint.syntax.tree import walk
 from perflint.training.steps import Point
 
 FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "same number", "operand"
-"""What is advised where the origin of the data does not say it by itself."""
+"""The advice if the origin of the data alone does not decide it."""
 
 ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND, origins.INVARIANT})
 
@@ -29,7 +29,7 @@ _FULL = "fill the tensor on the device"
 _HALF = "values this small are rounded differently in float16"
 _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
-"""The release that brought tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
+"""The release that introduced tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
 
 _GRADIENT = "set `stop_gradient = False` on it afterwards"
 _SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
@@ -62,7 +62,7 @@ _SHOWN = {
 
 
 def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
-    """The repair for a call whose argument is of this origin."""
+    """The fix for a call whose argument has this origin."""
     if kind == origins.LITERAL:
         filled = _full(call, data, context)
         if filled is not None:
@@ -106,7 +106,7 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
 
 
 def _is_plain(call: cst.Call, context: Context) -> bool:
-    """Whether a call has no argument that ``paddle.full`` lacks."""
+    """Whether a call has only arguments that ``paddle.full`` has, too."""
     named = {argument.keyword.value: context.text(argument.value) for argument in call.args if argument.keyword}
     by_place = len(call.args) - len(named)
     if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
@@ -115,13 +115,13 @@ def _is_plain(call: cst.Call, context: Context) -> bool:
 
 
 def _wants_gradient(call: cst.Call, context: Context) -> bool:
-    """Whether a tensor is made to have a gradient, which ``paddle.full`` cannot be told."""
+    """Whether a tensor is created with a gradient, which ``paddle.full`` cannot do."""
     argument = find_argument(call, "stop_gradient", 3)
     return argument is not None and context.text(argument.value) != "True"
 
 
 def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
-    """The dtype to write: ``""`` for the default one, None when it is not known what the argument is."""
+    """The dtype to write: ``""`` for the default one, None if the argument is unknown."""
     argument = find_argument(call, "dtype", 1)
     if argument is None or context.text(argument.value) == "None":
         return '"bool"' if isinstance(value, bool) else '"int64"' if isinstance(value, int) else ""
@@ -137,7 +137,7 @@ def _is_dtype_of_a_tensor(node: cst.BaseExpression, context: Context) -> bool:
 
 
 def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[int], str] | None:
-    """The one value of a literal, its shape and its source; None where the values differ."""
+    """The one value of a literal, its shape and its source; None if the values differ."""
     if isinstance(node, (cst.List, cst.Tuple)):
         parts = [_uniform(part.value, context) if isinstance(part, cst.Element) else None for part in node.elements]
         first = parts[0] if parts else None
@@ -154,7 +154,7 @@ def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[in
 
 
 def _meets_a_tensor(call: cst.Call, context: Context) -> bool:
-    """Whether a call is one side of an operation whose other side is a tensor, so that a number does as well."""
+    """Whether a call is one operand of an operation with a tensor, so that a number works as well."""
     parent = context.parents[-1] if context.parents else None
     if not isinstance(parent, cst.BinaryOperation):
         return False
@@ -169,7 +169,7 @@ def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
 
 
 def _without_the_row(call: cst.Call, text: str, context: Context) -> Edit | None:
-    """The edit that deletes ``image = paddle.to_tensor(image)``, of which ``image = image`` would be left."""
+    """The edit that deletes ``image = paddle.to_tensor(image)``, which would otherwise become ``image = image``."""
     statement = context.statement
     if not isinstance(statement, cst.Assign) or statement.value is not call or len(statement.targets) != 1:
         return None
@@ -184,11 +184,11 @@ def _without_the_row(call: cst.Call, text: str, context: Context) -> Edit | None
 
 
 def _made_once(call: cst.Call, context: Context) -> list[Edit]:
-    """The edits that make the tensor of a call only once; none where there is no certain place for it.
+    """The edits that create the tensor of a call only once; none if there is no certain place for it.
 
-    ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call goes above the loop, under a name.  In a forward pass it
-    becomes ``self.register_buffer("constant_tensor", ..., persistable=False)`` in ``__init__``: a buffer that is part
-    of the state would add a key to every checkpoint, and old ones would lack it.
+    ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call is moved above the loop, and gets a name. In a forward
+    pass it becomes ``self.register_buffer("constant_tensor", ..., persistable=False)`` in ``__init__``: a buffer that
+    is part of the state would add a key to every checkpoint, and old ones would lack it.
     """
     point, text = context.here, context.text(call)
     if "\n" in text:
@@ -218,7 +218,7 @@ def _as_buffer(call: cst.Call, text: str, name: str, point: Point, context: Cont
 
 
 def _super_init(point: Point) -> ast.stmt | None:
-    """The statement of ``__init__`` that calls that of the base class: only after it may a buffer be registered."""
+    """The statement of ``__init__`` that calls that of the base class: a buffer may only be registered after it."""
     owner = point.scope.owner
     init = owner.methods.get("__init__") if owner is not None else None
     if owner is None or init is None or not isinstance(init.node, FUNCTIONS) or not _is_method(point):
@@ -234,7 +234,7 @@ def _super_init(point: Point) -> ast.stmt | None:
 
 
 def _is_method(point: Point) -> bool:
-    """Whether ``self`` is the layer where the call stands."""
+    """Whether ``self`` is the layer at the call."""
     node = point.scope.node
     arguments = [] if isinstance(node, ast.Module) else [*node.args.posonlyargs, *node.args.args]
     return bool(arguments) and arguments[0].arg == "self"

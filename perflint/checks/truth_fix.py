@@ -1,4 +1,4 @@
-"""The fixes shown for a decision on a tensor: nothing here is applied, since a person has to choose."""
+"""The fixes shown for a decision on a tensor: none is applied, since the user has to choose."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ _Choice = tuple["cst.BaseExpression", "cst.BaseExpression"]
 
 
 def is_filter(node: cst.BaseExpression, context: Context) -> bool:
-    """Whether a decision is what a comprehension takes its items by: ``[x for x in xs if mask[x]]``."""
+    """Whether a decision is the filter of a comprehension: ``[x for x in xs if mask[x]]``."""
     return isinstance(_owner(node, context)[0], cst.CompIf)
 
 
 def asks_for_presence(expression: ast.expr, point: Point) -> bool:
-    """Whether a bare name is tested that elsewhere in the function stands for nothing: ``None``, ``[]``, 0."""
+    """Whether the test is a plain name that is ``None``, ``[]`` or 0 elsewhere in the function."""
     name = dotted(expression)
     return name is not None and any(
         isinstance(statement.node, ast.Assign) and _is_nothing(statement.node.value)
@@ -85,7 +85,7 @@ def _is_nothing(value: ast.expr) -> bool:
 
 
 def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
-    """What to do instead: choose on the device, or decide every so many steps."""
+    """What to do instead: choose on the device, or decide every n steps."""
     if is_filter(node, context):
         return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "you have to decide where to read it")
     if asks_for_presence(expression, context.here):
@@ -104,7 +104,7 @@ def fix(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix
         chosen = _choice(owner, node, context)
         if chosen is not None:
             return chosen
-    skips = isinstance(_last(owner), (cst.Continue, cst.Return))  # it leaves the rest of the step out
+    skips = isinstance(_last(owner), (cst.Continue, cst.Return))  # it skips the rest of the step
     if isinstance(owner, cst.If) and skips and _asks_if_finite(expression):
         return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
     return _every_nth(owner, test, expression, context)
@@ -128,7 +128,7 @@ def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> 
         return _MASK
     if isinstance(owner, cst.IfExp):
         return _CHOOSE
-    statement = context.here.statement.node  # LibCST sees no more of its branches than the findings in them
+    statement = context.here.statement.node  # LibCST sees only those of its branches that have findings
     if not isinstance(owner, (cst.If, cst.Assert)) or not isinstance(statement, (ast.If, ast.Assert)):
         return "choose on the device" if is_forward else _DECIDE
     if _is_check(statement):
@@ -137,7 +137,7 @@ def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> 
 
 
 def _gives_none(expression: ast.expr, point: Point) -> bool:
-    """Whether all that hangs on a test is to give up a value: ``if not mask.any(): mask = None``"""
+    """Whether a test only decides to drop a value: ``if not mask.any(): mask = None``"""
     statement = point.statement.node
     if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
         return all(isinstance(item, ast.Assign) and _is_none(item.value) for item in statement.body)
@@ -156,7 +156,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _is_check(statement: ast.stmt) -> bool:
-    """Whether a statement only stops the run, or says something, where its test holds."""
+    """Whether a statement only stops the run, or prints something, if its test is true."""
     if not isinstance(statement, ast.If):
         return isinstance(statement, ast.Assert)
     return isinstance(statement.body[-1], (ast.Raise, ast.Break)) or (
@@ -199,7 +199,7 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
 
 
 def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
-    """The statement or conditional expression that asks, and its whole test."""
+    """The statement or conditional expression that decides, and its whole test."""
     for parent in reversed(context.parents):
         if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
             return parent, parent.test
@@ -210,7 +210,7 @@ def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | No
 
 
 def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | None:
-    """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only give one name its value."""
+    """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only assign to one name."""
     first = _assigned(owner.body)
     if first is None or context.text(owner).startswith("elif"):
         return None
@@ -237,14 +237,14 @@ def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
 
 
 def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, context: Context, name: str = "") -> Fix:
-    """The choice between two tensors on the device; words where one may be none, or is not free of other effects.
+    """The choice between two tensors on the device; words if one may not be a tensor, or has side effects.
 
     Args:
-        owner: what is replaced.
-        node: the decision that was found: all of the test, or there is another one left in it.
-        choice: what is chosen from.
-        context: where the walk stands.
-        name: what is bound to the choice, where ``owner`` is a statement.
+        owner: the node to replace.
+        node: the decision that was found: the whole test, or a part of it.
+        choice: the two alternatives.
+        context: the state of the walk.
+        name: the name that gets the choice, if ``owner`` is a statement.
     """
     title, (first, second) = "choose on the device with `paddle.where`", choice
     test, paddle = getattr(owner, "test", None), name_of_paddle(context.file)
@@ -264,7 +264,7 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
 
 
 def _divisor(side: cst.BaseExpression, test: cst.BaseExpression, context: Context) -> str | None:
-    """What one side of a choice divides by, where the test keeps it from 0: ``n`` of ``loss / n`` under ``n > 0``."""
+    """The divisor in one side of a choice, if the test keeps it from 0: ``n`` of ``loss / n`` under ``n > 0``."""
     expression, asked = context.expression(side), context.expression(test)
     if expression is None or asked is None or not _compares_with_nothing(asked):
         return None
@@ -274,7 +274,7 @@ def _divisor(side: cst.BaseExpression, test: cst.BaseExpression, context: Contex
 
 
 def _compares_with_nothing(test: ast.expr) -> bool:
-    """Whether a test asks if something is 0, or hardly more: ``n > 0``, ``n != 0``, ``n > eps``, ``n``."""
+    """Whether a test compares something with 0 or a small number: ``n > 0``, ``n != 0``, ``n > eps``, ``n``."""
     if not isinstance(test, ast.Compare):
         return True
     return any(
@@ -285,7 +285,7 @@ def _compares_with_nothing(test: ast.expr) -> bool:
 
 
 def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
-    """Whether an expression is a tensor, and working it out does nothing else: it calls nothing but Paddle."""
+    """Whether an expression is a tensor without side effects: it only calls Paddle."""
     expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
     if expression is None:
         return False
@@ -346,7 +346,7 @@ def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: 
 
 
 def _binds(test: cst.BaseExpression, context: Context) -> bool:
-    """Whether a test binds a name, which is then bound at some steps only if the test is asked more rarely."""
+    """Whether a test binds a name, which would be bound only at some steps if the test ran less often."""
     return any(isinstance(item, ast.NamedExpr) for item in walk(context.expression(test) or ast.Constant(None)))
 
 

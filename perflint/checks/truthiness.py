@@ -24,7 +24,7 @@ from perflint.training.steps import Point, Step, of_point
 CODE = "PPF203"
 _MATH = frozenset(f"math.{name}" for name in MATH)
 _INSIDE = PICKS | MATH
-# Calls that make a number or a truth value of a tensor: a forward pass without one decides on nothing for certain.
+# Calls that turn a tensor into a number or a truth value: a forward pass without one certainly decides on nothing.
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
 )
@@ -39,7 +39,7 @@ forward_decisions[CODE] |= _CERTAIN
 @check("BinaryOperation")
 @check("UnaryOperation")
 def decision(node: cst.BaseExpression, context: Context) -> None:
-    """Report a tensor whose truth Python asks for, here or inside of ``max``, ``in`` and their kind."""
+    """Report a tensor whose truth Python tests, directly or inside ``max``, ``in`` and the like."""
     asked = _is_asked(node, context.parents)
     if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
         return
@@ -54,9 +54,9 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
     if confidence is None or _never_asked(node, point, context, evidence):
         return
     if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
-        confidence = Confidence.LOW  # whether a caller hands over the optional argument is not known of a forward pass
+        confidence = Confidence.LOW  # for a forward pass, it is unknown whether callers pass the optional argument
     if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
-        confidence = Confidence.LOW  # most often float16, which most programs do not train in
+        confidence = Confidence.LOW  # usually float16, which most programs do not train in
     fix = truth_fix.fix(node, expression, context)
     message = truth_fix.FILTER_MESSAGE if truth_fix.is_filter(node, context) else ""
     if truth_fix.asks_for_presence(expression, point):
@@ -67,7 +67,7 @@ def decision(node: cst.BaseExpression, context: Context) -> None:
 
 @step_gate(CODE)
 def _may_match(point: Point) -> bool:
-    """Whether a statement holds a decision on a tensor, even if a guard makes it rare."""
+    """Whether a statement may contain a decision on a tensor, even if a guard makes it rare."""
     return any(
         (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
         and _read_by(point, expression, asked) is not None
@@ -76,12 +76,12 @@ def _may_match(point: Point) -> bool:
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:
-    """Whether a call is sure to ask for the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
+    """Whether a call certainly tests the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
 
 
 def _is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
-    """Whether the truth of a node is asked for where it stands."""
+    """Whether the truth of a node is tested at its place."""
     inner = node
     for index in range(len(parents) - 1, -1, -1):
         parent = parents[index]
@@ -106,7 +106,7 @@ def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
 
 
 def _asked_before(node: cst.CSTNode, context: Context) -> Iterator[tuple[ast.expr, bool]]:
-    """What stands to the left of a node in the same test, each with whether it has to hold (``and``)."""
+    """The operands to the left of a node in the same test, each with whether it has to be true (``and``)."""
     for parent, inner in context.around(node):
         if isinstance(parent, cst.BooleanOperation):
             left = context.expression(parent.left) if inner is parent.right else None
@@ -117,7 +117,7 @@ def _asked_before(node: cst.CSTNode, context: Context) -> Iterator[tuple[ast.exp
 
 
 def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
-    """Whether what stands to the left in the same test is reported already, or is off unless someone turns it on."""
+    """Whether an operand to the left in the same test is already reported, or is off by default."""
     return any(
         _read_by(point, decisions.leaf(item), True) is not None or (must_hold and evidence.is_off(item))
         for left, must_hold in _asked_before(node, context)
@@ -126,7 +126,7 @@ def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Ev
 
 
 def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
-    """What has to hold for a decision to be taken: the tests around its statement, and what ``and`` asks before it."""
+    """The conditions for a decision: the tests around its statement, and earlier operands of ``and``."""
     for test in point.statement.tests:
         yield from decisions.required(test)
     for left, must_hold in _asked_before(node, context):
@@ -135,7 +135,7 @@ def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[a
 
 
 def _asks_for_dtype(test: ast.expr) -> bool:
-    """``x.dtype == paddle.float16``."""
+    """Whether a test is like ``x.dtype == paddle.float16``."""
     return isinstance(test, ast.Compare) and any(
         isinstance(side, ast.Attribute) and side.attr == "dtype" for side in (test.left, *test.comparators)
     )
@@ -155,7 +155,7 @@ def _read_by(point: Point, node: ast.expr, asked: bool) -> Kind | None:
 
 
 def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
-    """What ``max(t1, t2)``, ``sorted([...])`` or ``math.isnan(t)`` asks of a tensor."""
+    """What ``max(t1, t2)``, ``sorted([...])`` or ``math.isnan(t)`` tests of a tensor."""
     name = evidence.builtin(call.func)
     if name in _MATH and len(call.args) == 1:
         return evidence.operand(call.args[0])
@@ -168,14 +168,14 @@ def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
 
 
 def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
-    """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set asks for the hash."""
+    """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set uses the hash."""
     kind = evidence.tensor(node.left)
     within = evidence.bound(node.comparators[0])
     return kind if isinstance(within, (ast.List, ast.Tuple, ast.ListComp)) else None
 
 
 def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
-    """How sure a decision is one on a device tensor that is taken in training; None where it is not sure enough."""
+    """How certain a decision is on a device tensor, in training; None if it is not certain enough."""
     scope = point.scope
     if sets_up(scope.name):
         return None
@@ -183,7 +183,7 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return Confidence.MEDIUM if kind.guess else Confidence.HIGH
     if scope.owner is None or _only_predicts(scope.owner, scope):
         return None
-    # In a forward pass the arguments are tensors only by convention, so a call has to say it.
+    # In a forward pass the arguments are tensors only by convention, so a call has to show it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
     calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
     if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
@@ -192,13 +192,13 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
 
 
 def _only_predicts(owner: Class, forward: Scope) -> bool:
-    """Whether a forward pass picks results, or searches for the best sequence: it runs when a model predicts."""
+    """Whether a forward pass selects results, or searches for the best sequence, as in prediction."""
     names = (owner.name, forward.name)
     return any(decodes(name) or predicts(name) for name in names) or any("beam" in name for name in owner.attributes)
 
 
 def _reduces(node: ast.expr, evidence: Evidence) -> bool:
-    """Whether a decision itself calls a method such as ``mask.any()``, which no number and no list has."""
+    """Whether a decision itself calls a method such as ``mask.any()``, which numbers and lists do not have."""
     return any(
         isinstance(item, ast.Call)
         and isinstance(item.func, ast.Attribute)

@@ -1,4 +1,4 @@
-"""PPF904: a loss of a softmax or a sigmoid, which one call computes of the logits."""
+"""PPF904: a loss of a softmax or a sigmoid, which one call could compute from the logits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _fused_name(found: TwoCalls) -> str:
 
 
 def _fix(found: TwoCalls, file: FileIndex) -> Fix:
-    """The edits that pass the logits to the loss which takes them."""
+    """The edits that pass the logits to the loss for logits."""
     if found.form is LossForm.TWICE:
         return Fix("pass the logits to the loss", (), Level.DISPLAY, _TWICE)
     title = f"pass the logits to `{_fused_name(found)}`"
@@ -103,7 +103,7 @@ def _fix(found: TwoCalls, file: FileIndex) -> Fix:
 
 
 def _settings_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
-    """The edits that name the loss of logits, with its axis: in the call of the function, or of the layer's class."""
+    """The edits that name the loss for logits, with its axis: in the call of the function, or of the layer's class."""
     axis = _axis(found.shaped_by, _axis_position(found))
     if found.form is LossForm.PROBABILITIES:
         own = _axis(found.settings, _LOSS_AXIS[terminal(found.settings) or ""])
@@ -121,13 +121,13 @@ def _settings_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
 
 
 def _axis_position(found: TwoCalls) -> int:
-    """The position of ``axis``: behind ``x`` in a function, the first one in a layer, and in a method."""
+    """The position of ``axis``: after ``x`` in a function, first in a layer and in a method."""
     is_function = found.shaped_by is found.activation and found.logits in found.activation.args
     return 1 if is_function else 0
 
 
 def _axis(call: ast.Call, position: int) -> int | None:
-    """The axis that a call is given, the last one where it is given none; None where it is not written out."""
+    """The axis in a call, the last one if it has none; None if it is not a literal."""
     given = argument_of(call, "axis", position)
     if given is None:
         return _LAST
@@ -139,7 +139,7 @@ def _axis(call: ast.Call, position: int) -> int | None:
 
 
 def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
-    """The edits that hand the logits over in place of what the softmax or the sigmoid gives."""
+    """The edits that pass the logits instead of the result of the softmax or the sigmoid."""
     if "#" in source.text[slice(*source.lines.span(found.activation))]:
         return None
     named = _keyword_renamed(found, source)
@@ -163,7 +163,7 @@ def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
 
 
 def _keyword_renamed(found: TwoCalls, source: Source) -> list[Edit]:
-    """``logit=`` for ``input=``, which the functions of binary cross entropy call it."""
+    """``logit=`` for ``input=``, the name in the functions of binary cross entropy."""
     keyword = next((item for item in found.loss.keywords if item.value is found.given), None)
     if keyword is None or found.form is not LossForm.BINARY:
         return []
@@ -172,7 +172,7 @@ def _keyword_renamed(found: TwoCalls, source: Source) -> list[Edit]:
 
 
 def _logits(found: TwoCalls, source: Source) -> str:
-    """The source of the logits, in the dtype that the softmax was told to compute in."""
+    """The source of the logits, in the dtype that the softmax was set to compute in."""
     text = source.text[slice(*source.lines.span(found.logits))]
     dtype = argument_of(found.activation, "dtype", None)
     if dtype is None:

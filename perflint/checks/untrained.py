@@ -1,4 +1,4 @@
-"""Parts of a forward pass that no training step runs, or that run once: decoding, metrics, values that are kept."""
+"""Recognizes parts of a forward pass that no training step runs, or that run once: decoding, metrics, cached values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OTHER_RUNS = (vocabulary.evaluates, vocabulary.predicts, vocabulary.decodes, vo
 
 
 def is_untrained(point: Point, function: str) -> bool:
-    """Whether a statement of a forward pass (``function``: ``Net.forward``) is none that each training step runs."""
+    """Whether a statement of a forward pass (``function``: ``Net.forward``) does not run at each training step."""
     owner = point.scope.owner.name if point.scope.owner is not None else ""
     names = [vocabulary.snake(name) for name in (point.scope.name, owner, function.rpartition(".")[0])]
     if any(says(name) for name in names for says in _NO_TRAINING):
@@ -27,13 +27,15 @@ def is_untrained(point: Point, function: str) -> bool:
 
 
 def _asked(test: ast.expr) -> str:
-    """The flag a branch asks for, ``""`` where it asks for something else or for its opposite."""
+    """The flag that a branch tests, ``""`` if it tests something else or the opposite."""
     name = dotted(test.func) if isinstance(test, ast.Call) else dotted(test)
     return (name or "").rpartition(".")[2]
 
 
 def _is_first_time(test: ast.expr, point: Point) -> bool:
-    """``self.grid is None``, ``not hasattr(self, "grid")``, ``not self.initialized``: the value is kept."""
+    """Whether a test is about a cached value: ``self.grid is None``, ``not hasattr(self, "grid")``, ``not
+    self.initialized``.
+    """
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
         kept = test.comparators[0]
         if not isinstance(kept, ast.Constant) or kept.value is not None:
@@ -48,7 +50,7 @@ def _is_first_time(test: ast.expr, point: Point) -> bool:
 
 
 def _is_looked_up(name: str, point: Point) -> bool:
-    """Whether a name is bound to what a table holds so far: ``grid = grids.get(size)``."""
+    """Whether a name is bound to an entry of a table that may be missing: ``grid = grids.get(size)``."""
     nodes = (statement.node for statement in point.scope.statements)
     values = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
     return any(isinstance(value, ast.Call) and terminal(value) == "get" for value in values)

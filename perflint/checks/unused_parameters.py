@@ -28,7 +28,7 @@ _WRAPPERS = frozenset({WRAPPER, "paddle.distributed.fleet.distributed_model"})
 _STRATEGY = re.compile(r"^paddle\..*\bDistributedStrategy$")
 _NEEDED = r"unused|without grad|no grad|\bhang|error|required|need|branch|必须|报错|未使用|没有梯度|卡"
 _ASKED = r"unused"
-# Parts of a model that sit out some steps: then the search is what keeps the gradients of the others coming.
+# Parts of a model that do not run in some steps: then the search is needed for the gradients of the others.
 _SIT_OUT = re.compile(r"layer_?drop|discriminator|\bgan\b|\bmoe\b|experts?\b|freez", re.IGNORECASE)
 
 
@@ -64,7 +64,7 @@ def strategy_attribute(assign: cst.Assign, context: Context) -> None:
 
 
 def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
-    """Whether a name, or an attribute of ``self``, is bound to a strategy wherever this function or class binds it."""
+    """Whether a name, or an attribute of ``self``, is bound to a strategy in this function or class."""
     name, point = local_name(node), context.point
     if not name or point is None:
         return False
@@ -89,7 +89,7 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> N
 
 
 def _confidence(context: Context) -> Confidence:
-    """A person has to judge where parts of the training plainly take turns: several networks, branches, experts."""
+    """The confidence; the user has to judge if parts of the training alternate: networks, branches, experts."""
     calls = context.here.scope.calls if context.point is not None else ()
     resolve = context.file.names.resolve
     wrappers = (call for call in calls if call.args and resolve(dotted(call.func) or "") in _WRAPPERS)

@@ -1,4 +1,4 @@
-"""PPF505: a moving average of the weights that a Python loop brings up to date at each step."""
+"""PPF505: a moving average of the weights that a Python loop updates at each step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _averages(point: Point) -> bool:
 
 @step_check("For", forward=True)
 def averaged_in_python(loop: cst.For, context: Context, step: Step) -> None:
-    """Report a loop that mixes each weight of a network into an average of it, at each step."""
+    """Report a loop that updates an average of each weight of a network at each step."""
     kept = average(context.point) if context.point is not None else None
     if kept is None:
         return

@@ -1,4 +1,4 @@
-"""PPF902: attention that a layer writes out, for which there is one call."""
+"""PPF902: attention that a layer writes out, although there is one call for it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _beside(place: TrainedAttention) -> tuple[Related, ...]:
 
 
 def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, tuple[str, ...]] | None:
-    """The call that does the same, and the import that it takes; None where Paddle has no name in the file."""
+    """The call that does the same, and the needed import; None if Paddle has no name in the file."""
     module, _, _ = (dotted(found.softmax.func) or "").rpartition(".")
     imports: tuple[str, ...] = ()
     if file.names.resolve(module) != "paddle.nn.functional":
@@ -92,7 +92,7 @@ def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, tuple[str, ...
 
 
 def _correction(found: WrittenAttention) -> str:
-    """The factor that makes up for the scale of the fused kernel, one over the root of the width."""
+    """The factor that compensates for the scale of the fused kernel, one over the square root of the width."""
     width = f"{_text(found.weights.queries)}.shape[-1] ** 0.5"
     return f"({found.weights.factor} * {width})" if found.weights.factor else f"{width}"
 
@@ -109,7 +109,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _fix(found: WrittenAttention, call: str, imports: tuple[str, ...], file: FileIndex) -> Fix:
-    """The call in place of the product with the values; the rows above it go."""
+    """The call in place of the product with the values; the rows above it are removed."""
     rule, source = catalogue.shipped()[CODE], file.source
     rows = _rows(found, source)
     reason = _MASKED if found.weights.mask is not None else _COMMENTED if rows is None else ""
@@ -121,7 +121,7 @@ def _fix(found: WrittenAttention, call: str, imports: tuple[str, ...], file: Fil
 
 
 def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:
-    """The edits that take the steps out, one for those beside each other; None where a comment would go with them."""
+    """The edits that remove the steps, one for adjacent ones; None if a comment would be lost."""
     edits: list[Edit] = []
     below = source.lines.line_start(found.statement.node.lineno)
     for step in sorted(found.steps, key=lambda each: each.start, reverse=True):

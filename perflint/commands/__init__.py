@@ -1,4 +1,4 @@
-"""The commands of ``perflint``: one module each, imported only when it is asked for."""
+"""The commands of ``perflint``: one module each, imported only when it is used."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:  # the command line imports this at every start
 
 
 class CommandError(Exception):
-    """A command cannot do its work; ``str(error)`` tells a person what is wrong and what to do (exit status 2).
+    """A command cannot do its work; ``str(error)`` says what is wrong and what to do (exit status 2).
 
     ``more`` are lines to be shown below, such as commands to copy, or what a script has said.
     """
 
     def __init__(self, text: str, more: Sequence[str] = ()) -> None:
-        """Tell it in a sentence."""
+        """Store the sentence to show, and the lines below it."""
         super().__init__(text)
         self.more = more
 
 
 class InternalError(Exception):
-    """perflint itself failed, for the reason in ``__cause__``; ``path`` is the file it failed on, where known."""
+    """perflint itself failed, for the reason in ``__cause__``; ``path`` is the file it failed on, if known."""
 
     def __init__(self, path: str | None) -> None:
         """Name the file."""
@@ -37,7 +37,7 @@ class InternalError(Exception):
 
 
 def internal_error(error: Exception) -> str:
-    """The message about an unexpected error, with the file that perflint failed on where the error names it."""
+    """The message about an unexpected error, with the file that perflint failed on if the error names it."""
     path = getattr(error, "path", None)
     place = f" in {path}" if path else ""
     cause = error.__cause__ if path and error.__cause__ else error
@@ -49,12 +49,12 @@ def internal_error(error: Exception) -> str:
 
 
 def is_debugging() -> bool:
-    """Whether a person has asked for tracebacks."""
+    """Whether the user has asked for tracebacks."""
     return os.environ.get("PERFLINT_DEBUG") == "1"
 
 
 def failing_file(sources: Mapping[str, Source], settings: Settings) -> str | None:
-    """The path of the first file that makes the checks fail when it is checked by itself."""
+    """The path of the first file that makes the checks fail when it is checked alone."""
     from perflint.run import engine
 
     for path, source in sources.items():

@@ -18,14 +18,14 @@ from perflint.suppress.silencing import with_noqa_as_fix
 from perflint.text.source import Source
 
 Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]
-"""Makes the report of findings in these files."""
+"""Makes the report of the findings in these files."""
 
 
 def run(options: argparse.Namespace, batch: Batch, check: Check, report: Reporting, console: Console) -> int:
-    """Silence what ``check`` finds, or with ``--diff`` show how, and ``report`` what no comment can silence.
+    """Silence what ``check`` finds, or show how with ``--diff``; then ``report`` the rest.
 
     Returns:
-        The exit status: 0, or 2 if a file had to stay as it was; with ``--diff`` 1 if there is something to add.
+        The exit status: 0, or 2 if a file could not be written; with ``--diff`` 1 if there is something to add.
 
     Raises:
         CommandError: an option cannot be used with ``--add-noqa``.
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, batch: Batch, check: Check, report: Reporti
 
 
 def _silencing(check: Check, reason: str) -> Check:
-    """The check, with a ``# noqa`` as the fix of each finding; one that silences nothing is taken out as ever."""
+    """The check, with a ``# noqa`` as the fix of each finding; an unused ``# noqa`` is removed as usual."""
 
     def checked(sources: Mapping[str, Source]) -> list[Finding]:
         by_path: dict[str, list[Finding]] = defaultdict(list)
@@ -60,7 +60,7 @@ def _silencing(check: Check, reason: str) -> Check:
             else:
                 by_path[finding.path].append(finding)
         for path, findings in by_path.items():
-            source = sources.get(path) or Source(path, "")  # it could not be read
+            source = sources.get(path) or Source(path, "")  # the file could not be read
             found += with_noqa_as_fix(source, findings, reason)
         return by_place(found)
 
@@ -72,6 +72,6 @@ def _closing(outcome: FixOutcome, batch: Batch, what: str, is_lost: bool = False
     why = "" if is_lost or outcome.rejected else ", which no comment can silence"
     out = sum(count for (_, code), count in outcome.fixed.items() if code == UNUSED)
     counts = summary.in_files(outcome.fixed_count - out, outcome.changed.keys(), batch.sources)
-    notes = [f"{out} unused # noqa taken out"] if out else []
+    notes = [f"{out} unused # noqa removed"] if out else []
     notes += [f"{left} left{why}"] if left else []
     return f"{what} {counts}" + (f" ({'; '.join(notes)})." if notes else ".")

@@ -1,4 +1,4 @@
-"""``perflint check --baseline`` and ``--write-baseline``: hides what is known, or writes down what there is."""
+"""``perflint check --baseline`` and ``--write-baseline``: hides known findings, or writes all findings to a file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NAMES = 5
 
 
 class KnownFindings:
-    """The findings of the baseline of a run, to be left out."""
+    """Leaves out the findings listed in the baseline of a run."""
 
     def __init__(self, known: Baseline, batch: Batch) -> None:
         self._known = known
@@ -43,20 +43,20 @@ class KnownFindings:
         return parts.new
 
     def closing(self) -> str:
-        """What the last answer left out, for the end of the output."""
+        """How many findings were left out, for the end of the output."""
         return f"The baseline hides {self._hidden} more." if self._hidden else ""
 
     def notes(self) -> list[str]:
-        """What a person should know of the baseline."""
+        """Notes about the baseline: which entries have no finding any more."""
         if not self._stale:
             return []
         shown = listed([f"{entry.path} {entry.code}" for entry in self._stale], _MOST_NAMES)
         number = "1 entry has no finding" if len(self._stale) == 1 else f"{len(self._stale)} entries have no finding"
-        return [f"note: {self._known.path}: {number} any more ({shown}): --write-baseline takes them out"]
+        return [f"note: {self._known.path}: {number} any more ({shown}): --write-baseline removes them"]
 
 
 def known(options: argparse.Namespace, batch: Batch) -> KnownFindings | None:
-    """The baseline of a run, None where it has none.
+    """The baseline of a run, None if it has none.
 
     Raises:
         CommandError: it cannot be used.
@@ -71,22 +71,22 @@ def known(options: argparse.Namespace, batch: Batch) -> KnownFindings | None:
 
 
 def write(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], console: Console) -> int:
-    """Write down the findings of a run, and keep what is there of files and rules that it did not check.
+    """Write the findings of a run to the baseline; entries of files and rules that it did not check are kept.
 
     Returns:
         The exit status, 0.
 
     Raises:
-        CommandError: the file cannot be written, or is something else.
+        CommandError: the file cannot be written, or is not a baseline.
     """
     path = Path(options.write_baseline) if options.write_baseline else _named(options, batch.settings)
     is_named = path is not None
     path = path or Path(baseline.NAME)
     if not (options.write_baseline or options.baseline):
         _insist_inside(path, batch.settings, is_named)
-    # os.path.exists does not raise where a name is too long; writing then says so.
+    # os.path.exists does not raise if a name is too long; writing then reports it.
     if os.path.exists(path) and not baseline.looks_like_one(path):  # noqa: PTH110
-        raise CommandError(f"--write-baseline would replace {path}, which is no baseline: name another file")
+        raise CommandError(f"--write-baseline would replace {path}, which is not a baseline: name another file")
     root = str(path.absolute().parent)
     found = baseline.entries(findings, batch.sources, root)
     kept = _unchecked(path, batch, {entry.fingerprint for entry in found})
@@ -113,15 +113,17 @@ def refuse(options: argparse.Namespace) -> None:
     }
     for name, is_given in others.items():
         if options.write_baseline is not None and is_given:
-            raise CommandError(f"--write-baseline writes down what is found, so it cannot be used together with {name}")
+            raise CommandError(f"--write-baseline writes what is found, so it cannot be used together with {name}")
 
 
 def _written(counts: str, kept: int, path: Path) -> str:
-    return f"Wrote {counts} to {path}" + (f", and kept {kept} of what was not checked." if kept else ".")
+    return f"Wrote {counts} to {path}" + (
+        f", and kept {kept} of files or rules that were not checked." if kept else "."
+    )
 
 
 def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
-    """The file that the command line names, or else the configuration."""
+    """The file named on the command line, or else in the configuration."""
     if options.no_baseline:
         return None
     if options.baseline:
@@ -130,7 +132,7 @@ def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
 
 
 def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
-    """What a repository names, or has by the usual name, is written in that repository alone, and not in ``.git``."""
+    """Raise an error if the baseline to write lies outside the repository or in ``.git``, unless the user named it."""
     place = settings.root if is_named else Path.cwd()
     project = repository(place) or place
     elsewhere = outside(path, project)
@@ -146,17 +148,17 @@ def _insist_inside(path: Path, settings: Settings, is_named: bool) -> None:
 
 
 def _unchecked(path: Path, batch: Batch, found: Collection[str]) -> list[Entry]:
-    """The entries that stay, without those that are found again: of files and rules that this run cannot speak for."""
+    """The entries to keep: those of files and rules that this run has not checked, except for those found again."""
     try:
         before = baseline.read(path)
     except BaselineError:
-        return []  # there is none, or it is to be replaced
+        return []  # there is no baseline, or it is to be replaced
     stale = set(before.stale((), _checked(batch), _codes(batch.settings), _alone(batch)))
     return [entry for entry in before.entries.values() if entry not in stale and entry.fingerprint not in found]
 
 
 def _alone(batch: Batch) -> dict[str, Source]:
-    """The files that are reported without all of their project being read."""
+    """The files that are reported although not all of their project is read."""
     return (
         {}
         if batch.settings.whole_project

@@ -1,4 +1,4 @@
-"""``perflint bench``: run a training script before and after its fixes, and say what they win.
+"""``perflint bench``: run a training script before and after its fixes, and report what they gain.
 
 The one command that runs the code it is given.
 """
@@ -31,7 +31,7 @@ from perflint.text.colour import palette
 
 
 def run(options: argparse.Namespace) -> int:
-    """Measure and report; 0, or 1 where ``--fail-under`` says so.
+    """Measure and report; return 0, or 1 if ``--fail-under`` says so.
 
     Raises:
         CommandError: the script does not exist or fails, there is nothing to compare, or a file cannot be written.
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             choice = _choice(options, settings, plan, progress)
     except KeyboardInterrupt:
         if progress.resumes_with:
-            console.note(f"the rounds that were over are kept: --resume {progress.resumes_with} goes on with them")
+            console.note(f"the finished rounds are kept: --resume {progress.resumes_with} continues with them")
         raise
     console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
     console.close()
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _choice(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """What the options ask for, measured."""
+    """Measure what the options ask for."""
     if options.tune:
         return tune(options, settings, plan, progress)
     if options.search:
@@ -72,7 +72,7 @@ def _choice(options: argparse.Namespace, settings: Settings, plan: Plan, progres
 
 
 def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """Fixes or revisions, compared."""
+    """Compare the script with its fixes, or at two revisions."""
     bench = Bench(plan, options.time_limit)
     bench.waiting = progress.tell
     progress.tell("asking git what differs" if options.against else "looking for what can be fixed")
@@ -88,7 +88,7 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
 
     def keep(report: BenchReport) -> None:
         if options.json:
-            with suppress(CommandError):  # which is said in the end, when it is shown what could not be kept
+            with suppress(CommandError):  # the end of the report says so, and names what could not be kept
                 script_runs.write_file(options.json, as_text(kept(report).to_json()))
                 progress.resumes_with = options.json
 
@@ -100,7 +100,7 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
 
 
 def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
-    """Revisions are compared instead of fixes, so options about fixes would do nothing.
+    """Reject options about fixes together with ``--against``, where they would do nothing.
 
     Raises:
         CommandError: both are asked for.
@@ -115,17 +115,17 @@ def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
         if options.against:
             raise CommandError(f"--against compares revisions and makes no fixes: leave out {option}")
         if options.fix and option in ("--by", "--suggestions"):
-            raise CommandError(f"--fix names what is measured: leave out {option}")
+            raise CommandError(f"--fix already chooses what is measured: leave out {option}")
 
 
 def judged(least: float | None, report: BenchReport, overall: str, console: Console) -> int:
-    """The exit status that ``--fail-under`` asks for: 1 where the upper end of the interval is below it.
+    """The exit status that ``--fail-under`` asks for: 1 if the upper end of the interval is below it.
 
     Args:
         least: the ratio that was asked for; None: nothing is judged.
         report: what was measured.
         overall: the name of the variant that is judged.
-        console: told how it was judged.
+        console: where to print how it was judged.
 
     Raises:
         CommandError: the variant that it judges could not be measured.
@@ -138,8 +138,8 @@ def judged(least: float | None, report: BenchReport, overall: str, console: Cons
     if found.high < least:
         says = "is below it with its whole interval"
     elif found.low < least:
-        says = "may be below it, which is not sure"
+        says = "may be below it: the interval includes values above and below"
     else:
-        says = "is not below it with any of its interval"
+        says = "is not below it with any part of its interval"
     console.note(f"--fail-under {least:g}: {overall}, {ratio(found)} ({interval(found)}), {says}")
     return 1 if found.high < least else 0

@@ -1,4 +1,4 @@
-"""What ``perflint bench --tune`` and ``--search`` do: they measure to choose, and say what to choose."""
+"""What ``perflint bench --tune`` and ``--search`` do: they measure, choose the best, and print it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from perflint.text.wording import counted
 
 @dataclass(frozen=True)
 class Choice:
-    """What was measured, and what it led to: pieces of HTML for the page, and entries for the JSON."""
+    """What was measured, and what was chosen: parts of the HTML page, and entries for the JSON file."""
 
     report: BenchReport
     sections: list[str] = field(default_factory=list)
@@ -40,15 +40,17 @@ class Choice:
 
 
 def insist_on_what_is_chosen(options: argparse.Namespace) -> None:
-    """See to it that no option is given beside ``--tune`` or ``--search`` that would do nothing.
+    """Reject options that have no effect together with ``--tune`` or ``--search``.
 
     Raises:
-        CommandError: one is.
+        CommandError: such an option is given.
     """
     if options.loader and not options.tune:
-        raise CommandError("--loader says which loader --tune is about: give that too, or leave it out")
+        raise CommandError("--loader says which loader --tune changes: give --tune too, or leave out --loader")
     if options.tolerance is not None and not options.search:
-        raise CommandError("--tolerance says how far --search may change the losses: give that too, or leave it out")
+        raise CommandError(
+            "--tolerance says how far --search may change the losses: give --search too, or leave out --tolerance"
+        )
     if not (options.tune or options.search):
         return
     asked = "--tune" if options.tune else "--search"
@@ -64,7 +66,7 @@ def insist_on_what_is_chosen(options: argparse.Namespace) -> None:
         "--resume": options.resume,
     }
     for option in (name for name, value in given.items() if value):
-        raise CommandError(f"{asked} chooses by itself what it measures, and how: leave out {option}")
+        raise CommandError(f"{asked} decides what is measured, and how: leave out {option}")
 
 
 def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
@@ -76,7 +78,7 @@ def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: 
         OSError: the script cannot be started.
     """
     try:
-        asked = wanted(options.tune)  # a mistake is told before anything runs
+        asked = wanted(options.tune)  # report a mistake before anything runs
         bench = _bench(options, plan, progress)
         progress.tell("a first run, to see which files the script runs")
         first = bench.run(VariantFiles(BEFORE))
@@ -151,12 +153,12 @@ def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
 
 
 def _run_by(first: Outcome, plan: Plan) -> set[Path]:
-    """The files that the script runs, as seen from the project."""
+    """The files that the script runs, relative to the project."""
     return {Path(file) for file in first.files} | {plan.script}
 
 
 def _sources(settings: Settings, plan: Plan, run: Collection[Path]) -> Mapping[str, Source]:
-    """The files of the projects that the script runs files of."""
+    """All files of the projects whose files the script runs."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
     sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
     paths = {str(plan.root / file) for file in run}

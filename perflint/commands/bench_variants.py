@@ -23,18 +23,18 @@ from perflint.text.source import Source
 from perflint.text.wording import counted, listed
 
 _MANY = 8
-"""Fixes from which the rules are measured rather than each fix, unless somebody asks for these."""
+"""From this number of fixes on, the default is to measure the fixes of each rule, not each fix."""
 _PICKED = "chosen fixes"
-"""The name of the variant with all fixes that ``--fix`` has named."""
+"""The name of the variant with all fixes that ``--fix`` names."""
 _SHOWN = 5
-"""Files that are named; the others are counted."""
+"""How many files are named; the others are only counted."""
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """The variants, the first of which the others are compared with, and what is to be said about their choice.
+    """The variants, and notes about their choice. All others are compared with the first one.
 
-    ``overall`` is the name of the variant that stands for the whole, which ``--fail-under`` judges.
+    ``overall`` is the name of the variant that ``--fail-under`` judges, such as the one with all fixes.
     """
 
     states: list[VariantFiles]
@@ -43,29 +43,29 @@ class Chosen:
 
 
 class OfFixes:
-    """The script as it is, and with its fixes."""
+    """Compares the script without and with its fixes."""
 
     first = VariantFiles(BEFORE)
-    """What is run first, to see which files the script runs."""
+    """The files of the first run, to see which files the script runs."""
 
     def __init__(self, options: argparse.Namespace, settings: Settings, plan: Plan) -> None:
-        """Look for what can be fixed.
+        """Find what can be fixed.
 
         Raises:
-            CommandError: nothing can, or ``--fix`` names what is not there.
+            CommandError: there is nothing to fix, or ``--fix`` names a fix that does not exist.
         """
         self._options, self._plan = options, plan
         self._fixes = _fixes(options, settings, plan)
         if options.fix:
-            self._picked(self._fixes)  # a mistake is told before anything runs
+            self._picked(self._fixes)  # report a mistake before anything runs
         elif not self._measured(self._fixes):
             raise CommandError(_nothing(options, plan, self._fixes))
 
     def chosen(self, first: Outcome) -> Chosen:
-        """The variants, once the first run has told which files the script runs.
+        """The variants, once the first run has shown which files the script runs.
 
         Raises:
-            CommandError: no fix applies to these.
+            CommandError: no fix applies to these files.
         """
         fixes = self.run_by(first)
         if self._options.fix:
@@ -90,7 +90,7 @@ class OfFixes:
         return _run_by(self._fixes, {Path(file) for file in first.files} | {self._plan.script})
 
     def nothing(self, fixes: Fixes) -> CommandError:
-        """The error for a script of which nothing that it runs can be fixed."""
+        """The error if no fix applies to the files that the script runs."""
         return CommandError(_nothing(self._options, self._plan, fixes, fixes.elsewhere()))
 
     def _measured(self, fixes: Fixes) -> list[Finding]:
@@ -111,13 +111,13 @@ class OfFixes:
 
 
 class OfRevisions:
-    """The script at two revisions, or at one and as it is."""
+    """Compares the script at two revisions, or at one revision and in the working tree."""
 
     def __init__(self, options: argparse.Namespace, plan: Plan) -> None:
-        """Ask git.
+        """Ask git which files differ.
 
         Raises:
-            CommandError: it cannot tell, nothing differs, or the script is not there at one of them.
+            CommandError: git fails, nothing differs, or the script does not exist at one of them.
         """
         wanted: str = options.against
         try:
@@ -137,7 +137,7 @@ class OfRevisions:
 
     @property
     def first(self) -> VariantFiles:
-        """What is run first, to see how long a run takes."""
+        """The files of the first run, to see how long a run takes."""
         return self._found.after
 
     def chosen(self, first: Outcome) -> Chosen:
@@ -149,7 +149,7 @@ class OfRevisions:
             notes.append(f"The script runs none of them in {found.after.name}, so no difference is to be expected.")
         if found.left_alone:
             notes.append(
-                f"Links and files in Git LFS are in both as they are in the {NOW}: {listed(found.left_alone, _SHOWN)}."
+                f"Links and files in Git LFS are the same in both, as in the {NOW}: {listed(found.left_alone, _SHOWN)}."
             )
         return Chosen(self._states, notes, found.after.name)
 
@@ -163,7 +163,7 @@ def _is_code(path: str) -> bool:
 
 
 def _alone(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding], way: str) -> list[VariantFiles]:
-    """The variants beside those of all fixes; none for the one that is all there is of its kind."""
+    """The variants besides those with all fixes; none if there would be only one of its kind."""
     if way == "all":
         return []
     split_up = fixes.each if way == "fix" else fixes.by_rule
@@ -179,7 +179,7 @@ def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -
 
 
 def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
-    """What can be fixed around the script."""
+    """The fixes for the files around the script."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
     sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
 
@@ -191,7 +191,7 @@ def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes
 
 
 def _run_by(fixes: Fixes, files: Collection[Path]) -> Fixes:
-    """Those of the fixes in files that the script runs; projects without such a file are not looked at again."""
+    """The fixes in files that the script runs; projects without such a file are not checked again."""
     paths = {str(fixes.root / file) for file in files}
     together = [project for project in split(fixes.sources).projects if not paths.isdisjoint(project)]
     sources = {path: source for project in together for path, source in project.items()}

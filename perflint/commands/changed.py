@@ -1,4 +1,4 @@
-"""``perflint check --changed-since``: the findings that a change since a revision has to do with."""
+"""``perflint check --changed-since``: only findings that involve lines changed since a revision."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class OnChangedLines:
     """Leaves out findings on lines that have not changed since a revision.
 
     A finding stays if it, its statement, or a place that explains it (the loop that makes it hot, a call that leads
-    there) was changed: then the change made it, or made it cost.
+    there) was changed: then the change caused it, or made it costly.
 
     Raises:
-        CommandError: git cannot say what has changed.
+        CommandError: git cannot list the changes.
     """
 
     def __init__(self, revision: str, paths: Sequence[Path], batch: Batch) -> None:
@@ -39,7 +39,7 @@ class OnChangedLines:
             raise CommandError(f"--changed-since {revision}: {error}") from error
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
-        """The findings that a change has to do with."""
+        """The findings that a change affects."""
         known: dict[str, Changed] = {}
         try:
             left = [finding for finding in findings if self._stays(finding, sources, known)]
@@ -49,7 +49,7 @@ class OnChangedLines:
         return left
 
     def closing(self) -> str:
-        """How many were left out by the last answer."""
+        """How many findings were left out."""
         more = self._left_out
         return (
             f"{more} more {'is' if more == 1 else 'are'} not on lines changed since {self._revision}." if more else ""
@@ -62,7 +62,7 @@ class OnChangedLines:
     def _stays(self, finding: Finding, sources: Mapping[str, Source], known: dict[str, Changed]) -> bool:
         changed = self._changed(finding.path, sources, known)
         if finding.code in FILE_CODES:
-            return bool(changed)  # what breaks a file may stand anywhere in it
+            return bool(changed)  # a syntax error can come from a change anywhere in the file
         ranges = [(finding.start, finding.end), *([finding.statement] if finding.statement else [])]
         text = sources[finding.path].text
         if any(changed.touches(*rows_of(text, start, end)) for start, end in ranges):
@@ -77,7 +77,7 @@ class OnChangedLines:
         return self._changed(place.path, sources, known).touches(row, row)
 
     def _changed(self, path: str, sources: Mapping[str, Source], known: dict[str, Changed]) -> Changed:
-        """The changes of a file, with those that fixes have made since or an editor has not saved yet."""
+        """The changed lines of a file, including changes by fixes and unsaved changes in an editor."""
         if path not in known:
             changed, source = self._changes.of(path), sources.get(path)
             known[path] = changed if source is None else changed.moved(self._on_disk(path), source.text)

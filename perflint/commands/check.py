@@ -1,4 +1,4 @@
-"""``perflint check``: find, fix, show."""
+"""``perflint check``: finds problems, fixes them if asked, and shows the rest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflint.commands import CommandError, InternalError, failing_file, outputs, profiled, saving, showing
+from perflint.commands.low_impact import LowImpact
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
 from perflint.commands.run_settings import common_directory
@@ -19,7 +20,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import summary
+from perflint.output import no_training, summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
@@ -35,13 +36,13 @@ _MOST_NAMES = 3
 
 
 class Unchecked(CommandError):
-    """Some files could not be checked, since a process was ended from outside.
+    """Some files could not be checked, because something outside perflint ended a process.
 
     Args:
         why: what has happened, and what to do.
-        projects: those that were to be checked.
-        found: the findings of each; None where it could not be checked.
-        others: findings beside those.
+        projects: the projects that should have been checked.
+        found: the findings of each; None if it could not be checked.
+        others: other findings.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ ProjectCheck = Callable[[list[dict[str, Source]]], list[list[Finding]]]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check, and fix where asked; the exit status.
+    """Check, and fix if asked; return the exit status.
 
     Raises:
         CommandError: the paths, the configuration or an output cannot be used.
@@ -71,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """
     console = Console()
     options.fix = options.fix or options.fix_only
-    outputs.wanted(options)  # what cannot be written is said before a long check
+    outputs.wanted(options)  # report an output that cannot be written before a long check
     try:
         if options.watch:
             from perflint.commands import watch
@@ -88,13 +89,13 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
     options.jobs, options.no_cache = 1, True
     with timing.measured(from_start=options.is_program, outside=_phases) as times:
         status = _once(options, read(options), console)
-    console.close()  # the findings come first, also where both streams go to one place
+    console.close()  # the findings come first, even if both streams lead to the same place
     console.write_aside("\n" + timing.table(times))
     return status
 
 
 def _phases() -> dict[object, str]:
-    """The functions of the commands whose time is told apart."""
+    """The functions that ``--timing`` shows separately."""
     from perflint.commands import run_settings
 
     return {run_settings.resolve: "settings", showing.findings: "output"}
@@ -109,8 +110,9 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     for line in () if options.quiet else (*batch.skipped, *batch.settings.inputs.problems):
         console.note(f"warning: {line}")
     for path in () if options.quiet else batch.finished:
-        console.note(f"note: {path}: the fixes that a killed run had begun to write are all in it now")
-    profiles = profiled.given(options, batch.settings, console)  # what cannot be used is said before a long check
+        console.note(f"note: {path}: a run that was killed had left fixes half written; they are complete now")
+    # report options that cannot be used before a long check
+    profiles = profiled.given(options, batch.settings, console)
     if options.write_baseline is not None:
         return _write_baseline(options, batch, console)
     shown = narrowing(options, batch)
@@ -120,7 +122,7 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
 
 
 def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    """Say so, and write the reports that were asked for, with no finding in them."""
+    """Report that nothing was checked, and write the requested reports without findings."""
     for line in batch.skipped:
         console.note(f"error: {line}")
     where = ", ".join(map(str, options.paths)) or "."
@@ -151,11 +153,12 @@ def _write_baseline(options: argparse.Namespace, batch: Batch, console: Console)
     from perflint.commands import baselining
 
     baselining.refuse(options)
-    return baselining.write(options, batch, batch.naming.reported(_found(options, batch)), console)
+    found = LowImpact(batch.settings).left(batch.naming.reported(_found(options, batch)), batch.sources)
+    return baselining.write(options, batch, found, console)
 
 
 def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = None) -> Report:
-    """What a check that changes nothing reports.
+    """Check without changing anything, and return what is to be reported.
 
     Args:
         options: the arguments.
@@ -186,25 +189,27 @@ def _look(
         report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
     files = report.sources.keys() - (lost.paths if lost else set())
     report = profiled.ranked(options, report, profiles, console)
-    closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
+    closing = shown.closing(summary.found(report.findings, files, _level(options)) + summary.most_to_win(report))
+    if not report.findings and not shown.closing(""):
+        closing += no_training.remark([report.sources[path] for path in files])
     news = options.news.since(report) if options.watch else ()
-    showing.findings(options, report, shown.closing(closing), console, news)
+    showing.findings(options, report, closing, console, news)
     if lost is not None:
         raise lost
     return _status(options, bool(report.findings))
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
-    """The findings as they are known already, or as the cache has them, or as a check finds them.
+    """The findings: already known, from the cache, or from a check.
 
     Raises:
-        Unchecked: some files could not be checked; the error has the findings of the others.
+        Unchecked: some files could not be checked; the error contains the findings of the others.
     """
     if batch.known is not None:
         return [*batch.unreadable, *batch.known]
     if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
         return _checker(options, batch)(batch.sources)
-    name = cache.key(batch.sources, batch.settings)
+    name = cache.key(batch.sources, batch.examined)
     known = cache.load(name, batch.sources)
     if known is None:
         known = _by_project(options, batch, name)
@@ -212,14 +217,14 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
 
 
 def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Finding]:
-    """The findings of the projects that the cache knows, and of the others as a check finds them, which are kept.
+    """The findings of each project, from the cache if it has them; otherwise from a check, whose results are cached.
 
-    Projects without a file that is reported are left out.
+    Projects of which no file is reported are left out.
     """
     whole = split(batch.sources)
     several = len(whole.projects) > 1
     projects = [project for project in whole.projects if batch.naming.reports_any(project)]
-    names = [cache.key(project, batch.settings) if several else name for project in projects]
+    names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
     lost: Unchecked | None = None
@@ -261,7 +266,7 @@ def _fix(
 
 def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
     outcome = _fixed(options, batch, shown)
-    showing.changes(options, batch.shown().sources, outcome.changed, console)
+    showing.changes(options, batch.shown().sources, outcome.changed, console, outcome)
     showing.shortcomings(outcome, console)
     if not options.quiet:
         console.note(shown.closing(summary.would_fix(outcome, batch.shown().sources)))
@@ -288,7 +293,7 @@ def _status(options: argparse.Namespace, found: bool) -> int:
 
 
 def _checker(options: argparse.Namespace, batch: Batch) -> Check:
-    """The engine under this run's options: what is reported, with the findings about unreadable files."""
+    """The function that checks files under this run's options, including findings about unreadable files."""
     check_projects = _project_checker(options, batch)
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
@@ -300,17 +305,17 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
 
 
 def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
-    """The engine under this run's options, for projects."""
+    """The function that checks projects under this run's options."""
     jobs = options.jobs or _cores()
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
 
     def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
         import_later("libcst")
-        from perflint.run import engine  # which a run that the cache answers does not need
+        from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
         progress = Progress(sys.stderr, enabled=not options.quiet)
         try:
-            return engine.check_projects(projects, batch.settings, jobs, progress, last=last)
+            return engine.check_projects(projects, batch.examined, jobs, progress, last=last)
         except engine.Unfinished as error:
             raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
         except Exception as error:

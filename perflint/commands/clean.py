@@ -1,4 +1,4 @@
-"""``perflint clean``: remove what earlier runs have kept."""
+"""``perflint clean``: remove the cache of earlier runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perflint.text.wording import counted
 
 
 def run(_: argparse.Namespace) -> int:
-    """Remove the entries of the cache, and say how many there were.
+    """Remove the entries of the cache, and print how many there were.
 
     Raises:
         CommandError: an entry cannot be removed.
@@ -21,6 +21,6 @@ def run(_: argparse.Namespace) -> int:
     except OSError as error:
         raise CommandError(f"{error.filename}: cannot be removed: {error.strerror or error}") from error
     console = Console()
-    console.note(f"Removed {counted(count, 'result')} from {place}." if place is not None else "Nothing is kept.")
+    console.note(f"Removed {counted(count, 'result')} from {place}." if place is not None else "The cache is empty.")
     console.close()
     return 0

@@ -1,4 +1,4 @@
-"""``perflint completion``: a script by which a shell completes the commands and options of perflint."""
+"""``perflint completion``: a script that lets a shell complete the commands and options of perflint."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from perflint.output.console import Console
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script for a shell; 0.
+    """Print the script for a shell; return 0.
 
     Raises:
-        CommandError: shtab, which writes such scripts, is not there.
+        CommandError: shtab, which writes such scripts, is not installed.
     """
     if importlib.util.find_spec("shtab") is None:
         raise CommandError(
@@ -24,15 +24,15 @@ def run(options: argparse.Namespace) -> int:
     import shtab
 
     for parser in _parsers(options.parser):
-        parser.description = None  # several sentences; the menu of a shell has room for the help of a command
-        for action in parser._actions:  # argparse has no other list
+        parser.description = None  # several sentences; a shell's menu only has room for a command's short help
+        for action in parser._actions:  # argparse has no public list of them
             name = str(action.metavar)
             if name == "DIR":
                 action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
             elif action.type is Path or name.startswith("FILE"):
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
             if ":" in name:
-                action.metavar = name.replace(":", " ")  # zsh takes what follows a colon for something else
+                action.metavar = name.replace(":", " ")  # zsh gives what follows a colon another meaning
     console = Console()
     console.write(shtab.complete(options.parser, options.shell).rstrip("\n") + "\n")
     console.close()

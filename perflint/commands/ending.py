@@ -1,4 +1,4 @@
-"""Ends a command in order when it is asked to stop: by Ctrl-C, SIGTERM or SIGHUP."""
+"""Ends a command cleanly when it is asked to stop by Ctrl-C, SIGTERM or SIGHUP."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 _SOON = 0.01
-"""Seconds until a request that got lost is made again."""
+"""Seconds after which a lost stop request is repeated."""
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # no such class is there when the program runs
+if TYPE_CHECKING:  # this class does not exist at run time
     from sys import UnraisableHookArgs
 
 
@@ -23,8 +23,7 @@ _NAMES = ("SIGTERM", "SIGHUP")
 class Terminated(KeyboardInterrupt):
     """The process was asked to end.
 
-    CI systems send SIGTERM to jobs that nobody waits for any more, and a terminal that is closed sends SIGHUP;
-    ``number`` says which it was.
+    CI systems send SIGTERM to cancelled jobs, and a closed terminal sends SIGHUP; ``number`` is the signal's number.
     """
 
     number = int(signal.SIGTERM)
@@ -38,10 +37,10 @@ class HungUp(Terminated):
 
 @contextmanager
 def in_order() -> Iterator[None]:
-    """Let these signals raise `Terminated`, as Ctrl-C raises ``KeyboardInterrupt``, and see to it that none gets lost.
+    """Make these signals raise `Terminated`, as Ctrl-C raises ``KeyboardInterrupt``, and make sure that none is lost.
 
-    Temporary files are removed and worker processes ended on the way out.  Who has decided otherwise what a SIGTERM
-    does (or a SIGHUP: ``nohup`` does), and threads, which get no signals, are left alone.
+    Temporary files are removed and worker processes ended on the way out. An existing handler is kept (``nohup`` sets
+    one for SIGHUP), and so are threads, which get no signals.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
@@ -65,7 +64,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def _heard() -> Iterator[None]:
-    """Repeat a request that came while Python ran a finalizer (``__del__``), since exceptions are dropped there."""
+    """Repeat a signal that arrived while Python ran a finalizer (``__del__``), since exceptions are dropped there."""
     if not hasattr(signal, "setitimer") or signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
         yield
         return
@@ -80,7 +79,7 @@ def _heard() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, _SOON)
 
     def ask_again(number: int, frame: FrameType | None) -> None:
-        if frame is not None and frame.f_code is note.__code__:  # it would be dropped there as well
+        if frame is not None and frame.f_code is note.__code__:  # the exception would be dropped there as well
             signal.setitimer(signal.ITIMER_REAL, _SOON)
             return
         raise lost

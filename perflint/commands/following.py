@@ -1,6 +1,6 @@
-"""The findings of ``--watch`` after a change: from a session, which is quick, if the same files have changed before.
+"""The findings of ``--watch`` after a change: from a session, which is fast, if the same files have changed before.
 
-After the first change of a file everything is checked as usual.  Then, while nobody waits, a session is made ready for
+After the first change of a file, everything is checked as usual. Then, while nobody waits, a session is prepared for
 the next change of that file.
 """
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from perflint.run.session import Session
 
 MOST_FILES = 20
-"""How many files a session is ready for: those that have changed last.  More at once are no edits by hand."""
+"""For how many files a session is prepared: those changed last. Hand edits do not change more at once."""
 
 _MOST_CHARACTERS = 10_000_000
-"""Of all files together, where a session may be: it keeps its index in memory."""
+"""The largest total size of the files of a session, which keeps their index in memory."""
 
 
 class Following:
@@ -37,17 +37,17 @@ class Following:
         self._is_ready = False
 
     def findings(self, batch: Batch) -> list[Finding] | None:
-        """The findings in the files that could be read, where a session knows them; None: check everything.
+        """The findings in the files that could be read, from the session if it has them; None: check everything.
 
         Args:
-            batch: the files as they are now; they are compared with those of the last time.
+            batch: the files as they are now; they are compared with those of the last check.
         """
         changed = self._changed(batch)
         self._is_ready = self._is_ready and changed is not None and self._edited.keys() >= set(changed)
         for path in changed or ():
             self._edited.pop(path, None)
             self._edited[path] = None
-        self._sources, self._settings = batch.sources, batch.settings
+        self._sources, self._settings = batch.sources, batch.examined
         if not self._is_ready or changed is None:
             return None
         try:
@@ -56,10 +56,10 @@ class Following:
             self._drop()
             if is_debugging():
                 raise
-            return None  # the check of everything says what is wrong, if it still is
+            return None  # the full check reports what is wrong, if it still is
 
     def get_ready(self) -> None:
-        """Get ready for the next change, if it is one of a file that has changed before; takes as long as a check."""
+        """Prepare a session for the next change of a file that has changed before; takes as long as a check."""
         if self._is_ready:
             return
         self._drop()
@@ -68,21 +68,21 @@ class Following:
         size = sum(len(source.text) for source in self._sources.values())
         if not self._edited or self._settings is None or size > _MOST_CHARACTERS:
             return
-        from perflint.run.session import Session  # which a watch over files that stay as they are does not need
+        from perflint.run.session import Session  # a watch over files that never change does not need it
 
-        gc.collect()  # the parts of an index point at one another
+        gc.collect()  # the parts of an index refer to one another
         try:
             self._session = Session(self._sources, self._settings, self._edited)
-        except Exception:  # which the check of everything has told
+        except Exception:  # the full check has reported it already
             self._drop()
             return
         gc.freeze()
         self._is_ready = True
 
     def _changed(self, batch: Batch) -> list[str] | None:
-        """The files with another text than before; None where that is not all that is different."""
+        """The files whose text has changed; None if anything else has changed too."""
         before, now = self._sources, batch.sources
-        if batch.settings != self._settings or list(before) != list(now):
+        if batch.examined != self._settings or list(before) != list(now):
             return None
         changed = [path for path, source in now.items() if source is not before[path] and source != before[path]]
         if len(changed) > MOST_FILES or any(_layout(now[path]) != _layout(before[path]) for path in changed):
@@ -90,13 +90,13 @@ class Following:
         return changed
 
     def _asked(self, changed: list[str]) -> list[Finding] | None:
-        """The findings of the session once it has these changes."""
+        """Pass these changes to the session, and return its findings."""
         session = self._session
         assert session is not None
         for path in changed:
             session.edit(path, self._sources[path].text)
         if session.unparsed:
-            return None  # it would check everything as well, in one process
+            return None  # the session would check everything too, in one process
         session.catch_up()
         return session.findings()
 

@@ -29,14 +29,14 @@ _SHOWN = 5
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the change as a diff, or make it (``--write``); 0.
+    """Show the change as a diff, or make it (``--write``); return 0.
 
     Raises:
-        CommandError: the file cannot be read or written, or holds no training step or no ranges.
+        CommandError: the file cannot be read or written, or contains no training step or no ranges.
     """
     path: Path = options.file
     if not path.is_file():
-        raise CommandError(f"{path} is no file: name the file with the loop that trains")
+        raise CommandError(f"{path} is not a file: name the file with the training loop")
     try:
         source = read(path)
     except UnreadableSource as error:
@@ -63,14 +63,14 @@ def _without_ranges(source: Source) -> tuple[str, list[str]]:
     except CannotRemove as error:
         raise CommandError(f"{source.path}: {error}") from error
     if not edits:
-        raise CommandError(f"{source.path} holds no ranges of perflint: there is nothing to take out")
+        raise CommandError(f"{source.path} contains no ranges of perflint: there is nothing to remove")
     return spliced(source.text, 0, len(source.text), edits), []
 
 
 def _with_ranges(options: argparse.Namespace, source: Source) -> tuple[str, list[str]]:
     if is_instrumented(source.text):
         raise CommandError(
-            f"{source.path} holds ranges of perflint already: take them out first, with --remove --write"
+            f"{source.path} already contains ranges of perflint: remove them first, with --remove --write"
         )
     recording = Recording(options.skip, options.steps, options.nvtx)
     sources, path = _project(options, source)
@@ -81,12 +81,12 @@ def _with_ranges(options: argparse.Namespace, source: Source) -> tuple[str, list
     except CannotPlace as error:
         broken = project.broken.get(path)
         why = f"it does not parse: {broken}" if broken is not None else str(error)
-        raise CommandError(f"{source.path} was left as it is: {why}") from error
+        raise CommandError(f"{source.path} was left unchanged: {why}") from error
     return found.text, _said(source.path, found, recording)
 
 
 def _project(options: argparse.Namespace, source: Source) -> tuple[Mapping[str, Source], str]:
-    """The file and the others of its project, which tell what its calls reach, by whole paths; and that of the file."""
+    """The files of the project by absolute path, which show what calls reach; and the absolute path of the file."""
     given = Path(source.path)
     settings = resolve(options, [given])
     found = discovery.python_files([project_around(given)], settings).files
@@ -98,7 +98,7 @@ def _project(options: argparse.Namespace, source: Source) -> tuple[Mapping[str, 
 
 
 def _said(path: str, found: Instrumented, recording: Recording) -> list[str]:
-    """What was put where, and what to do with it."""
+    """What was inserted where, and what to do with it."""
     loops = ", ".join(f"line {row}" for row in found.loops)
     functions = ", ".join(f"line {row}" for row in found.functions)
     places = [f"the step loop of {loops}" if loops else "", f"the functions of {functions}" if functions else ""]

@@ -1,4 +1,4 @@
-"""How far a measurement is: a bar on a terminal, a line for each run elsewhere."""
+"""Shows the progress of a measurement: a bar on a terminal, otherwise a line for each run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from perflint.text.wording import counted
 
 
 class MeasuringProgress:
-    """Tells about runs on standard error.  The bar is that of tqdm (in the extra ``bench``), if that is installed."""
+    """Reports runs on standard error. The bar is drawn by tqdm (in the extra ``bench``), if it is installed."""
 
     def __init__(self, console: Console) -> None:
-        """On a console, which is the process's own."""
+        """Report on this console of the process."""
         self._console = console
         self._bar: Any = None
         self._seconds = 0.0
-        self.resumes_with: Path | None = None  # the file that ``--resume`` could go on with by now
+        self.resumes_with: Path | None = None  # the file from which ``--resume`` can continue so far
 
     def close(self) -> None:
         """Remove the bar."""
@@ -28,7 +28,7 @@ class MeasuringProgress:
             self._bar.close()
 
     def tell(self, line: str) -> None:
-        """Something beside the runs: what is done before there is anything to count, or that a run does not get on."""
+        """Report something other than a run: what is being prepared, or that a run seems stuck."""
         if self._bar is None:
             self._console.note(line)
         else:
@@ -37,14 +37,14 @@ class MeasuringProgress:
     def start(
         self, runs: int, seconds: float, rounds: int = 0, limit: float = math.inf, is_least: bool = False
     ) -> None:
-        """Say how long it will take.
+        """Report how long it will take.
 
         Args:
-            runs: how many are to come.
-            seconds: how long each takes, about.
-            rounds: of how many rounds they are, or 0 where that is nobody's business.
-            limit: after so many seconds no more is run.
-            is_least: more rounds may follow.
+            runs: how many runs remain.
+            seconds: how long each takes, approximately.
+            rounds: how many rounds they form, or 0 not to mention rounds.
+            limit: the number of seconds after which no run is started.
+            is_least: whether more rounds may follow.
         """
         self._seconds = seconds
         of = f" ({counted(runs // rounds, 'variant')} in {counted(rounds, 'round')})" if rounds else ""
@@ -55,12 +55,12 @@ class MeasuringProgress:
             self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
 
     def run(self, done: int, runs: int, name: str) -> None:
-        """A run begins; ``done`` of ``runs`` are over."""
+        """Report the start of a run; ``done`` of ``runs`` are finished."""
         if self._bar is None:
             left = _duration((runs - done) * self._seconds)
             self._console.note(f"run {done + 1} of {runs}: {name} (about {left} left)")
             return
-        self._bar.total = runs  # which grows where rounds are added
+        self._bar.total = runs  # the total grows if rounds are added
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(visible(name))
 
@@ -74,7 +74,7 @@ def _tqdm() -> Any:
 
 
 def _beyond(runs: int, seconds: float, rounds: int, limit: float) -> str:
-    """What the time limit leaves of the rounds, if they take longer."""
+    """How many rounds fit in the time limit, if not all do."""
     if not rounds or runs * seconds <= limit:
         return ""
     fitting = int(limit / (seconds * runs / rounds))

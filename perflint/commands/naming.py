@@ -1,7 +1,7 @@
 """Which files of a run are reported, and under which name: the others are read only to understand them.
 
-The names that the analysis knows files by say what imports what, so they are those below the context, while a person
-may name a file through a link or by its whole path.
+The analysis needs paths relative to the context, because they determine what imports what; a user may name a file
+through a link or by its absolute path.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from perflint.text.source import Source
 
 @dataclass(frozen=True)
 class Naming:
-    """The files of a run by the paths that they are read as.
+    """Maps the paths of the files, as the analysis knows them, to the names that the user gave.
 
-    ``hidden`` are those that nobody named; ``names`` has those that somebody named otherwise.
+    ``hidden`` are files that the user did not name; ``names`` are those that the user named differently.
     """
 
     hidden: frozenset[str] = frozenset()
     names: Mapping[str, str] = field(default_factory=dict)
 
     def reports_any(self, paths: Collection[str]) -> bool:
-        """Whether one of these files, by the path that it is read as, is reported."""
+        """Whether one of these files, by its path in the analysis, is reported."""
         return not self.hidden or any(path not in self.hidden for path in paths)
 
     def reported(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings that are reported; their files go by the paths that they are read as."""
+        """The findings that are reported; with the paths of the analysis."""
         return [finding for finding in findings if finding.path not in self.hidden]
 
     def findings(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings that are reported, under the names that people gave."""
+        """The findings that are reported, under the names that the user gave."""
         found = self.reported(findings)
         return [self._renamed(finding) for finding in found] if self.names else found
 
     def sources(self, sources: Mapping[str, Source]) -> dict[str, Source]:
-        """The files that are reported, under the names that people gave."""
+        """The files that are reported, under the names that the user gave."""
         named = {self._name(path): source for path, source in sources.items() if path not in self.hidden}
         return {name: source if source.path == name else replace(source, path=name) for name, source in named.items()}
 
     def outcome(self, outcome: FixOutcome) -> FixOutcome:
-        """What fixing did, under the names that people gave."""
+        """The outcome of fixing, under the names that the user gave."""
         if not self.names:
             return outcome
         return replace(

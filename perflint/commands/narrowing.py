@@ -1,4 +1,4 @@
-"""Which findings of a run are shown, fixed and counted: those not in a baseline, or on changed lines."""
+"""Which findings of a run are shown, fixed and counted: of enough impact, not in a baseline, on changed lines."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from perflint.commands.low_impact import LowImpact
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.fix.fixer import Check
@@ -17,13 +18,13 @@ class Filter(Protocol):
     """Leaves findings out."""
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
-        """The findings that stay, of all findings in these files."""
+        """The findings to keep, of all findings in these files."""
 
     def closing(self) -> str:
-        """A sentence about what the last answer left out; empty where that is nothing."""
+        """A sentence about the findings just left out; empty if there are none."""
 
     def notes(self) -> list[str]:
-        """What else a person should know, a line each."""
+        """Further notes for the user, one line each."""
 
 
 class Narrowing:
@@ -46,8 +47,8 @@ class Narrowing:
         return lambda sources: self.left(check(sources), sources)
 
     def closing(self, text: str) -> str:
-        """A closing line with what was left out."""
-        return " ".join([text, *filter(None, (each.closing() for each in self._filters))])
+        """The closing line, with a sentence about what was left out."""
+        return " ".join(filter(None, [text, *(each.closing() for each in self._filters)]))
 
     def tell(self, options: argparse.Namespace, console: Console) -> None:
         """Write the notes to standard error."""
@@ -72,4 +73,4 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
 
         paths = options.paths if not options.stdin_filename else [options.stdin_filename]
         filters.append(OnChangedLines(options.changed_since, paths, batch))
-    return Narrowing(filters)
+    return Narrowing([LowImpact(batch.settings, is_told=not filters), *filters])

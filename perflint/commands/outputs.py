@@ -1,4 +1,4 @@
-"""Where ``perflint check`` is to write its findings: standard output, files, or several at once."""
+"""Where ``perflint check`` writes its findings: standard output, files, or several of them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WITH_STATISTICS = (*FOR_PEOPLE, "json")
 
 @dataclass(frozen=True)
 class Output:
-    """The findings in one format at one place (a path, or ``-`` for standard output).
+    """One report: a format, and a place to write it to (a path, or ``-`` for standard output).
 
-    ``option`` is what a person gave to have it, for errors.  Of the outputs of a run one is the ``main`` one, which
-    shows statistics where those are asked for.
+    ``option`` is the option that the user gave, for error messages. One output of a run is the ``main`` one, which
+    shows statistics if requested.
     """
 
     format: str
@@ -32,7 +32,7 @@ class Output:
     main: bool = False
 
     def write(self, chunks: Iterable[str]) -> None:
-        """Write the file whole, or leave what was there.
+        """Write the whole file, or leave the old one unchanged.
 
         Raises:
             CommandError: it cannot be written.
@@ -44,12 +44,12 @@ class Output:
 
 
 def wanted(options: argparse.Namespace) -> list[Output]:
-    """All outputs of a run, the one for standard output first.
+    """All outputs of a run, with the one for standard output first.
 
-    An ``--output`` to ``-`` takes the place of what standard output shows otherwise.
+    An ``--output`` to ``-`` replaces the usual report on standard output.
 
     Raises:
-        CommandError: two of them go to one place, a place cannot be written, or an option stands in the way.
+        CommandError: two outputs have the same place, a place cannot be written, or another option rules them out.
     """
     outputs = [Output(name, place, f"--output {name}:{place}") for name, place in options.output]
     taken = next((output for output in outputs if output.place == STANDARD), None)
@@ -72,7 +72,7 @@ def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
     if options.diff and options.output:
         raise CommandError(
             "--diff shows what --fix would change and reports no findings, so there is nothing to write with --output: "
-            "leave one of them out"
+            "leave out one of the two"
         )
     for output in outputs:
         if options.group_by != "none" and output.main and (options.statistics or output.format not in FOR_PEOPLE):
@@ -81,7 +81,7 @@ def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
         if options.statistics and output.main and output.format not in WITH_STATISTICS:
             raise CommandError(
                 f"{output.option} cannot show statistics: use {', '.join(WITH_STATISTICS[:-1])} or "
-                f"{WITH_STATISTICS[-1]}; --output FORMAT:FILE writes the findings to a file beside them"
+                f"{WITH_STATISTICS[-1]}; --output FORMAT:FILE writes the findings to a file as well"
             )
     _refuse_places(outputs)
 
@@ -92,35 +92,36 @@ def _refuse_places(outputs: list[Output]) -> None:
         place = output.place if output.place == STANDARD else os.path.realpath(output.place)
         if place in seen:
             what = "standard output" if place == STANDARD else "one file"
-            raise CommandError(f"{seen[place].option} and {output.option} both write to {what}: give each its own")
+            raise CommandError(f"{seen[place].option} and {output.option} both write to {what}: use different ones")
         seen[place] = output
         if output.place != STANDARD:
             _refuse_place(output)
 
 
 def _refuse_place(output: Output) -> None:
-    """Raise an error for a place that cannot be written: before a long check, and not after it."""
+    """Raise an error for a place that cannot be written, before a long check instead of after it."""
     path = Path(output.place)
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # for example a name that is too long
         raise CommandError(f"{output.option} cannot be written: {error.strerror or error}") from error
     if path.is_dir():
         raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
     insist_inside(output.option, path)
-    if path.suffix == discovery.SUFFIX and path.exists():  # such as --output-file train.py, with the file forgotten
+    # for example --output-file train.py, where the output file was forgotten
+    if path.suffix == discovery.SUFFIX and path.exists():
         raise CommandError(f"{output.option} would replace {path}, which is Python code: name another file")
     if not path.absolute().parent.is_dir():
-        raise CommandError(f"{output.option} cannot be written: there is no directory {path.parent}: make it first")
+        raise CommandError(f"{output.option} cannot be written: there is no directory {path.parent}: create it first")
 
 
 def insist_inside(option: str, path: Path) -> None:
-    """See to it that a name in a project does not lead out of it through a link, which anybody may have committed.
+    """Raise an error if a path in a project leads out of it through a link, which anybody may have committed.
 
     Raises:
-        CommandError: it does; what lies elsewhere can be named itself.
+        CommandError: it does; the user can name the outside path directly.
     """
     elsewhere = None if is_stream(path) else outside(path, project_around(path))
     if elsewhere is not None:

@@ -1,6 +1,6 @@
-"""``perflint profile``: run a training script once, and say where the time of a step goes.
+"""``perflint profile``: run a training script once, and show where the time of a step goes.
 
-With ``perflint bench``, the only command that runs the code it is given.
+Only this command and ``perflint bench`` run the code that they are given.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from perflint.text.colour import palette
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the script, report; 0.
+    """Run the script and report; return 0.
 
     Raises:
         CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.

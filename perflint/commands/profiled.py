@@ -1,4 +1,4 @@
-"""``perflint check --profile``: reads profiles, and puts the findings of a report in the order of what they can win."""
+"""``perflint check --profile``: reads profiles, and sorts the findings of a report by the time they can save."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _NO_REPORT = (("diff", "--diff"), ("add_noqa", "--add-noqa"), ("write_baseline",
 
 
 def given(options: argparse.Namespace, settings: Settings, console: Console) -> list[Profiled]:
-    """The profiles of a run: those of the command line, or else the one of the configuration.
+    """The profiles of a run: those given on the command line, or else the one in the configuration.
 
     Raises:
-        CommandError: one cannot be used, or another option leaves nothing to rank.
+        CommandError: a profile cannot be used, or another option leaves nothing to rank.
     """
     named = options.profile
     _refuse(options, bool(named or settings.profile))
@@ -38,14 +38,14 @@ def given(options: argparse.Namespace, settings: Settings, console: Console) -> 
     if not os.path.lexists(path):
         if not options.quiet:
             console.note(
-                f"warning: the profile {path}, which the configuration names, is not there: findings are not ranked"
+                f"warning: the profile {path}, which the configuration names, does not exist: findings are not ranked"
             )
         return []
     return [_opened(path, f"profile ({settings.origins['profile']}): {path}", settings.profile)]
 
 
 def ranked(options: argparse.Namespace, report: Report, profiles: Sequence[Profiled], console: Console) -> Report:
-    """A report in the order of what its findings can win; as it is where there is no profile."""
+    """A report with its findings sorted by what they can save; unchanged if there is no profile."""
     if not profiles:
         return report
     from perflint.ranking.ranked import rank
@@ -60,17 +60,17 @@ def ranked(options: argparse.Namespace, report: Report, profiles: Sequence[Profi
 
 
 def _refuse(options: argparse.Namespace, has_profile: bool) -> None:
-    """Raise an error where nothing could be ranked, or hidden."""
+    """Raise an error if there would be nothing to rank or to hide."""
     if options.min_share is not None and not has_profile:
-        raise CommandError("--min-share hides findings by what a profile says: name one with --profile FILE")
+        raise CommandError("--min-share needs a profile: name one with --profile FILE")
     if options.min_share is not None and options.fix:
         raise CommandError(
-            "--min-share hides findings from a report and does not keep --fix from mending them: leave one out"
+            "--min-share hides findings from a report, but --fix would still fix them: leave out one of the two"
         )
     for attribute, option in _NO_REPORT:
         if (options.profile or options.min_share is not None) and _is_given(options, attribute):
             raise CommandError(
-                f"--profile ranks the findings of a report, and {option} shows none: leave one of them out"
+                f"--profile ranks the findings of a report, and {option} shows none: leave out one of the two"
             )
 
 
@@ -92,7 +92,7 @@ def _opened(path: Path, place: str, name: str) -> Profiled:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, name: str, *_: int) -> Profiled:
-    """The profile, read once for all checks of a watch; other numbers stand for another text of the file."""
+    """The profile, read once for all checks of ``--watch``; other stamp values mean that the file has changed."""
     from perflint.ranking.profile_files import open_profile
 
     return open_profile(path, name)

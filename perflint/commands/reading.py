@@ -1,4 +1,4 @@
-"""What ``perflint check`` is to check: files and directories, or standard input, and what is read to understand it."""
+"""Reads the files, directories or standard input to check, and the files needed to understand them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.settings import Settings
 from perflint.files import leftovers, plain_files
-from perflint.findings import Finding
+from perflint.findings import Finding, ImpactLevel
 from perflint.inputs.imported_files import imported_files
 from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.named_files import why_not_python
@@ -33,12 +33,11 @@ ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
 class Batch:
     """The files of one run.
 
-    ``sources`` holds also those that are read for their context alone; ``naming`` tells them apart.  ``unreadable``
-    are findings about files and directories that could not be read; ``piped`` is what came through standard input
-    (None: files were named); ``known`` is what a check of the sources finds (None: nobody knows yet).  ``skipped`` says
-    which files were named and are no Python; ``is_anything_excluded``: the settings exclude what was named, as
-    ``--force-exclude`` asks.  ``finished`` are files that a killed run had begun to write, and that hold the whole new
-    text now.
+    ``sources`` also contains files that are read only for context; ``naming`` distinguishes them. ``unreadable`` are
+    findings about files and directories that could not be read; ``piped`` is the text from standard input (None: files
+    were named); ``known`` are the findings in the sources (None: not known yet). ``skipped`` lists named files that are
+    not Python; ``is_anything_excluded``: with ``--force-exclude``, the settings exclude something that was named.
+    ``finished`` are files that a killed run had left half written, and that are now complete.
     """
 
     settings: Settings
@@ -53,24 +52,29 @@ class Batch:
 
     @property
     def is_nothing_checked(self) -> bool:
-        """Whether nothing that was named could be looked at, although nobody has asked to leave it out."""
+        """Whether none of the named files could be checked, although none was excluded on purpose."""
         is_passed_on = self.piped is not None and not self.skipped
         is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
 
+    @property
+    def examined(self) -> Settings:
+        """The settings of the check itself: it finds what has a low impact, too, so that it can be counted."""
+        return replace(self.settings, min_impact=ImpactLevel.LOW)
+
     def shown(self) -> Batch:
-        """The files that are reported alone, under the names that people gave."""
+        """Only the files that are reported, under the names that the user gave."""
         sources = self.naming.sources(self.sources) if self.naming.hidden or self.naming.names else self.sources
         return replace(self, sources=sources, naming=Naming())
 
 
 def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_name: bool = False) -> Batch:
-    """Find and read what the arguments name.
+    """Find and read the files that the arguments name.
 
     Args:
         options: the arguments.
         read_all: reads the files (default: ``intake.read_all``).
-        any_name: whether files that are named are Python whatever they are called.
+        any_name: whether named files count as Python whatever their names are.
 
     Raises:
         CommandError: a path does not exist, the configuration cannot be used, or paths and standard input are mixed.
@@ -84,7 +88,7 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_na
 
 
 def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
-    """The batch for a text that stands for the file of a name.
+    """The batch for a text that is checked as if it were the file of this name.
 
     Raises:
         CommandError: the configuration cannot be used.
@@ -103,11 +107,12 @@ def find(
     any_name: bool = False,
     context: list[Path] | None = None,
 ) -> tuple[Found, Naming]:
-    """The files to read for a check of these paths: theirs, and those of the context where there is any to check.
+    """The files to read for a check of these paths: those in them, and those of the context (if any).
 
-    Where no context is set and single files are named, it is what they import from their own project.
+    If no context is set and single files are named, the context is what they import from their own project.
 
-    ``context`` are the paths of the context, spelled as files in them are to be called (default: as seen from here).
+    ``context`` are the paths of the context, spelled as the names of their files should begin (default: relative to the
+    current directory).
 
     Raises:
         CommandError: a path does not exist.
@@ -165,7 +170,7 @@ def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
 
 
 def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[str], Source]) -> Batch:
-    """The batch for a text that is piped, with its context."""
+    """The batch for a text from standard input, with its context."""
     named = Found([name], [], {os.path.realpath(name): str(name)})
     if settings.context:
         found, naming = _together(named, _context(settings))
@@ -186,17 +191,17 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
 
 
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
-    """The settings, with whether the files are a whole project and what files of other kinds beside them say."""
+    """The settings, plus whether the files are a whole project, and what files of other kinds next to them say."""
     return replace(settings, whole_project=whole, inputs=read_inputs(sources, settings.root))
 
 
 def _leaves_context_out(settings: Settings) -> bool:
-    """Whether somebody has said that there is no context."""
+    """Whether an empty context is set explicitly."""
     return settings.origins.get("context", DEFAULT) != DEFAULT
 
 
 def _with_imported(named: Found, settings: Settings) -> tuple[Found, Naming]:
-    """Named files, and those that they import; which of them were named."""
+    """The named files and the files that they import, and which of them were named."""
     own = [Path(shown) for shown in named.by_real_path.values()]
     others = [path for path in imported_files(own, settings.root) if not excluded(path, settings)]
     imported = Found(others, [], {os.path.realpath(path): str(path) for path in others})
@@ -204,7 +209,7 @@ def _with_imported(named: Found, settings: Settings) -> tuple[Found, Naming]:
 
 
 def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
-    """The files of the context; what cannot be searched there is not told, since nobody asked about it."""
+    """The files of the context. Unreadable directories are not reported, since the user did not name them."""
     try:
         return discovery.python_files(context_paths(settings) if paths is None else paths, settings)
     except discovery.NoSuchPath as error:
@@ -212,7 +217,7 @@ def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
 
 
 def _together(named: Found, context: Found) -> tuple[Found, Naming]:
-    """All files, each once, spelled as in the context; and which of them were named, and how."""
+    """All files without duplicates, spelled as in the context; and which of them were named, and how."""
     by_real_path = {**named.by_real_path, **context.by_real_path}
     names = {by_real_path[real]: shown for real, shown in named.by_real_path.items() if by_real_path[real] != shown}
     hidden = frozenset(shown for real, shown in context.by_real_path.items() if real not in named.by_real_path)

@@ -1,4 +1,4 @@
-"""``perflint rule``: what a rule says, or the list of all rules."""
+"""``perflint rule``: explains a rule, or lists all rules."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from perflint.output.json_text import json_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one rule, all rules (``--all``) or, without either, one line for each.
+    """Print one rule, all rules (``--all``), or otherwise one line for each rule.
 
-    Words that are no rule stand for those they lead to (``rule_search``), of which one line each is printed.
+    Other words are searched for (``rule_search``); one line is printed for each rule found.
 
     Raises:
-        CommandError: the words lead to no rule, or the installation lacks the rule files.
+        CommandError: no rule matches the words, or the installation lacks the rule files.
     """
     console = Console()
     try:
@@ -66,7 +66,7 @@ def _found(wanted: str, rules: Mapping[str, Rule]) -> list[Rule]:
     if not found:
         near = get_close_matches(wanted, [*_by_word(rules), *groups], n=1)
         hint = f"did you mean {near[0]}?" if near else "`perflint rule` lists them all."
-        raise CommandError(f"there is no rule {wanted!r}, and none is about such a call or symptom: {hint}")
+        raise CommandError(f"there is no rule {wanted!r}, and none about such a call or symptom: {hint}")
     return found
 
 

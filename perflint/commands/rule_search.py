@@ -1,4 +1,4 @@
-"""Rules by what a user has at hand: a Paddle call, a group, or what they see while they train."""
+"""Finds rules by what a user knows: a Paddle call, a group, or a symptom seen during training."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from perflint.catalogue import Group, Rule
 
 _ENOUGH = 0.6
-"""How much a symptom has to have in common with what is asked for (``_share``)."""
+"""How similar a symptom has to be to the words searched for (``_share``)."""
 _STEM = 5
-"""Words with as many letters in common at their beginning are taken for one: "utilisation" and "utilization"."""
+"""Words that share this part of their letters at the beginning count as the same: "utilisation" and "utilization"."""
 _SHORTEST = 3
-"""Letters of a name that is looked for in examples."""
+"""The least number of letters of a name to search for in examples."""
 _OFTEN = 2
-"""How often a name has to stand in the reported lines of a rule's examples: once may be by chance."""
+"""How often a name has to occur in the reported lines of a rule's examples: once may be chance."""
 _WORDS = re.compile(r"[a-z0-9_.]+|[\u4e00-\u9fff]+")
 
 
 def search(wanted: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) -> list[Rule]:
-    """The rules that some words lead to, those that are on by default first; none where nothing fits.
+    """The rules that some words match, those that are on by default first.
 
     The words may be a group (``io``), a call of Paddle (``paddle.io.DataLoader``, or the end of it: ``DataLoader``), a
     part of a rule's name (``workers``), what a user sees (``reader_cost high``), or a name in the lines that a rule
@@ -37,7 +37,7 @@ def _in_groups(names: Iterable[str], rules: Mapping[str, Rule]) -> list[Rule]:
 
 
 def _about_call(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
-    """The rules about a call, by all of its name or by its last parts."""
+    """The rules about a call, by its full name or its last parts."""
     asked = asked.removesuffix("()")
     return [
         rule
@@ -56,9 +56,9 @@ def _named(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
 
 
 def _reporting(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
-    """The rules that report lines with a name, those first whose examples have most of them.
+    """The rules that report lines with a name; those whose examples have most of them come first.
 
-    None where a third of the rules do: such a name (``loss``) says nothing.
+    No rules if a third of all rules match: a name such as ``loss`` says nothing.
     """
     name = asked.strip(".").removesuffix("()")
     if len(name) < _SHORTEST or not name.isidentifier():
@@ -76,14 +76,14 @@ def _reported_lines(rule: Rule) -> Iterator[str]:
 
 
 def _with_symptom(asked: str, groups: Mapping[str, Group]) -> list[str]:
-    """The groups of the symptoms that hold most of the words; several, where they fit alike."""
+    """The groups of the symptoms that match the words best; several if they match equally well."""
     shares = {name: max((_share(asked, each) for each in group.symptoms), default=0) for name, group in groups.items()}
     best = max(shares.values(), default=0)
     return [name for name, share in shares.items() if share == best] if best >= _ENOUGH else []
 
 
 def _share(asked: str, symptom: str) -> float:
-    """How many words two texts have in common, as a share of the words of the longer one."""
+    """The number of words that two texts have in common, as a share of the words of the longer one."""
     words, held = _WORDS.findall(asked), _WORDS.findall(symptom.lower())
     if not words:
         return 0.0
@@ -92,7 +92,7 @@ def _share(asked: str, symptom: str) -> float:
 
 
 def _likeness(word: str, other: str) -> float:
-    """How much of two words is the same: from 0 to 1."""
+    """How similar two words are, from 0 to 1."""
     if word[0] > "\u3000":  # Chinese, which has no spaces between its words
         part, whole = sorted((word, other), key=len)
         return len(part) / len(whole) if part in whole else 0.0

@@ -1,4 +1,4 @@
-"""The settings of a run, from the arguments of the commands that take them."""
+"""The settings of a run, from the command line and the configuration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from perflint.configuration.settings import Settings
 
 
 def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
-    """The settings for the code in ``paths``, under what the command line says.
+    """The settings for the code in ``paths``, with the options of the command line.
 
     Raises:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
@@ -33,7 +33,7 @@ def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
 
 
 def configured(path: Path) -> Settings:
-    """The settings for the code in a file, as its configuration has them.
+    """The settings for the code in a file, from its configuration alone.
 
     Raises:
         CommandError: the configuration cannot be used, or the installation lacks the rule files.
@@ -59,7 +59,7 @@ def _loaded(
 
 
 def context_paths(settings: Settings) -> list[Path]:
-    """The paths of the context, as somebody in the current directory would name them."""
+    """The paths of the context, relative to the current directory."""
     return [_spelled(os.path.normpath(settings.root / entry), settings.root) for entry in settings.context]
 
 
@@ -67,16 +67,16 @@ def _spelled(path: str, root: Path) -> Path:
     here = Path.cwd()
     try:
         relative = Path(os.path.relpath(path, here))
-    except ValueError:  # on different drives
+    except ValueError:  # the paths are on different drives
         return Path(path)
     return relative if ".." not in relative.parts or here.is_relative_to(root) else Path(path)
 
 
 def common_directory(paths: Sequence[Path]) -> Path:
-    """The deepest directory above all of ``paths``; their configuration is looked for from there upwards."""
-    # isdir: which does not raise where a name is too long
+    """The deepest directory above all of ``paths``; the search for their configuration starts there."""
+    # isdir, because it does not raise if a name is too long
     places = [path.absolute() if os.path.isdir(path) else path.absolute().parent for path in paths]  # noqa: PTH112
     try:
         return Path(os.path.commonpath(places))
-    except ValueError:  # on different drives
+    except ValueError:  # the paths are on different drives
         return Path.cwd()

@@ -1,4 +1,4 @@
-"""Writes what ``--fix`` made: to the files, or to standard output for what came through standard input."""
+"""Writes the results of ``--fix``: to the files, or to standard output if the text came from standard input."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from perflint.fix.fixer import FixOutcome
 from perflint.output.console import Console
 from perflint.text.source import Source
 
-_INEXACT = "its encoding does not give the same bytes back"
+_INEXACT = "its text cannot be encoded back to the same bytes"
 
 
 def save(outcome: FixOutcome, batch: Batch, console: Console) -> list[str]:
-    """Write all changed files; the paths of those that had to stay as they were (each is explained)."""
+    """Write all changed files; return the paths of those that could not be written (each is reported)."""
     if batch.piped is not None:
         return _pass_on(outcome, batch, batch.piped, console)
     return [path for path, after in outcome.changed.items() if not write_source(batch.sources[path], after, console)]
 
 
 def write_source(before: Source, after: Source, console: Console) -> bool:
-    """Write one file, if it still is what was read; False where it had to stay as it was, which is explained."""
+    """Write one file, if it is still the same as when it was read; otherwise report it and return False."""
     path = Path(after.path)
     try:
         data, new = plain_files.read(path), after.encode(after.text)
         if data == new:
-            return True  # it was written under another name that it has (a hard link)
+            return True  # it was already written under another name (a hard link)
         if not _is_exact(before, data):
-            console.note(f"error: {path} was left as it is: it changed during the run, or {_INEXACT}")
+            console.note(f"error: {path} was left unchanged: it changed during the run, or {_INEXACT}")
             return False
         replace_file(path, new)
     except OSError as error:
-        console.note(f"error: {path} was left as it is: it could not be written: {error.strerror or error}")
+        console.note(f"error: {path} was left unchanged: it could not be written: {error.strerror or error}")
         return False
     project = project_around(path)
     elsewhere = outside(path, project)
@@ -46,14 +46,14 @@ def write_source(before: Source, after: Source, console: Console) -> bool:
 def _pass_on(outcome: FixOutcome, batch: Batch, data: bytes, console: Console) -> list[str]:
     lost = [path for path in outcome.changed if not _is_exact(batch.sources[path], data)]
     for path in lost:
-        console.note(f"error: {path} was passed on as it came: {_INEXACT}")
+        console.note(f"error: {path} was passed on unchanged: {_INEXACT}")
     fixed = [after.encode(after.text) for path, after in outcome.changed.items() if path not in lost]
     console.write_bytes(fixed[0] if fixed else data)
     return lost
 
 
 def _is_exact(source: Source, data: bytes) -> bool:
-    """Whether the source still is these bytes, so that all but the edits will come out as it went in."""
+    """Whether the source encodes to exactly these bytes, so that a fix changes nothing but its edits."""
     try:
         return source.encode(source.text) == data
     except UnicodeEncodeError:

@@ -1,4 +1,6 @@
-"""What the commands that run a script share: where it is copied from, what is wrong before and after, the files."""
+"""What the commands that run a script share: where it is copied from, checks before the run, errors, and output
+files.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +19,19 @@ from perflint.inputs import git
 
 
 def insist_possible(options: argparse.Namespace) -> None:
-    """See before the run, and not after it, whether there is a script and room for what is to be written.
+    """Check before the run that the script exists and that the output files can be written.
 
     Raises:
-        CommandError: there is not.
+        CommandError: one of these is not so.
     """
     if not options.script.is_file():
-        raise CommandError(f"{options.script} is no file: name the script that trains")
+        raise CommandError(f"{options.script} is not a file: name the script that trains")
     for option, path in (("--json", options.json), ("--html", options.html)):
         if path is None:
             continue
         insist_inside(f"{option} {path}", path)
         if not path.absolute().parent.is_dir():
-            raise CommandError(f"{path} cannot be written: {path.absolute().parent} is no directory")
+            raise CommandError(f"{path} cannot be written: {path.absolute().parent} is not a directory")
 
 
 def plan(options: argparse.Namespace, configured: Path, seed: int | None, profile: bool = False) -> Plan:
@@ -37,12 +39,12 @@ def plan(options: argparse.Namespace, configured: Path, seed: int | None, profil
 
     Args:
         options: those of the command line.
-        configured: the directory of the configuration that applies to the script, or any other.
+        configured: the directory of the configuration that applies to the script, or of any other.
         seed: None leaves the seeds alone.
-        profile: whether to note what the steps are spent on.
+        profile: whether to record what the time of the steps is spent on.
 
     Raises:
-        CommandError: all of a home directory would have to be copied.
+        CommandError: a whole home directory would have to be copied.
     """
     root = _root(options.script, configured)
     here = Path.cwd().resolve()
@@ -64,7 +66,7 @@ def plan(options: argparse.Namespace, configured: Path, seed: int | None, profil
 
 
 def _root(script: Path, configured: Path) -> Path:
-    """The project around a script: its repository, or else the directory of its configuration, or its own."""
+    """The project around a script: its repository, else the directory of its configuration, else its own directory."""
     directory = script.resolve().parent
     try:
         return git.top_of(directory)
@@ -72,16 +74,16 @@ def _root(script: Path, configured: Path) -> Path:
         root = configured.resolve()
         found = root if directory.is_relative_to(root) else directory
     if found in (Path.home().resolve(), Path(found.anchor)):
-        raise CommandError(f"{script} would need a copy of all of {found}: move it to a directory of its own")
+        raise CommandError(f"{script} would need a copy of all of {found}: move it to its own directory")
     return found
 
 
 @contextmanager
 def errors_for_people() -> Iterator[None]:
-    """Around the runs.
+    """A context for runs that turns their failures into errors with what the script has printed.
 
     Raises:
-        CommandError: a run has failed; it says what the script has said.
+        CommandError: a run has failed.
     """
     try:
         yield
@@ -96,7 +98,7 @@ def write(options: argparse.Namespace, as_json: Callable[[], str], as_html: Call
     """Write the files that ``--json`` and ``--html`` name.
 
     Raises:
-        CommandError: one cannot be written.
+        CommandError: a file cannot be written.
     """
     for path, text in ((options.json, as_json), (options.html, as_html)):
         if path is not None:
@@ -104,7 +106,7 @@ def write(options: argparse.Namespace, as_json: Callable[[], str], as_html: Call
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write one file, whole.
+    """Write one file completely, or not at all.
 
     Raises:
         CommandError: it cannot be written.

@@ -1,4 +1,4 @@
-"""Shows what ``perflint check`` found, changed, or could not do, where and how the options ask."""
+"""Shows what ``perflint check`` found, changed, or could not do, in the places and formats that the options name."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def findings(
     """Show the findings or their statistics and then, in formats for people, the closing line and ``more`` lines.
 
     Raises:
-        CommandError: a file cannot be written; all else has been shown and written then.
+        CommandError: a file cannot be written; everything else has then been shown and written.
     """
-    # The new text of standard input goes to standard output, so the findings cannot.
+    # The new text of standard input goes to standard output, so the findings cannot go there too.
     aside = (options.fix or options.add_noqa is not None) and _is_piped(options)
     lost = []
     for output in outputs.wanted(options):
@@ -54,22 +54,36 @@ def findings(
 
 
 def changes(
-    options: argparse.Namespace, before: Mapping[str, Source], after: Mapping[str, Source], console: Console
+    options: argparse.Namespace,
+    before: Mapping[str, Source],
+    after: Mapping[str, Source],
+    console: Console,
+    outcome: FixOutcome | None = None,
 ) -> None:
-    """A unified diff of each file of ``after``, for people on a terminal and for ``patch`` elsewhere."""
+    """A unified diff of each file of ``after``: for people, and for ``patch``.
+
+    Args:
+        options: the arguments.
+        before: the files as they are.
+        after: the files that would be written.
+        console: where the diff goes.
+        outcome: the findings whose edits these are; the diff then says above each file what it repairs.
+    """
     from perflint.output import diff
+    from perflint.output.diff_reasons import reasons
 
     colours = palette(sys.stdout, options.color)
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
+        why = list(reasons(outcome, before[path])) if outcome is not None else []
         if colours.enabled or sys.stdout.isatty():
-            console.write("".join(diff.paint(lines, colours)))
+            console.write("".join([*map(colours.frame, why), *diff.paint(lines, colours)]))
         else:
-            console.write_bytes(diff.encode(lines, before[path]))
+            console.write_bytes("".join(why).encode("utf-8", "surrogateescape") + diff.encode(lines, before[path]))
 
 
 def shortcomings(outcome: FixOutcome, console: Console) -> None:
-    """What fixing could not do, a line each."""
+    """Report what fixing could not do, one line each."""
     for rejected in outcome.rejected:
         what = f"{rejected.path}: the fix for {', '.join(rejected.codes)} was not made: {rejected.reason}"
         if rejected.bug:
@@ -98,7 +112,7 @@ def _rendered(options: argparse.Namespace, report: Report, output: outputs.Outpu
 
 
 def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
-    """Write a file; what went wrong."""
+    """Write a file; return what went wrong, if anything."""
     try:
         output.write(chunks)
     except CommandError as error:
@@ -107,7 +121,7 @@ def _written(output: outputs.Output, chunks: Iterator[str]) -> list[str]:
 
 
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
-    """The report and its last lines; a terminal of this width would break them within words."""
+    """The report and its last lines, wrapped between words for a terminal of this width."""
     yield from chunks
     for line in filter(None, closing):
         text = visible(line)

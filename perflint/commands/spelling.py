@@ -1,4 +1,4 @@
-"""Arguments as a person may type them: a path without a command, another name for one, a slip of a key."""
+"""Understands arguments as people type them: a path without a command, another name for a command, a typo."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:  # the command line imports this at every start
     from collections.abc import Collection, Iterable, Sequence
 
 OTHER_NAMES = {"explain": "rule"}
-"""Names that a command goes by in other linters."""
+"""Names that other linters use for a command."""
 _OWN_OPTIONS = frozenset({"-h", "--help", "--version"})
-"""Options of ``perflint`` itself, which need no command."""
+"""Options of ``perflint`` itself, which are used without a command."""
 
 
 def with_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
     """The arguments with the command that they mean: ``perflint train.py`` is ``perflint check train.py``.
 
     Raises:
-        CommandError: the first word is no command, and no file or directory either.
+        CommandError: the first word is neither a command nor a file or directory.
     """
     if not arguments or arguments[0] in _OWN_OPTIONS or arguments[0] in commands:
         return [*arguments]
@@ -40,15 +40,15 @@ def _looks_like_path(word: str) -> bool:
 
 
 def unknown(word: str, options: Iterable[str]) -> str:
-    """What to say of an option that a command does not have."""
+    """The error message for an option that a command does not have."""
     name = word.partition("=")[0]
     meant = near(name, options)
     return f"there is no option {name}" + (f": did you mean {meant}?" if meant else "")
 
 
 def near(word: str, candidates: Iterable[str]) -> str:
-    """The candidate that a word most likely stands for; empty where none is close."""
-    from difflib import get_close_matches  # slow to import
+    """The candidate that a word most likely means; empty if none is close."""
+    from difflib import get_close_matches  # importing it is slow
 
     found = get_close_matches(word, [*candidates], n=1)
     return found[0] if found else ""

@@ -1,7 +1,8 @@
 """``perflint --version``, and the check that this is the only perflint in the environment.
 
-PyPI's distribution ``perflint`` (a Pylint plugin) has the same import package and the same command.  pip installs
-both without a word; the later one overwrites files of the earlier, and removing either takes the other's with it.
+PyPI's distribution ``perflint`` (a Pylint plugin) has the same import package and the same command. pip installs both
+without a warning; the later one overwrites files of the earlier one, and removing either also removes files of the
+other.
 """
 
 from __future__ import annotations
@@ -38,14 +39,15 @@ def version() -> str:
         f'another distribution named "perflint" ({other}, the Pylint plugin) is installed in this environment. It has '
         "the same import package and command as perflint-paddle, and each overwrites files of the other. "
         "Keep perflint-paddle with:",
-        (*_REPAIR, "To use both, give each an environment of its own (for example: pipx install perflint-paddle)."),
+        (*_REPAIR, "To use both, install each in its own environment (for example: pipx install perflint-paddle)."),
     )
 
 
 def _other_may_be_there() -> bool:
-    """Whether a directory of installed packages names a distribution ``perflint``.
+    """Whether a directory of installed packages seems to contain a distribution ``perflint``.
 
-    ``importlib.metadata`` knows better, but importing it takes half of the time that ``perflint --version`` may take.
+    ``importlib.metadata`` is more reliable, but importing it takes half of the time that ``perflint --version`` may
+    take.
     """
     for place in sys.path:
         try:

@@ -38,26 +38,26 @@ Stamp = tuple[int, int, int]
 Stamps = Mapping[str, Stamp]
 
 PAUSE = 0.5
-"""Seconds between two looks at the files."""
+"""Seconds between two scans of the files."""
 
 SETTLED = 0.1
-"""Seconds in which nothing more may change before a change is checked: a file may be saved in several writes."""
+"""Seconds without further changes before a change is checked: a file may be saved in several writes."""
 
 _SHARE = 10
-"""Looking at the files may take one part in so many of the time."""
+"""Scanning the files may take at most one part in this many of the time."""
 
 _MOST_LOOKS = 50
-"""How often a look is repeated before what goes on changing is checked all the same."""
+"""How often a scan is repeated while files keep changing, before they are checked anyway."""
 
 _MOST_NAMES = 5
 
 _CLEAR = "\x1b[H\x1b[2J"
-"""Empties the screen, and leaves alone what has been scrolled away."""
+"""Clears the screen, but not the scrollback."""
 
 
 @dataclass(frozen=True)
 class Clock:
-    """What tells a watch the time: seconds to measure with, the time of day as people read it, and waiting."""
+    """The clock of a watch: seconds to measure with, the time of day to print, and waiting."""
 
     sleep: Callable[[float], None] = time.sleep
     seconds: Callable[[], float] = time.monotonic
@@ -65,16 +65,16 @@ class Clock:
 
 
 def run(options: argparse.Namespace, check: Check, console: Console, clock: Clock | None = None) -> int:
-    """Check, then again whenever a file or the configuration has changed; the exit status once Ctrl-C ends it.
+    """Check, then again whenever a file or the configuration has changed; return the exit status when Ctrl-C ends it.
 
     Args:
         options: those of ``perflint check``.
-        check: checks what has been read, and shows the findings.
+        check: checks the files that were read, and shows the findings.
         console: where changes and errors are shown.
-        clock: the time.
+        clock: the clock.
 
     Raises:
-        CommandError: an option cannot be used with ``--watch``; or the first check fails with it.
+        CommandError: an option cannot be used with ``--watch``; or the first check fails.
     """
     _refuse(options)
     try:
@@ -98,12 +98,12 @@ def _refuse(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _silent_processes() -> Iterator[None]:
-    """Ctrl-C reaches the processes that share the work too: let them end without a traceback."""
+    """Ctrl-C also reaches the worker processes: make them end without a traceback."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     before, main = signal.getsignal(signal.SIGINT), os.getpid()
-    if before is not signal.default_int_handler:  # somebody else has decided what Ctrl-C does
+    if before is not signal.default_int_handler:  # another handler for Ctrl-C is already installed
         yield
         return
 
@@ -120,7 +120,7 @@ def _silent_processes() -> Iterator[None]:
 
 
 class Watch:
-    """Looks at the files from time to time, and checks when something is different."""
+    """Scans the files regularly, and checks them when something has changed."""
 
     def __init__(self, options: argparse.Namespace, check: Check, console: Console, clock: Clock) -> None:
         self._options = options
@@ -133,17 +133,17 @@ class Watch:
         self._files = Files(options)
 
     def run(self) -> None:
-        """Never ends by itself.
+        """Watch until interrupted.
 
         Raises:
             CommandError: the first check cannot be made.
-            KeyboardInterrupt: somebody has had enough.
+            KeyboardInterrupt: the user has pressed Ctrl-C.
         """
         seen = self._files.look()
         self._clear()
         self._show()
         if not self._options.quiet:
-            self._console.note("Watching for changes; Ctrl-C ends it.")
+            self._console.note("Watching for changes; press Ctrl-C to stop.")
         while True:
             before = self._files.settings, self._files.code
             now = self._changed(seen)
@@ -163,7 +163,7 @@ class Watch:
             self._following.get_ready()
 
     def _clear(self) -> bool:
-        """Clear the terminal that shows the findings, whose lines above stay; False where it is none."""
+        """Clear the terminal that shows the findings, without its scrollback; False if it is not a terminal."""
         if not takes_codes(sys.stdout):
             return False
         self._console.write(_CLEAR)
@@ -184,7 +184,7 @@ class Watch:
             self._console.close()
 
     def _changed(self, seen: Stamps) -> Stamps:
-        """The files once they have changed, and have stayed as they are for a moment."""
+        """Wait until files have changed and then stayed the same for a moment; return them."""
         pause = PAUSE
         while True:
             self._clock.sleep(pause)
@@ -204,7 +204,7 @@ class Watch:
 
 
 class Files:
-    """The files that a run reads: those to check, those of other kinds, and those that may hold its configuration."""
+    """The files that a run reads: those to check, those of other kinds, and possible configuration files."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         """Raises CommandError if the configuration cannot be used."""
@@ -213,17 +213,17 @@ class Files:
         self._configuration = stamps(self._configurations())
         self._last = resolve(options, self._paths)
         self.settings: Settings | None = self._last
-        """None while the configuration cannot be used: then files are looked for under the settings before."""
+        """None while the configuration is invalid: then the previous settings are used to find files."""
         self.code: Stamps = {}
         """The stamps of the files to check."""
 
     def look(self) -> Stamps:
-        """The stamps of all files that are there, by path."""
+        """The stamps of all existing files, by path."""
         configuration = stamps(self._configurations())
         if configuration != self._configuration:
             self._configuration = configuration
             self.settings = None
-            with suppress(CommandError):  # the next check says what is wrong
+            with suppress(CommandError):  # the next check reports what is wrong
                 self.settings = self._last = resolve(self._options, self._paths)
         found = [str(path) for path in self._found()]
         inputs = read_inputs(found, self._last.root)
@@ -236,11 +236,11 @@ class Files:
         there = [path for path in self._paths if path.exists()]
         try:
             return find(there, self._last, force_exclude=self._options.force_exclude)[0].files
-        except (CommandError, OSError):  # gone meanwhile: the next look sees what there is
+        except (CommandError, OSError):  # deleted meanwhile: the next scan sees what exists
             return []
 
     def _configurations(self) -> list[str]:
-        """The files that hold the configuration, or would if they were there."""
+        """The files that contain the configuration, or would if they existed."""
         if self._options.isolated:
             return []
         if self._options.config:
@@ -256,7 +256,7 @@ class Kept:
         self._read: dict[Path, tuple[Stamp | None, dict[str, Source], list[Finding]]] = {}
 
     def read_all(self, paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
-        """As ``intake.read_all``; what is not among these paths is forgotten."""
+        """Like ``intake.read_all``; files that are not among these paths are forgotten."""
         self._read = {path: self._entry(path) for path in paths}
         sources: dict[str, Source] = {}
         unreadable: list[Finding] = []
@@ -266,7 +266,7 @@ class Kept:
         return sources, unreadable
 
     def _entry(self, path: Path) -> tuple[Stamp | None, dict[str, Source], list[Finding]]:
-        stamp = stamp_of(path)  # before it is read: what is written meanwhile is read again
+        stamp = stamp_of(path)  # taken before reading: a file written meanwhile is read again
         known = self._read.get(path)
         if known is not None and stamp is not None and known[0] == stamp:
             return known
@@ -274,7 +274,7 @@ class Kept:
 
 
 def stamp_of(path: Path | str) -> Stamp | None:
-    """The times and the size of a file, which differ once it is written, replaced or made readable; None: no file."""
+    """The times and the size of a file, which change when it is written, replaced or made readable; None: no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - no Path per file
     except OSError:
@@ -283,12 +283,12 @@ def stamp_of(path: Path | str) -> Stamp | None:
 
 
 def stamps(paths: Iterable[str]) -> Stamps:
-    """The stamps of the files that are there."""
+    """The stamps of the files that exist."""
     return {path: stamp for path in paths if (stamp := stamp_of(path)) is not None}
 
 
 def changes(before: Stamps, after: Stamps) -> dict[str, list[str]]:
-    """The paths of the files that were changed, are new or are gone, under these words; no word without a path."""
+    """The paths of changed, new and gone files, under these words; words without paths are left out."""
     found = {
         "changed": [path for path in after if path in before and after[path] != before[path]],
         "new": [path for path in after if path not in before],
@@ -298,7 +298,7 @@ def changes(before: Stamps, after: Stamps) -> dict[str, list[str]]:
 
 
 def described(what: Mapping[str, list[str]]) -> str:
-    """Changes on one line.
+    """Describe changes on one line.
 
     >>> described({"changed": ["a.py", "b.py"], "gone": ["c.py"]})
     'changed: a.py, b.py; gone: c.py'

@@ -1,1 +1,1 @@
-"""The settings of a run: where they are written, what they may say, and what they come to."""
+"""The settings of a run: where they are found, which values are allowed, and how they are combined."""

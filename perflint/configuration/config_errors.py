@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: all of it at once."""
+"""Errors in a configuration, reported all together."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MOST_PROBLEMS = 20
-"""How many mistakes are told at once: a file of the wrong kind has thousands."""
+"""How many mistakes are reported together: a file of the wrong kind has thousands."""
 
 
 class ConfigError(Exception):
     """A configuration that cannot be used.
 
-    Each of ``problems`` is a line for a person: the file (and line), the key and what is expected; they come in the
-    order in which they stand in the file.  ``str(error)`` has them all, one a line.
+    Each of ``problems`` is a line with the file (and row), the key and what is expected; they are in the order of the
+    file. ``str(error)`` contains all of them, one per line.
     """
 
     def __init__(self, *problems: str) -> None:
-        """Tell what is wrong."""
+        """Store the problems."""
         super().__init__("\n".join(map(visible, problems)))
         self.problems = problems
 
 
 def each(items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
-    """What ``read`` makes of each item.
+    """Apply ``read`` to each item, and collect all errors.
 
     Raises:
-        ConfigError: it raises this for some of them; the problems of all these.
+        ConfigError: ``read`` raises this for some of them; with the problems of all of them.
     """
     results: list[Result] = []
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""Configuration: found from a directory upwards, read from TOML, checked, and merged with the command line."""
+"""Configuration: found in a directory or above it, read from TOML, checked, and merged with the command line."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ DEFAULT_EXCLUDE = (
 )
 
 _MOST_BYTES = 4_000_000
-"""How large a configuration may be: TOML is read at about a megabyte a second."""
+"""The largest size of a configuration: TOML is read at about a megabyte per second."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where values come from, to be named in errors: a file with its text, an option, or a pair of ``--config``."""
+    """Where values come from, for error messages: a file with its text, an option, or a pair of ``--config``."""
 
     origin: str
     text: str = ""
     table: str = ""
 
     def named(self, key: str) -> str:
-        """Where a key has its value, for the beginning of an error."""
+        """Where a key gets its value, for the beginning of an error message."""
         if self.origin == COMMAND_LINE:
             return f"--{key}"
         if self.origin == PAIR:
@@ -66,21 +66,21 @@ def load(
 ) -> Settings:
     """The settings for a run started in ``start`` (a directory, or a file in it).
 
-    ``known`` maps the code of each rule to the words that select it, its name and its groups: entries that select
-    rules are checked against it, and such words are turned into codes.  ``config`` is used in place of the file that
-    would be found (``isolated``: no file is).  ``pairs`` are texts such as ``log-interval = 50``: each takes the place
-    of what the file says of its key, as if the file said so; of two about one key the last holds.
+    ``known`` maps the code of each rule to the words that select it, its name and its groups: entries that select rules
+    are checked against it, and such words are turned into codes. ``config`` is used instead of the file that would be
+    found (``isolated``: no file is used). ``pairs`` are texts such as ``log-interval = 50``: each replaces the value of
+    its key in the file; if there are two for one key, the last one counts.
 
-    ``overrides`` holds what the options of the command line give, by key (None: not given).  There ``select`` starts
-    the selection afresh, as it does in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and have the
-    last word on the rules they mean; any other key takes the place of the file's.
+    ``overrides`` contains the values of command-line options, by key (None: not given). ``select`` replaces the
+    selection of the file, as in Ruff; ``ignore`` and the ``extend-`` keys add to those of the file and override it for
+    the rules they mean; any other key replaces the value of the file.
 
     Raises:
-        ConfigError: a file cannot be read, is no TOML, or holds keys or values that perflint does not know.
+        ConfigError: a file cannot be read, is not TOML, or contains keys or values that perflint does not know.
     """
     start = Path(os.path.realpath(start.parent if _is_file(start) else start))
     if isolated and config is not None:
-        raise ConfigError("--isolated: no configuration is read then, so no file can be given with --config")
+        raise ConfigError("--isolated: no configuration file is read, so none can be given with --config")
     passed_over: list[Path] = []
     found = None if isolated else _find(start, passed_over) if config is None else _named(config)
     place, table = found or (_Place(DEFAULT), {})
@@ -103,8 +103,8 @@ def load(
 
 
 def describe(settings: Settings) -> str:
-    """The settings as TOML, a key a line, each with its origin in a comment; the text ends in a line end."""
-    lines = [f"# paths and patterns are seen from {visible(str(settings.root))}"]
+    """The settings as TOML, one key per line, each with its origin in a comment; the text ends with a newline."""
+    lines = [f"# paths and patterns are relative to {visible(str(settings.root))}"]
     for key in KEYS:
         value = written(key, getattr(settings, _attribute(key)))
         line = f"# {key} is not set: {NOT_SET[key]}" if value is None else f"{key} = {toml(value)}"
@@ -124,7 +124,7 @@ def _all_checked(
     """The values of several places.
 
     Raises:
-        ConfigError: some cannot be used; where there are too many mistakes to show, it says so at the end.
+        ConfigError: some cannot be used; if there are too many mistakes to show, the last line says so.
     """
     try:
         return each(sources, lambda source: _checked(*source, known=known))
@@ -132,7 +132,7 @@ def _all_checked(
         first = error.problems[:MOST_PROBLEMS]
         if len(first) < MOST_PROBLEMS:
             raise
-        raise ConfigError(*first, f"mend these {MOST_PROBLEMS} first: the rest has not been looked at") from None
+        raise ConfigError(*first, f"correct these {MOST_PROBLEMS} first: the rest was not checked") from None
 
 
 def _checked(place: _Place, table: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def _merged(
     wanted: Mapping[str, Any],
     known: Mapping[str, tuple[str, ...]],
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The values of a file and of ``--config`` under those of the options, and where each came from."""
+    """The values of a file and of ``--config``, overridden by those of the options, and where each came from."""
     values = dict(given)
     origins = dict(given_by)
     if "select" in wanted:
@@ -185,12 +185,12 @@ def _merged(
 def _last_word(
     values: dict[str, Any], wanted: Mapping[str, Any], known: Mapping[str, tuple[str, ...]]
 ) -> dict[str, Any]:
-    """The lists of the file, without the entries that would overrule the command line on a rule."""
+    """The lists in the file, without entries that would override the command line for a rule."""
     on, off = wanted.get("extend-select", ()), wanted.get("ignore", ())
     chosen = {code: rank for code in known if (rank := closest(on, code)) > closest(off, code)}
     dropped = {code: rank for code in known if (rank := closest(off, code)) >= 0 and code not in chosen}
     result = dict(values)
-    # Between alike entries the ignoring one wins, so it takes more to be outdone by a selecting one.
+    # If two entries are equally specific, the ignoring one counts, so a selecting one has to be more specific.
     for key, ranks, least in (("ignore", chosen, 0), ("select", dropped, 1), ("extend-select", dropped, 1)):
         if values.get(key):
             outdone = {code: rank + least for code, rank in ranks.items()}
@@ -199,7 +199,7 @@ def _last_word(
 
 
 def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, tuple[str, ...]]) -> Iterable[str]:
-    """An entry as it is; or, where it would overrule the command line on some codes, the other codes that it means."""
+    """An entry; or, if it would override the command line for some codes, only the other codes that it means."""
     meant = {code: rank for code in known if (rank := specificity(entry, code)) >= 0}
     lost = {code for code, rank in meant.items() if code in ranks and rank >= ranks[code]}
     return (code for code in meant if code not in lost) if lost else (entry,)
@@ -209,14 +209,14 @@ def _without(entry: str, ranks: Mapping[str, int], known: Mapping[str, tuple[str
 
 
 def places(start: Path) -> list[Path]:
-    """The files that may hold the configuration of a directory, which need not be there; the first one counts."""
+    """The files that may contain the configuration of a directory, existing or not; the first existing one counts."""
     return [directory / name for directory in (start, *start.parents) for name in (*OWN_FILES, PYPROJECT)]
 
 
 def _find(start: Path, passed_over: list[Path]) -> tuple[_Place, Mapping[str, Any]] | None:
     """The nearest file with a configuration, in ``start`` or above it.
 
-    Pipes and devices of such names that are met on the way are added to ``passed_over``.
+    Pipes and devices with such names are added to ``passed_over``.
     """
     for path in places(start):
         if not _is_file(path):
@@ -231,7 +231,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _named(config: Path) -> tuple[_Place, Mapping[str, Any]]:
-    """The file of ``--config``; where it is a link, its directory is that of the link."""
+    """The file of ``--config``; if it is a link, its directory is that of the link."""
     path = Path(os.path.realpath(config.parent)) / config.name
     found = _read_file(path)
     if found is None:
@@ -247,7 +247,7 @@ def _of_pair(text: str) -> Mapping[str, Any]:
     except TomlError as error:
         raise ConfigError(
             f"{shown}: there is no such file, and as a setting it is {error}; "
-            """write one key and its value as in a file, texts in quotation marks: --config 'min-impact="high"'"""
+            """write one key and its value as in a file, strings in quotation marks: --config 'min-impact="high"'"""
         ) from error
     if len(table) != 1:
         raise ConfigError(f"{shown}: found {len(table)} keys, expected one; give --config once for each")
@@ -255,7 +255,7 @@ def _of_pair(text: str) -> Mapping[str, Any]:
 
 
 def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]] | None:
-    """A configuration, its keys and values; None for a ``pyproject.toml`` without a table for perflint."""
+    """Read the keys and values of a configuration; None for a ``pyproject.toml`` without a table for perflint."""
     text = _text(path)
     data = _parse(path, text)
     if path.name != PYPROJECT:
@@ -291,7 +291,7 @@ def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _line_of(text: str, table: str, key: str) -> int | None:
-    """The line that sets a key, where it is written plainly (tomllib keeps no lines); None otherwise."""
+    """The line that sets a key, if it is written in the usual way (tomllib keeps no lines); otherwise None."""
     inner = f"{table}.{key}" if table else key
     here = ""
     for row, line in enumerate(text.split("\n"), 1):
@@ -311,7 +311,7 @@ def _sets(line: str, key: str) -> bool:
 
 
 def _header(line: str) -> str:
-    """The name of the table that a line begins, without blanks and quotation marks; empty for any other line.
+    """The name of the table that starts on this line, without spaces and quotation marks; empty for any other line.
 
     >>> _header('[ tool . "perflint" ]  # ours')
     'tool.perflint'

@@ -23,9 +23,9 @@ Level = TypeVar("Level", Confidence, ImpactLevel)
 
 @dataclass(frozen=True)
 class _Key:
-    """A key: what its value must be, in words, the function that reads it, which gives None for any other value.
+    """A key: what its value must be, in words, and the function that reads it, which returns None for any other value.
 
-    ``schema`` says to editors which values there are, as JSON Schema does.
+    ``schema`` tells editors which values are allowed, in JSON Schema.
     """
 
     expected: str
@@ -49,7 +49,7 @@ def _table_of_strings(value: Any) -> dict[str, tuple[str, ...]] | None:
 
 
 def _whole_number(least: int) -> _Key:
-    """A key for a number, from the least to what can be counted."""
+    """A key for a whole number between the least value and ``MOST_NUMBER``."""
 
     def read(value: Any) -> int | None:
         is_one = isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST_NUMBER
@@ -65,7 +65,7 @@ def _level(levels: Iterable[Level], value: Any) -> Level | None:
 
 
 def _version(value: Any) -> str | None:
-    """The number of a release, or nothing at all."""
+    """The number of a release, or an empty string."""
     is_one = isinstance(value, str) and re.fullmatch(r"(\d{1,4}(\.\d{1,4}){0,3})?", value)
     return value if is_one and (not value or version_of(value)) else None
 
@@ -76,8 +76,8 @@ _EXAMPLE = '"mylib.train.my_function"'
 def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCall] | None]:
     """A reader of a table that maps the qualified name of a function to the parameter that matters.
 
-    ``first`` is the key for that parameter, ``others`` are keys that may stand beside it.  Where the parameter may be
-    left out (all but ``workers``), a list of names will do.
+    ``first`` is the key for that parameter, ``others`` are further keys that are allowed. If the parameter may be left
+    out (for all but ``workers``), a list of names is enough.
     """
 
     def read(value: Any) -> dict[str, DeclaredCall] | None:
@@ -98,12 +98,12 @@ def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
 
 def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
     if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
-        raise ConfigError(f"{quoted(name)} is no qualified name; write it as in an import, such as {_EXAMPLE}")
+        raise ConfigError(f"{quoted(name)} is not a qualified name; write it as in an import, such as {_EXAMPLE}")
     inner: Any = {first: entry} if isinstance(entry, str) else entry
     keys = (first, *others)
     if not isinstance(inner, Mapping) or (first == "workers" and first not in inner):
         shape = f"the name of a parameter, or a table with {first}" + (
-            f" and maybe {' and '.join(others)}" if others else ""
+            f" and optionally {' and '.join(others)}" if others else ""
         )
         raise ConfigError(f"{quoted(name)}: found {with_kind(entry)}, expected {shape}")
     count = _whole_number(0)
@@ -194,11 +194,11 @@ NOT_SET = {
     "select": "the rules that are on by default",
     "line-length": "88, or the longest row of the file",
 }
-"""What holds for a key that has no value, which TOML cannot say."""
+"""What applies if a key is not set; TOML has no way to write that."""
 
 
 def checked_value(key: str, value: Any, known: Mapping[str, tuple[str, ...]]) -> Any:
-    """The value of a key; the problems of the error that it may raise follow the name of the key."""
+    """The value of a key; an error describes the problems without the name of the key."""
     kind = _KEYS.get(key)
     if kind is None:
         raise ConfigError(f"there is no such key; {_suggestion(key, KEYS) or 'the keys are ' + ', '.join(KEYS)}")
@@ -223,14 +223,14 @@ def checked_value(key: str, value: Any, known: Mapping[str, tuple[str, ...]]) ->
 
 
 def _check_pattern(key: str, pattern: str) -> None:
-    # In per-file-ignores a leading "!" turns a pattern round and is no part of it.
+    # In per-file-ignores a leading "!" inverts a pattern and is not part of it.
     body = pattern.removeprefix("!") if key == "per-file-ignores" else pattern
     if not body.strip() or not is_valid(body):
-        raise ConfigError(f"{quoted(pattern)} is no pattern; write it as in a .gitignore file")
+        raise ConfigError(f"{quoted(pattern)} is not a pattern; write it as in a .gitignore file")
 
 
 def _holds_null(value: Any) -> bool:
-    """Whether a null character stands in a text, or in one of the keys and values below it."""
+    """Whether a text contains a null character, or any key or value nested in it does."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -248,7 +248,7 @@ def _codes(selectors: Iterable[str], known: Mapping[str, tuple[str, ...]]) -> tu
 
 
 def _meant(selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """A selector as the rest of perflint uses it: the name of a rule, or of a group, becomes the codes it means."""
+    """A selector with the name of a rule or group replaced by the codes that it means."""
     if selector == ALL:
         return (selector,)
     named = tuple(code for code, words in known.items() if selector in words)
@@ -271,7 +271,7 @@ def _suggestion(word: str, candidates: Iterable[str]) -> str:
 
 
 def written(key: str, value: Any) -> Any:
-    """A value in the form in which it is written into a file."""
+    """A value in the form in which it is written to a file."""
     if key == "checkpoint-calls":
         return tuple(value)
     if key not in ("loaders", "sync-calls", "logging-calls"):

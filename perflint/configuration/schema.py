@@ -1,7 +1,7 @@
-"""The JSON schema of ``[tool.perflint]``, by which editors complete and check what people write there.
+"""The JSON schema of ``[tool.perflint]``, which editors use to complete and check settings.
 
-What values a key may have stands beside the function that reads them (``keys``); here is what keys share, and
-the whole that is made of both.
+``keys`` has the allowed values of each key, next to the function that reads them; this module has the parts that keys
+share, and builds the whole schema.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ Schema = Mapping[str, Any]
 
 _WORD_START = r"[^\u0000-@\[-\^`{-\u007f]"
 _WORD = rf"{_WORD_START}[^\u0000-/:-@\[-\^`{{-\u007f]*"
-"""A name in Python, which need not be ASCII.  What ``\\w`` means depends on who reads a schema."""
+r"""A Python name, which need not be ASCII. (The meaning of ``\w`` differs between readers of schemas.)"""
 
 
 URL = "https://raw.githubusercontent.com/perflint-paddle/perflint/main/schemas/perflint.json"
 
 MOST_NUMBER = 1_000_000
-"""Of anything that is counted; a larger one is a mistake, or meant to fill the memory."""
+"""The largest number for anything that is counted; a larger one is a mistake, or an attempt to exhaust the memory."""
 
 
 def number(least: int) -> Schema:
-    """A whole number, from the least to what can be counted."""
+    """The schema of a whole number from ``least`` to ``MOST_NUMBER``."""
     return {"type": "integer", "minimum": least, "maximum": MOST_NUMBER}
 
 
 def named(definition: str) -> Schema:
-    """What one of the shared definitions says."""
+    """A reference to one of the shared definitions."""
     return {"$ref": f"#/definitions/{definition}"}
 
 
 def array_of(definition: str) -> Schema:
-    """A list of what a definition says."""
+    """A list of values that match a definition."""
     return {"type": "array", "items": named(definition)}
 
 
 def table_of(key: str, value: str) -> Schema:
-    """A table from what one definition says to what another says."""
+    """A table whose keys match one definition and whose values match another."""
     return {"type": "object", "propertyNames": named(key), "additionalProperties": named(value)}
 
 
 def _call(first: str, *others: str, required: Iterable[str] = ()) -> Schema:
-    """What is told of a function: the name of a parameter, or a table with that and with numbers."""
+    """The declaration of a function: the name of a parameter, or a table with that and with numbers."""
     numbers = {key: number(0) for key in others}
     table = {"type": "object", "properties": {first: named("parameter"), **numbers}, "additionalProperties": False}
     return {"anyOf": [named("parameter"), {**table, "required": [*required]} if required else table]}
@@ -78,17 +78,17 @@ def whole(
     defaults: Mapping[str, Any],
     known: Mapping[str, Iterable[str]],
 ) -> dict[str, Any]:
-    """The schema, as draft 7 of JSON Schema has it.
+    """The whole schema, in draft 7 of JSON Schema.
 
     Args:
-        keys: what values each key may have.
+        keys: which values each key may have.
         about: what each key is for, in a sentence.
-        defaults: the values of keys that have one.
-        known: the words that select each rule beside its code, by code.
+        defaults: the default values, by key.
+        known: the words that select each rule besides its code, by code.
     """
     properties = {}
     for key, schema in keys.items():
-        # Beside a "$ref" draft 7 reads nothing.
+        # In draft 7, everything next to a "$ref" is ignored.
         shape = {"allOf": [schema]} if "$ref" in schema else schema
         default = {"default": defaults[key]} if key in defaults else {}
         properties[key] = {"description": about[key], **shape, **default}
@@ -105,7 +105,7 @@ def whole(
 
 
 def _rule(known: Mapping[str, Iterable[str]]) -> Schema:
-    """All that can stand for rules: each beginning of a code is among it."""
+    """Everything that can select rules, including each prefix of a code."""
     beginnings = {code[:length] for code in known for length in range(1, len(code) + 1)}
     words = {word for words in known.values() for word in words}
     text = "The code of a rule, the beginning of codes, a name, a group, or ALL."

@@ -1,4 +1,4 @@
-"""Which rules apply, in which files, and how far their fixes are trusted."""
+"""Which rules apply, in which files, and which of their fixes count as safe."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ _NONE = -1
 
 
 def specificity(selector: str, code: str, name: str = "") -> int:
-    """How closely a selector means a rule: -1 not at all, 0 as one of all, more the longer the part of the code.
+    """How specifically a selector means a rule: -1 not at all, 0 for ``ALL``, more for a longer prefix of the code.
 
-    A selector is ``ALL``, the beginning of a code, or a whole code or a rule's name, which are closest.  Case matters.
+    A selector is ``ALL``, a prefix of a code, a full code or a rule's name; the last two are the most specific. Case
+    matters.
     """
     if not selector:
         return _NONE
@@ -34,13 +35,15 @@ def specificity(selector: str, code: str, name: str = "") -> int:
 
 
 def closest(selectors: Iterable[str], code: str, name: str = "") -> int:
-    """The specificity of the selector that means a rule most closely; -1 when none does."""
+    """The specificity of the selector that means a rule most specifically; -1 if none does."""
     return max((specificity(selector, code, name) for selector in selectors), default=_NONE)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """The codes that any of some selectors means, for ``code in selection``; names are not among the selectors."""
+    """The codes that at least one of some selectors means, for ``code in selection``; selectors cannot be names
+    here.
+    """
 
     selectors: tuple[str, ...]
 
@@ -52,8 +55,8 @@ class Selection:
 def selected(settings: Settings, rules: Mapping[str, Rule]) -> frozenset[str]:
     """The codes of ``rules`` that a run reports (before per-file-ignores).
 
-    ``select`` None stands for the rules that are on by default; ``extend-select`` adds to it.  Of a selector and an
-    ``ignore`` that both mean a rule, the more specific decides, and the ``ignore`` where they are alike.
+    ``select`` None means the rules that are on by default; ``extend-select`` adds to it. If a selector and an
+    ``ignore`` both mean a rule, the more specific one decides, or the ``ignore`` if they are equally specific.
     """
     return frozenset(code for code, rule in rules.items() if _is_selected(settings, rule))
 
@@ -61,7 +64,7 @@ def selected(settings: Settings, rules: Mapping[str, Rule]) -> frozenset[str]:
 def _is_selected(settings: Settings, rule: Rule) -> bool:
     wanted = closest(settings.extend_select, rule.code, rule.name)
     if settings.select is None:
-        # Being on by default is the weakest wish: even `ignore = ["ALL"]` overrules it.
+        # Being on by default is weakest: even `ignore = ["ALL"]` overrides it.
         default = 0 if rule.default else _NONE
         wanted = max(wanted, default)
     else:
@@ -72,8 +75,8 @@ def _is_selected(settings: Settings, rule: Rule) -> bool:
 def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[str]:
     """The codes that ``per-file-ignores`` silences in a file.
 
-    The patterns are gitignore patterns seen from ``settings.root``; one that starts with ``!`` holds for the files it
-    does not match.
+    The patterns are gitignore patterns relative to ``settings.root``; one that starts with ``!`` applies to the files
+    that it does not match.
     """
     if not settings.per_file_ignores:
         return ()
@@ -90,10 +93,10 @@ def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[s
 
 
 def level_for(code: str, level: Level, settings: Settings) -> Level:
-    """How far a fix of ``code`` is trusted once ``extend-safe-fixes`` and ``extend-unsafe-fixes`` have spoken.
+    """The level of a fix of ``code`` after ``extend-safe-fixes`` and ``extend-unsafe-fixes`` are applied.
 
-    The first raises unsafe to safe, the second lowers safe to unsafe; where both mean the code, the more specific
-    decides, and caution where they are alike.  A fix that is only shown stays so: it is not ready to be applied.
+    The first turns unsafe into safe, the second safe into unsafe; if both mean the code, the more specific one decides,
+    and unsafe if they are equally specific. A display-only fix stays so: it is not ready to be applied.
     """
     safe = closest(settings.extend_safe_fixes, code)
     unsafe = closest(settings.extend_unsafe_fixes, code)

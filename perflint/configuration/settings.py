@@ -16,9 +16,9 @@ from perflint.inputs.patterns import Patterns
 class DeclaredCall:
     """A function of the project that the configuration declares.
 
-    ``parameter`` is the one that matters: a loader's number of workers, or what else is handed a tensor (empty: any
-    argument).  ``position`` is its place among the arguments (from 0; None: read off the function, or keyword only),
-    ``default`` what a loader's number of workers is when a call leaves it out.
+    ``parameter`` is the parameter that matters: a loader's number of workers, or the one that takes a tensor (empty:
+    any argument). ``position`` is its place among the arguments (from 0; None: taken from the function's definition, or
+    keyword only), ``default`` the number of workers of a loader if a call leaves it out.
     """
 
     parameter: str = ""
@@ -28,19 +28,20 @@ class DeclaredCall:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run may do.  Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
+    """The settings of a run. Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
 
-    ``context``: paths seen from ``root`` whose files are read as part of the project, and not reported by themselves.
-    ``profile``: a file seen from ``root`` by which findings are ranked; empty: none.
+    ``context``: paths relative to ``root`` whose files are read as part of the project, but not reported.
+    ``profile``: a profile, relative to ``root``, that findings are ranked by; empty: none.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``) or ``ALL``.
-    ``join_lines``: whether findings of one rule at neighbouring lines, with one cause, are reported as one.
-    ``line_length`` is how many columns the rows that a fix writes may have.
-    ``target_paddle`` is the oldest Paddle that the code has to run on; empty: what the project's files say.
-    ``inputs`` is no key: what the files of other kinds say, such as the requirements next to the code.
-    ``noqa`` is no key: whether comments silence findings.
-    ``whole_project`` is no key: whether the files of the run are all that its findings can rest on.
-    ``passed_over`` is no key: pipes and devices that bear the name of a configuration.
-    ``origins`` says for each key where its value came from, for ``perflint config``.
+    ``join_lines``: whether findings of one rule on neighbouring lines with the same cause are reported as one.
+    ``line_length`` is the greatest length of lines that a fix writes.
+    ``target_paddle`` is the oldest version of Paddle that the code has to support; empty: taken from the project's
+    files.
+    ``inputs`` is not a key: information from files of other kinds, such as the requirements next to the code.
+    ``noqa`` is not a key: whether comments silence findings.
+    ``whole_project`` is not a key: whether the files of the run are everything that its findings can depend on.
+    ``passed_over`` is not a key: pipes and devices that have the name of a configuration file. ``origins`` says for
+    each key where its value came from, for ``perflint config``.
     """
 
     root: Path = Path()
@@ -75,5 +76,5 @@ class Settings:
 
     @cached_property
     def patterns_of_files(self) -> Patterns:
-        """The patterns of ``per-file-ignores``, without the ``!`` that turns one round."""
+        """The patterns of ``per-file-ignores``, without the ``!`` that inverts a pattern."""
         return Patterns(pattern.removeprefix("!") for pattern in self.per_file_ignores)

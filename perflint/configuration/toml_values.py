@@ -1,4 +1,4 @@
-"""Values as TOML has them, for people to read: in errors, and in what ``perflint config`` shows."""
+"""Writes values as TOML, for error messages and for ``perflint config``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST = 60
 
 
 def with_kind(value: Any) -> str:
-    """A value with what it is, such as ``3 (a whole number)``, for the errors that say what was found."""
+    """A value with its kind, such as ``3 (a whole number)``, for the errors that say what was found."""
     for kind, word in (
         (bool, "a boolean"),
         (str, "a string"),
@@ -29,22 +29,22 @@ def with_kind(value: Any) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value as TOML has it, cut short where it is long."""
-    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:  # which Python may not be able to write
+    """A value as TOML, shortened if it is long."""
+    if isinstance(value, int) and value.bit_length() > 4 * _LONGEST:  # Python may refuse to write such a number
         return "a number of too many digits"
     try:
         return cut(toml(value))
-    except (RecursionError, ValueError):  # ValueError: such a number further down
+    except (RecursionError, ValueError):  # ValueError: a nested number is too long
         return "too much to show"
 
 
 def cut(text: str) -> str:
-    """A text, cut short where it is long."""
+    """A text, shortened if it is long."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 
 
 def toml(value: Any) -> str:
-    """A value as it stands in a file."""
+    """A value as it is written in a TOML file."""
     if isinstance(value, (Confidence, ImpactLevel)):
         return toml(str(value))
     if isinstance(value, bool):
@@ -60,7 +60,7 @@ def toml(value: Any) -> str:
 
 
 def _toml_char(char: str) -> str:
-    """A character in a string of TOML; what steers terminals becomes an escape."""
+    """A character in a string of TOML; control characters become escapes."""
     if is_plain(char):
         return char
     return f"\\u{ord(char):04x}" if char <= "\uffff" else f"\\U{ord(char):08x}"

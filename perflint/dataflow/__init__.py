@@ -1,1 +1,1 @@
-"""What names, attributes and calls give: kinds of values, constants, and the functions that calls reach."""
+"""Finds what names, attributes and calls evaluate to: kinds, constants, and the functions that calls reach."""

@@ -1,4 +1,4 @@
-"""Options of ``argparse`` parsers: which ``add_argument`` stands behind ``args.num_workers``."""
+"""Options of ``argparse`` parsers: finds the ``add_argument`` for ``args.num_workers``."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from perflint.syntax.tree import walk
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-# Ways in which a program gives options other values than their defaults, whatever the command line says.
+# Ways in which a program gives options other values than their defaults, regardless of the command line.
 _OVERRIDES_ANY = re.compile(
     r"(__dict__|\bvars\(\w+\))\s*(\.update|(\[[^\]\n]*\]\s*)?=[^=])|merge_from"
-    r"|set_defaults\([^()]*(\(|\*\*)"  # names that are worked out, or a call whose end is hard to see
+    r"|set_defaults\([^()]*(\(|\*\*)"  # computed names, or a call whose end is hard to see
     r"|setattr\((?!\s*[\w.]+\s*,\s*[\"'])"
 )
 _OVERRIDES_ONE = r"\.{0}\s*=[^=]|set_defaults\([^()]*\b{0}\s*=|setattr\(\s*[\w.]+\s*,\s*[\"']{0}[\"']"
 
 Option = tuple[ReadPlace, ast.Call]
-"""The ``add_argument``, and where it stands."""
+"""The ``add_argument`` call, and its place."""
 
 
 def option(parser: ReadPlace, dest: str) -> Option | None:
-    """The one option of a parser that is stored in an attribute; None where there are none or several.
+    """The one option of a parser that is stored in an attribute; None if there are none or several.
 
     Args:
-        parser: where it is made.
+        parser: where it is created.
         dest: the attribute of the parsed arguments.
     """
     found = list(_options((parser.at(scope, None) for scope in parser.file.scopes.scopes), dest))
@@ -43,7 +43,7 @@ def option(parser: ReadPlace, dest: str) -> Option | None:
 
 
 def may_be_overridden(dest: str, *files: FileIndex) -> bool:
-    """Whether one of the files gives an option a value itself: its default is not the last word then.
+    """Whether one of the files sets an option itself, so that its default may not apply.
 
     ``parser.set_defaults(resume=True)`` and ``setattr(args, "resume", True)`` do so for the option that they name.
     """
@@ -52,7 +52,7 @@ def may_be_overridden(dest: str, *files: FileIndex) -> bool:
 
 
 def default_of(call: ast.Call) -> ast.expr | bool | None:
-    """What an option is by default: an expression, or False for ``action="store_true"``; None where it does not say."""
+    """The default of an option: an expression, or False for ``action="store_true"``; None if it has none."""
     given = {keyword.arg: keyword.value for keyword in call.keywords}
     action = given.get("action")
     if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false") and "default" not in given:
@@ -79,7 +79,7 @@ def _dest(call: ast.Call) -> str:
 
 
 def _helpers(parser: ReadPlace) -> Iterator[ReadPlace]:
-    """The functions that a scope hands its parser to, or takes a parent parser from."""
+    """The functions that a scope passes its parser to, or gets a parent parser from."""
     file, scope = parser.file, parser.scope
     for statement in scope.statements:
         for call in statement.calls:

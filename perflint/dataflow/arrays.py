@@ -1,4 +1,4 @@
-"""Which names a function uses as NumPy arrays: by what it asks of them, and what no tensor has.
+"""Finds names that a function uses as NumPy arrays: it uses attributes of them that tensors do not have.
 
 ``lengths`` is an array in ``if lengths.max() > n: lengths = lengths.copy()``: no tensor has ``copy``.  Lists and dicts
 have it, but no ``max``.
@@ -17,18 +17,18 @@ from perflint.syntax.scopes import Scope, own_parts
 from perflint.syntax.tree import string_of, walk
 
 _ITEM = "[]"
-"""What stands behind the name of a container where its items are meant."""
+"""What follows the name of a container if its items are meant."""
 _OF_A_DICT = "keys"
-"""What only a dict has, which stands for an item by a text: ``logs["loss"]``."""
+"""The key of an item that only a dict has: ``logs["loss"]``."""
 
 
 def arrays(scope: Scope) -> frozenset[str]:
-    """Names that a scope asks for what arrays alone have, and for nothing that they lack; containers of such, too."""
+    """Names on which a scope uses attributes that only arrays have, and none that they lack; also their containers."""
     return scope.once(arrays, lambda: _arrays(scope))
 
 
 def _arrays(scope: Scope) -> frozenset[str]:
-    """Those of which a scope asks it by name; what is asked of the items of a name tells that it holds arrays."""
+    """The names for which a scope does so; if it does so for the items of a name, that name holds arrays."""
     asked: dict[str, set[str]] = defaultdict(set)
     for statement in scope.statements:
         for name, attribute in _asked_by(own_parts(statement.node)):
@@ -45,7 +45,7 @@ def _tell_of_an_array(attributes: set[str]) -> bool:
 
 
 def _asked_by(parts: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """The attributes that are asked for, each with the name: ``x.max()``, ``x[0].flat`` (of an item of ``x``)."""
+    """The used attributes, each with the name: ``x.max()``, ``x[0].flat`` (of an item of ``x``)."""
     for part in parts:
         for item in walk(part):
             if isinstance(item, ast.Attribute):
@@ -59,7 +59,7 @@ def _asked_by(parts: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _converted(scope: Scope) -> set[str]:
-    """Names that are bound to what a call makes of them, and so stand for two things: ``x = np.asarray(x)``."""
+    """Names that are rebound to a conversion of themselves, and so have two meanings: ``x = np.asarray(x)``."""
     return {
         name
         for statement in scope.statements

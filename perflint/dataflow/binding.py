@@ -1,4 +1,4 @@
-"""What an assignment makes known of names, and of entries by their keys: ``logs["loss"] = loss``."""
+"""Records what an assignment says about names, and about entries by key: ``logs["loss"] = loss``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perflint.syntax.vocabulary import means_loss
 
 
 def bind(target: ast.expr, kind: Kind, env: Environment) -> None:
-    """Enter what an assignment to ``target`` makes known."""
+    """Record what an assignment to ``target`` says."""
     if isinstance(target, (ast.Tuple, ast.List)):
         items = kind.items if kind.tag == TUPLE_TAG and len(kind.items) == len(target.elts) else None
         each = UNKNOWN if items else element(kind)
@@ -32,9 +32,9 @@ def bind(target: ast.expr, kind: Kind, env: Environment) -> None:
 
 
 def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
-    """``d[key] = loss``: a container of tensors, unless other items of it are known to be something else.
+    """``d[key] = loss``: a container of tensors, unless other items are known to be something else.
 
-    ``d["loss"] = loss`` says nothing of its other items.
+    ``d["loss"] = loss`` says nothing about its other items.
     """
     name, item = dotted(target.value), item_name(target)
     if name is None:
@@ -52,7 +52,7 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
 
 
 def bind_entries(target: ast.expr, value: ast.expr, kinds: Kinds, env: Environment) -> None:
-    """Enter the kinds of the entries that a name gets by their keys: ``logs = {"loss": loss, "lr": 0.1}``."""
+    """Record the kinds of the entries that a name gets, by key: ``logs = {"loss": loss, "lr": 0.1}``."""
     for key, entry in entries_in(value):
         kind = kinds.kind(entry)
         if kind.tag != UNKNOWN_TAG or not means_loss(key):
@@ -60,14 +60,14 @@ def bind_entries(target: ast.expr, value: ast.expr, kinds: Kinds, env: Environme
 
 
 def bind_entry(target: ast.expr, key: str, kind: Kind, env: Environment) -> None:
-    """Enter the kind of the entry that a name gets by a key; ``**`` stands for all others."""
+    """Record the kind of the entry that a name gets under a key; ``**`` stands for all others."""
     item = item_name(ast.Subscript(target, ast.Constant(key)))
     if item is not None:
         env[item] = kind
 
 
 def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:
-    """The entries of ``{"loss": loss}`` or ``dict(loss=loss)`` whose keys are written there."""
+    """The entries of ``{"loss": loss}`` or ``dict(loss=loss)`` with literal keys."""
     if isinstance(value, ast.Dict):
         keys = ((string_of(key) if key is not None else None) for key in value.keys)
         return [(key, entry) for key, entry in zip(keys, value.values, strict=True) if key is not None]
@@ -77,7 +77,7 @@ def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:
 
 
 def item_name(node: ast.Subscript) -> str | None:
-    """The name that an item with a constant key goes by in an environment: ``status['loss']``."""
+    """The name of an item with a constant key in an environment: ``status['loss']``."""
     name = dotted(node.value)
     if name is None or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
         return None

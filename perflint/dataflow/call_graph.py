@@ -1,4 +1,4 @@
-"""The call graph: which calls reach a function, how sure that is, and what they hand over."""
+"""The call graph: which calls reach a function, with what certainty, and with which arguments."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MOST_CALLS = 200
-"""Calls of one name that are looked at: where there are more, nobody can say that all have been seen."""
+"""How many calls of one name are examined; if there are more, it is unknown whether all were seen."""
 
 _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
-"""Kinds that an object keeps while the program runs; what a tensor is depends on where it is asked."""
+"""Kinds that an object keeps while the program runs; the kind of a tensor depends on the place."""
 
 _HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_grad", "no_grad", "abstractmethod")
-"""Decorators that keep what they decorate to themselves."""
+"""Decorators that do not expose what they decorate."""
 
 _NOTHING: Mapping[str, Kind] = {}
 
 
 class Certainty(enum.IntEnum):
-    """How sure it is that a call reaches a function."""
+    """How certain it is that a call reaches a function."""
 
     NO = 0
     NAME = 1
-    """It has the function's name and may mean it, but what is in front of the name is not known."""
+    """It has the function's name and may mean it, but the object before the name is unknown."""
     OVERRIDE = 2
-    """It reaches the method of a class, of which a class that inherits from it has its own version: this one."""
+    """It reaches a method of a class, and this function overrides that method in a subclass."""
     SURE = 3
     """Names and types lead there."""
 
@@ -69,7 +69,7 @@ class CallSite(NamedTuple):
     is_unbound: bool = False
 
     def argument(self, called: Scope, parameter: str) -> ast.expr | None:
-        """What the call hands over for a parameter; None where it leaves it out, or ``is_spread`` hides that."""
+        """The argument for a parameter; None if the call leaves it out, or hides it by unpacking (``is_spread``)."""
         position = position_of(called, parameter)
         return argument_of(self.call, parameter, position if position is None else position + self.is_unbound)
 
@@ -80,27 +80,27 @@ class CallGraph(Part):
     def calls(self, file: FileIndex, scope: Scope, least: Certainty = Certainty.SURE) -> list[CallSite]:
         """The calls that reach a function of a file, those in the file itself first.
 
-        The calls of an ``__init__`` are those that make an object of its class.
+        The calls of an ``__init__`` are those that create an object of its class.
 
         Args:
             file: the file of the function.
             scope: the function.
-            least: how sure it has to be that a call reaches it.
+            least: the required certainty that a call reaches it.
         """
         return [site for site in self._calls(file, scope)[0] if site.certainty >= least]
 
-    @query(cycle=((), False))  # what a call reaches may depend on what an object was handed, and so on other calls
+    @query(cycle=((), False))  # where a call leads may depend on what an object was given, and so on other calls
     def _calls(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
         named = self._named(file, scope)
         sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope, Certainty.NAME))
         return sites, next(named, None) is not None
 
     def each(self, file: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
-        """All calls of which ``calls`` lists the first: a file is parsed when somebody asks for the next one."""
+        """All calls of which ``calls`` lists the first: files are parsed as the calls are requested."""
         return self._reaching(self._named(file, scope), file, scope, least)
 
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
-        """All calls that make an object of a class, and not of one that inherits from it."""
+        """All calls that create an object of a class itself, not of a subclass."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
             for file, caller, statement, call in Callers.of(self._project).named(name, home):
                 made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
@@ -116,7 +116,7 @@ class CallGraph(Part):
     # -- which calls may be meant ------------------------------------------------------------------------------
 
     def _named(self, home: FileIndex, scope: Scope) -> Iterator[Placed]:
-        """The calls that have the name of a function, of an attribute that holds it, or of a class that it builds."""
+        """The calls that have the name of a function, of an attribute that stores it, or of a class that it builds."""
         if scope.name == "__init__" and scope.owner is not None:
             yield from self._building(home, scope.owner)
             return
@@ -127,7 +127,7 @@ class CallGraph(Part):
             yield from callers.named(name, home)
 
     def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
-        """The calls with the names of a class and its heirs, and those of ``__init__`` in what builds an heir."""
+        """The calls with the names of a class and its subclasses, and of ``__init__`` where a subclass is created."""
         for file, one in ((home, owner), *Hierarchy.of(self._project).descendants(owner)):
             own = one.methods.get("__init__")
             if one is owner or own is None:
@@ -158,7 +158,7 @@ class CallGraph(Part):
         return Certainty.NAME if may_be else Certainty.NO
 
     def reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
-        """The functions of the project that a call reaches, as far as names and types lead there."""
+        """The functions of the project that a call reaches, as far as names and types show."""
         name = dotted(call.func)
         if name is None:
             return self._of_bases(file, caller.owner, super_method(call))
@@ -175,7 +175,7 @@ class CallGraph(Part):
         return Modules.of(self._project).functions_of_kind(kind)
 
     def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[tuple[FileIndex, Scope]]:
-        """The method that a class has from its bases."""
+        """The method that a class inherits from its bases."""
         if owner is None or method is None:
             return []
         bases = Hierarchy.of(self._project).bases(file, owner)
@@ -185,14 +185,14 @@ class CallGraph(Part):
     def _is_overridden(
         self, caller: Scope, call: ast.Call, reached: list[tuple[FileIndex, Scope]], home: FileIndex, owner: Class
     ) -> bool:
-        """Whether a method of a class is its own version of the method that a call reaches."""
+        """Whether a method of a class overrides the method that a call reaches."""
         owners = [function.owner for _, function in reached]
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
         return not self._above(home, owner).isdisjoint(owners)
 
     def _never_gets_there(self, caller: Scope, call: ast.Call, home: FileIndex, method: Scope) -> bool:
-        """Whether a method calls one of ``self`` that belongs to an heir with its own version of the caller."""
+        """Whether a method is called on ``self``, but its class overrides the caller, so this call never reaches it."""
         owner = caller.owner
         if method.owner is None or owner is None or dotted(call.func) != f"self.{method.name}":
             return False
@@ -205,7 +205,7 @@ class CallGraph(Part):
         return frozenset(base for _, base in Hierarchy.of(self._project).ancestors(file, owner))
 
     def _may_be_of(self, file: FileIndex, caller: Scope, call: ast.Call, method: Scope) -> bool:
-        """Whether a call on something that nobody knows may be one of a method, by its arguments."""
+        """Whether a call on an unknown object may be a call of a method, judging by its arguments."""
         if not isinstance(call.func, ast.Attribute) or not fits(method, call):
             return False
         receiver = call.func.value
@@ -223,7 +223,7 @@ class CallGraph(Part):
         return other is not None and (other in family or any(child in family for _, child in heirs(other)))
 
     def _is_kept_in_a_module(self, file: FileIndex, name: str) -> bool:
-        """Whether a name with an import in front is that of an object which a module of the project binds."""
+        """Whether a dotted name that begins with an import is an object bound in a module of the project."""
         modules = Modules.of(self._project)
         qualified = file.names.resolve(name)
         if modules.find(qualified, file) is not None or modules.module_named(qualified, file) is not None:
@@ -245,7 +245,7 @@ class CallGraph(Part):
         )
 
     def _is_unbound(self, file: FileIndex, call: ast.Call, method: Scope) -> bool:
-        """Whether a call of a method names its class, and hands over the object itself."""
+        """Whether a call of a method names its class, and passes the object explicitly."""
         func = call.func
         if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
             return False
@@ -256,17 +256,17 @@ class CallGraph(Part):
     # -- who else may call -------------------------------------------------------------------------------------
 
     def is_handed_over(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a function is written in a way that lets others call it: Python itself, a decorator, ``cls()``."""
+        """Whether a function may be called by something else: Python itself, a decorator, ``cls()``."""
         is_init = scope.name == "__init__" and scope.owner is not None
         if scope.name == "forward" or (scope.name.startswith("__") and not is_init):
             return True
         return not all(_is_plain(target) for _, target in self._called_as(file, scope))
 
     def others(self, file: FileIndex, scope: Scope) -> Certainty:
-        """How sure it is that more calls a function than ``calls`` lists.
+        """How certain it is that a function has more callers than ``calls`` lists.
 
-        ``SURE``: it is handed on as a value, or has too many calls.  ``NAME``: code that is not seen makes objects of
-        its class, or some code looks for functions by a name that it works out.
+        ``SURE``: it is passed on as a value, or has too many calls. ``NAME``: unseen code creates objects of its class,
+        or some code looks up functions by a computed name.
         """
         if self.is_handed_over(file, scope) or self._calls(file, scope)[1]:
             return Certainty.SURE
@@ -278,12 +278,12 @@ class CallGraph(Part):
         return found
 
     def _is_seen(self, file: FileIndex, owner: Class) -> bool:
-        """Whether all that a class inherits is in the project, and something there makes an object of it."""
+        """Whether all bases of a class are in the project, and something there creates an object of it."""
         is_made = any(Callers.of(self._project).named(owner.name, file))
         return is_made and Hierarchy.of(self._project).is_plain(file, owner)
 
     def _called_as(self, file: FileIndex, scope: Scope) -> list[tuple[FileIndex, Scope | Class]]:
-        """What is called where a function is: itself, or the classes whose objects its ``__init__`` builds."""
+        """What a call of a function calls: the function itself, or, for an ``__init__``, the classes that it builds."""
         if scope.name != "__init__" or scope.owner is None:
             return [(file, scope)]
         heirs = Hierarchy.of(self._project).descendants(scope.owner)
@@ -291,7 +291,7 @@ class CallGraph(Part):
 
     @query
     def _held(self, name: str, is_method: bool) -> Certainty:
-        """How sure it is that something uses a name as a value, or finds it by a text that it works out."""
+        """How certain it is that something uses a name as a value, or looks it up by a computed text."""
         found = Certainty.NO
         for file in self._project.mentions.of(name):
             if file.is_quiet or file.is_foreign:
@@ -306,7 +306,7 @@ class CallGraph(Part):
     # -- what calls hand over ----------------------------------------------------------------------------------
 
     def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
-        """The functions of the project that callers hand to a function as one of its parameters."""
+        """The functions of the project that callers pass to a function as one of its arguments."""
         found: list[tuple[FileIndex, Scope]] = []
         for site in self.calls(file, scope):
             argument = site.argument(scope, parameter)
@@ -317,7 +317,7 @@ class CallGraph(Part):
 
     @query(cycle=_NOTHING)  # a recursive call adds nothing
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers hand to a function, by parameter."""
+        """The kinds of objects that the known callers pass to a function, by parameter."""
         env: dict[str, Kind] = {}
         parameters = all_parameters(scope)
         for site in self.calls(file, scope) if parameters else ():
@@ -333,13 +333,13 @@ class CallGraph(Part):
 
 
 def _is_bound_to_class(method: Scope) -> bool:
-    """Whether a method is called with no object in front: a ``staticmethod`` or a ``classmethod``."""
+    """Whether a method is called without an object: a ``staticmethod`` or a ``classmethod``."""
     assert not isinstance(method.node, ast.Module)
     return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)
 
 
 def _is_plain(target: Scope | Class) -> bool:
-    """Whether no decorator of a function or class may hand it on, and no method makes an object without its name."""
+    """Whether no decorator of a function or class exposes it, and no method creates its objects without its name."""
     decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
     methods = target.methods.values() if isinstance(target, Class) else ()
     names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}

@@ -1,4 +1,4 @@
-"""A value that an expression may have, with the way to where it is written, and what is worked out from such values."""
+"""A value that an expression may have, with the path to where it is written, and computations on such values."""
 
 from __future__ import annotations
 
@@ -21,36 +21,36 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 MOST = 100
-"""Values of one expression that are told apart: beyond these, it may be anything."""
+"""How many values of one expression are distinguished; with more, it may be anything."""
 
 
 class ValueOrigin(enum.Enum):
     """One step from an expression to where its value is written.  A literal takes none."""
 
     NAME = enum.auto()
-    """A name that is bound to it, in the same function, in one around it or in the module."""
+    """A name is bound to it, in the same function, in an enclosing one or in the module."""
     ARGUMENT = enum.auto()
-    """A call hands it over for a parameter."""
+    """A call passes it as an argument."""
     DEFAULT = enum.auto()
-    """It is the default of a parameter, which a call leaves out."""
+    """It is the default of a parameter that a call leaves out."""
     ATTRIBUTE = enum.auto()
     """It is stored in an attribute of an object, or of a class."""
     ENTRY = enum.auto()
     """It is an entry of a dict."""
     FALLBACK = enum.auto()
-    """It is what a look-up gives where there is no such entry: ``config.get("amp", False)``."""
+    """It is the fallback of a lookup without such an entry: ``config.get("amp", False)``."""
     OPTION = enum.auto()
     """It is the default of an option of the command line."""
     IMPORTED = enum.auto()
     """It is a constant of another module."""
     UNKNOWN = enum.auto()
-    """It may be another one from here on: code that is not seen may call, store or look up something else."""
+    """From here on it may be something else: unseen code may call, store or look up other values."""
 
 
 class OriginStep(NamedTuple):
-    """One step: ``name`` is that of the parameter, option, attribute, key or constant.
+    """One step: ``name`` is the name of the parameter, option, attribute, key or constant.
 
-    ``site``: the call that hands an argument over or leaves a default, and the ``function`` that it calls.
+    ``site``: the call that passes an argument or leaves a default, and the ``function`` that it calls.
     """
 
     origin: ValueOrigin
@@ -60,22 +60,22 @@ class OriginStep(NamedTuple):
 
 
 class Special(enum.Enum):
-    """Values that are none."""
+    """Markers that are not values."""
 
     UNKNOWN = enum.auto()
     LEFT_OUT = enum.auto()
-    """What a call gives a parameter that it does not name."""
+    """The value of a parameter that a call does not name."""
 
 
 class Setter(enum.IntEnum):
-    """Who decides about a value."""
+    """Who decides on a value."""
 
     NOBODY = 0
-    """It is written down."""
+    """The code: it is written there."""
     CALLERS = 1
-    """A parameter: the callers could hand over something else."""
+    """The callers of a function: they could pass something else for a parameter."""
     USER = 2
-    """An option, an entry of a configuration, or something that is not known."""
+    """The user: it is an option, an entry of a configuration, or unknown."""
 
 
 _SET_BY_THE_USER = frozenset({ValueOrigin.OPTION, ValueOrigin.FALLBACK, ValueOrigin.UNKNOWN})
@@ -96,17 +96,17 @@ class Value:
 
     @property
     def is_constant(self) -> bool:
-        """Whether it is a number, a text, None, or a tuple of these."""
+        """Whether it is a number, a string, None, or a tuple of these."""
         return not isinstance(self.value, (Special, Object))
 
     @property
     def is_known(self) -> bool:
-        """Whether it is a constant, and nobody unseen may change it."""
+        """Whether it is a constant, and no unseen code may change it."""
         return self.is_constant and all(step.origin is not ValueOrigin.UNKNOWN for step in self.steps)
 
     @property
     def calls(self) -> tuple[CallSite, ...]:
-        """The calls on the way to it, from the inside out."""
+        """The calls on the path to it, from the inside out."""
         return tuple(step.site for step in self.steps if step.site is not None)
 
     @property
@@ -119,13 +119,13 @@ class Value:
 
 
 class Want(enum.Enum):
-    """Which of the questions the walk answers."""
+    """Which of the three questions is answered."""
 
     POSSIBLE = enum.auto()
     CERTAIN = enum.auto()
-    """Ends at the first doubt: with another value, with a caller that is not seen."""
+    """Stop at the first doubt: another value, or an unseen caller."""
     DEFAULT = enum.auto()
-    """The one value, if every call whose arguments are not known leaves the parameters at their defaults."""
+    """The single value, if every call with unknown arguments leaves the parameters at their defaults."""
 
 
 Found = tuple[Value, ...]
@@ -161,7 +161,7 @@ _FUNCTIONS: dict[str | None, Callable[..., Any]] = {
 
 
 def joined(values: Iterable[Value], want: Want) -> Found:
-    """The values of several ways that lead to one place."""
+    """The values from several paths that lead to one place."""
     found: dict[Value, None] = {}
     for value in values:
         is_clear = value.is_known if want is Want.CERTAIN else value.value is not Special.UNKNOWN
@@ -179,7 +179,7 @@ def _same(one: Value, other: Value) -> bool:
 
 
 def after(values: Iterable[Value], *steps: OriginStep) -> Found:
-    """The values at the end of some steps, but for those whose way leads twice through one call."""
+    """The values at the end of some steps, without those whose path passes twice through one call."""
     sites = {step.site for step in steps if step.site is not None}
     return tuple(
         value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
@@ -189,12 +189,12 @@ def after(values: Iterable[Value], *steps: OriginStep) -> Found:
 
 
 def is_kind(value: Value, kind: ObjectKind) -> bool:
-    """Whether a value is a thing of this kind."""
+    """Whether a value is an object of this kind."""
     return isinstance(value.value, Object) and value.value.kind is kind
 
 
 def parsed(parser: Value) -> Value:
-    """What ``parse_args`` of a parser gives."""
+    """The result of ``parse_args`` of a parser."""
     if not is_kind(parser, ObjectKind.PARSER):
         return OPEN[0]
     return replace(parser, value=replace(parser.value, kind=ObjectKind.NAMESPACE))
@@ -204,7 +204,7 @@ Compute = Callable[[tuple[Value, ...]], Value]
 
 
 def computing(node: ast.expr) -> tuple[list[ast.expr], Compute] | None:
-    """What an expression is worked out from, and how; None where that cannot be told."""
+    """The operands of an expression and the function to compute it; None if unknown."""
     if isinstance(node, ast.BoolOp):
         return node.values, _all if isinstance(node.op, ast.And) else _any
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
@@ -223,7 +223,7 @@ def _of_numbers(function: Callable[..., Any], given: tuple[Value, ...]) -> Value
 
 
 def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
-    """What a function gives for some values; of one value it keeps the place where that is written."""
+    """The result of a function for some values; for a single value, it keeps the place where that is written."""
     constants = [each if each.is_constant else _listed(each) for each in given]
     if not all(each.is_constant for each in constants):
         return OPEN[0]
@@ -236,7 +236,7 @@ def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
 
 
 def _listed(value: Value) -> Value:
-    """A list whose items are constants, as a tuple of these."""
+    """A list of constants, as a tuple of these."""
     if not is_kind(value, ObjectKind.LIST):
         return value
     items: list[ast.expr] = value.value.node.elts
@@ -245,16 +245,16 @@ def _listed(value: Value) -> Value:
 
 
 def _all(parts: tuple[Value, ...]) -> Value:
-    """``a and b``: the one that is false and nobody can change, if there is one."""
+    """``a and b``: the operand that is false and cannot be changed, if there is one."""
     false = [part for part in parts if part.is_constant and not part.value]
     unknown = [part for part in parts if not part.is_constant]
     if false and unknown:
-        false = [replace(part, value=False) for part in false]  # which of them it is cannot be told
+        false = [replace(part, value=False) for part in false]  # which one of them it is, is unknown
     return min(false, key=lambda part: part.setter) if false else (unknown or parts)[-1]
 
 
 def _any(parts: tuple[Value, ...]) -> Value:
-    """``a or b``: the one that is true, if there is one; otherwise the one that most people can change."""
+    """``a or b``: the operand that is true, if there is one; otherwise the one that can be changed most easily."""
     true = [part for part in parts if part.is_constant and part.value]
     unknown = [part for part in parts if not part.is_constant]
     if true and unknown:

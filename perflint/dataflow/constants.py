@@ -1,19 +1,19 @@
-"""Constant propagation: which values an expression may have, and where each of them is written.
+"""Constant propagation: finds which values an expression may have, and where each of them is written.
 
-Of ``num_workers=args.workers`` it says that the value is 0, the default of an option, with the ``0`` of its
-``add_argument`` and the calls on the way there.  There are three questions, answered by one walk:
+For ``num_workers=args.workers`` it finds that the value is 0, the default of an option, with the ``0`` in its
+``add_argument`` and the calls on the path there. There are three questions, answered by one walk:
 
     Constants.of(project).possible(node, place)              # the values that the code seen gives it
     Constants.of(project).certain("self.kind", file, scope)  # the one value a name has, whoever calls
     Constants.of(project).by_default(node, place)            # the one value, if parameters keep their defaults
 
-Each step of the way says its ``ValueOrigin``: a new one, such as a key of a file that is no Python, is a branch of
+Each step of the way says its ``ValueOrigin``: a new one, such as a key in a file that is not Python, is a branch of
 ``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER`` of
 ``constant_values``.
 
-The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` gives for it:
-any expression of the function can be asked for there.  ``certain``, asked for ``self.name`` in any method of a class,
-gives what ``__init__`` sets that attribute to.
+The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` returns for it:
+any expression of the function can be evaluated there. ``certain`` for ``self.name`` in any method of a class gives what
+``__init__`` sets that attribute to.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 _DEEPEST = 40
-"""Names and calls that are followed at once, since Python nests but some hundred calls; no answer depends on it."""
+"""How many names and calls are followed in a row, since Python limits nested calls; answers do not depend on it."""
 _STORES_BY_NAME = re.compile(r"setattr\(|(?<! in self\.)__dict__")
-"""Code that may store any attribute of an object; ``"model" in self.__dict__`` only asks."""
+"""Code that may store any attribute of an object; ``"model" in self.__dict__`` only reads."""
 
 
 class _TooDeepError(Exception):
-    """A question is so many steps away that Python could not follow it."""
+    """A question needs so many nested steps that Python could not follow it."""
 
     def __init__(self, question: tuple[Callable[..., Found], tuple[Any, ...]]) -> None:
         super().__init__()
@@ -92,29 +92,29 @@ class Constants(Part):
         self._depth = 0
 
     def possible(self, node: ast.expr, place: ReadPlace) -> Found:
-        """The values that the code gives an expression; an unknown one among them says that there may be others."""
+        """The values that the code gives an expression; an unknown one among them means that there may be others."""
         return self._ask(self._values, node, place, Want.POSSIBLE)
 
     def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
-        """The one constant that a dotted name has, whoever runs its function; None where it may differ."""
+        """The constant that a dotted name has, whoever calls its function; None if it may differ."""
         found = self._ask(self._named, name, ReadPlace(file, scope), Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
     def by_default(self, node: ast.expr, place: ReadPlace) -> Value | None:
-        """The one value of an expression, if the calls that are not known leave all parameters at their defaults.
+        """The single value of an expression, if unknown calls leave all parameters at their defaults.
 
-        Its steps of origin ``DEFAULT`` say for which parameters that is assumed.
+        Its steps of origin ``DEFAULT`` show for which parameters that is assumed.
         """
         found = self._ask(self._values, node, place, Want.DEFAULT)
         return found[0] if len(found) == 1 and found != OPEN else None
 
     def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
-        """What a call gives a parameter by its name, ``LEFT_OUT`` where that is nothing; also through ``**options``."""
+        """The argument of a call for a parameter, ``LEFT_OUT`` if there is none; also through ``**options``."""
         return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
 
     def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
-        """The inside of a function as one call runs it; None when the call hides what it hands over.
+        """The inside of a function as run by one call; None if the call hides its arguments.
 
         A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
         further in, the number may be written in the code that was entered.
@@ -133,14 +133,14 @@ class Constants(Part):
         return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
 
     def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
-        """The answer to a question: what is too many steps away is asked by itself first, and so remembered."""
+        """The answer to a question; parts that need too many steps are answered separately first, and so cached."""
         waiting = [(question, about)]
         while True:
             try:
                 found = waiting[-1][0](*waiting[-1][1])
             except _TooDeepError as error:
                 if error.question in waiting:
-                    return OPEN  # a circle of so many steps
+                    return OPEN  # a cycle of that many steps
                 waiting.append(error.question)
                 continue
             waiting.pop()
@@ -185,7 +185,7 @@ class Constants(Part):
         return joined(map(compute, product(*alternatives)), want)
 
     def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
-        """``widths[0]`` of a list that is written out."""
+        """``widths[0]`` of a literal list."""
         found: list[Value] = []
         for base, index in product(self._values(node.value, place, want), self._values(node.slice, place, want)):
             items = getattr(base.value.node, "elts", []) if is_kind(base, ObjectKind.LIST) else []
@@ -216,7 +216,7 @@ class Constants(Part):
         return self._made(node, name, place) if name is not None else OPEN
 
     def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
-        """What a call of a class or function of the project gives, where that can be looked into."""
+        """The result of a call of a class or function of the project, if its parts can be looked up."""
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
             return (Value(Object(ObjectKind.PARSER, place, node)),)
@@ -233,7 +233,7 @@ class Constants(Part):
         return self._passed_on(node, place, function[1]) or self._returned(*function)
 
     def _passed_on(self, call: ast.Call, place: ReadPlace, scope: Scope) -> Found:
-        """What a function hands back as it was given, and that it may give something else; nothing otherwise."""
+        """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
         name = handed_back(scope)
         argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
         if name is None or argument is None:
@@ -249,7 +249,7 @@ class Constants(Part):
 
     @query(cycle=())
     def _returned(self, file: FileIndex, scope: Scope) -> Found:
-        """The things that a function returns; its numbers are not followed."""
+        """The objects that a function returns; numbers are not followed."""
         return self._nested(self._returned, self._things_in, file, scope)
 
     def _things_in(self, file: FileIndex, scope: Scope) -> Found:
@@ -263,7 +263,7 @@ class Constants(Part):
 
     # -- names -------------------------------------------------------------------------------------------------
 
-    @query(cycle=())  # a function that hands its own parameter on, a name that is bound to itself
+    @query(cycle=())  # a function that passes its own parameter on, a name that is bound to itself
     def _named(self, name: str, place: ReadPlace, want: Want) -> Found:
         return self._nested(self._named, self._name, name, place, want)
 
@@ -277,7 +277,7 @@ class Constants(Part):
                 known: Found = given.get(name, OPEN)
                 return known
             if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
-                return OPEN  # methods are called in other ways than what makes an object
+                return OPEN  # methods are called in other ways than by creating an object
             follow = self._assumed if want is Want.DEFAULT else self._parameter
             return follow(name, place.file, found.scope, want)
         if found.value is None:
@@ -287,7 +287,7 @@ class Constants(Part):
         return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
 
     def _beyond(self, name: str, place: ReadPlace, want: Want) -> Found:
-        """The values of a dotted name that no function around binds: an import, an attribute."""
+        """The values of a dotted name that no enclosing function binds: an import, an attribute."""
         receiver, _, last = name.rpartition(".")
         owner = place.scope.owner
         if owner is not None and name == "self":
@@ -308,7 +308,7 @@ class Constants(Part):
         return found
 
     def _imported(self, qualified: str, file: FileIndex) -> Found | None:
-        """A class, a module, or a constant of a module; None where the project has no such thing."""
+        """A class, a module, or a constant of a module; None if the project has no such thing."""
         modules = Modules.of(self._project)
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
@@ -331,7 +331,7 @@ class Constants(Part):
 
     @query(cycle=())
     def _parameter(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
-        """What the calls of a function give one of its parameters, or leave it at."""
+        """The values of a parameter of a function in its calls, or its default."""
         graph, is_certain = CallGraph.of(self._project), want is Want.CERTAIN
         if is_certain and graph.is_handed_over(file, scope):
             return OPEN
@@ -345,7 +345,7 @@ class Constants(Part):
         return found
 
     def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
-        """What one call gives a parameter."""
+        """The value of a parameter in one call."""
         position = position_of(scope, name)
         place = ReadPlace(site.file, site.scope, site.statement)
         position = position if position is None else position + site.is_unbound
@@ -357,7 +357,7 @@ class Constants(Part):
                 yield from after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
 
     def _assumed(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
-        """A parameter at its default, as far as nothing is known of the calls."""
+        """The default of a parameter, if nothing is known about the calls."""
         step = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope))
         return after(self._default(name, file, scope, want), step)
 
@@ -379,7 +379,7 @@ class Constants(Part):
         return found
 
     def _spread(self, node: ast.expr, name: str, call: ast.Call, place: ReadPlace) -> Found:
-        """What ``**node`` gives a parameter."""
+        """The value of a parameter from ``**node``."""
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
             return self._in_keywords(name, own, place.file, place.scope)
@@ -388,7 +388,7 @@ class Constants(Part):
 
     @query(cycle=())
     def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
-        """What callers put into the ``**kwargs`` that a function hands on."""
+        """What callers put into the ``**kwargs`` that a function passes on."""
         if changes(scope, own):
             return OPEN
         found: list[Value] = []
@@ -413,9 +413,9 @@ class Constants(Part):
         return after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else OPEN
 
     def _entries(self, bases: Found, key: str, missing: Found) -> Found | None:
-        """The values of a key in those dicts that can be looked into, ``missing`` where one surely lacks it.
+        """The values of a key in those dicts whose entries are known, ``missing`` if one certainly lacks it.
 
-        None where none of them can be.
+        None if the entries of none are known.
         """
         found: list[Value] = []
         is_clear = not bases
@@ -432,7 +432,7 @@ class Constants(Part):
         return joined(found, Want.POSSIBLE) if is_clear else None
 
     def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
-        """An attribute of what an expression may stand for."""
+        """The values of an attribute of an expression."""
         return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
 
     def _member(self, base: Value, name: str, place: ReadPlace) -> Found:
@@ -472,7 +472,7 @@ class Constants(Part):
 
     @query(cycle=())
     def _stored(self, name: str, file: FileIndex, owner: Class, want: Want, bound: Any = ()) -> Found:
-        """What the methods of a class store in an attribute of its objects, or else what its body has by that name."""
+        """What the methods of a class store in an attribute of its objects, or else in the class attribute."""
         assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
         body = ((value, file.scopes.module, None) for target, value in class_body(owner) if target == name)
         assigned = assigned or list(body)
@@ -496,12 +496,12 @@ class Constants(Part):
         return next((one for one in found if one != OPEN), OPEN)
 
     def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:
-        """Whether ``__init__`` stores an attribute, and all the code of the class is seen."""
+        """Whether ``__init__`` stores an attribute, and all code of the class is known."""
         where = [scope.name for _, scope in owner.attributes.get(name, ())]
         return where == ["__init__"] and name != "training" and Hierarchy.of(self._project).is_plain(file, owner)
 
     def is_kept(self, name: str, file: FileIndex, owner: Class) -> bool:
-        """Whether no code but that of the class itself gives an attribute of its objects a value."""
+        """Whether only the code of the class itself sets an attribute of its objects."""
         below = Hierarchy.of(self._project).descendants(owner)
         is_body = name not in owner.attributes
         if name in owner.methods or (is_body and any(name in dict(class_body(child)) for _, child in below)):
@@ -515,7 +515,7 @@ class Constants(Part):
 
     @query
     def _stored_in(self, file: FileIndex) -> Mapping[str, list[Class | None]]:
-        """The classes on whose ``self`` a file stores an attribute, None for another object, by its name."""
+        """The classes on whose ``self`` a file stores an attribute, None for another object, by attribute name."""
         found: dict[str, list[Class | None]] = defaultdict(list)
         for scope in file.scopes.scopes:
             for statement in scope.statements:
@@ -527,7 +527,7 @@ class Constants(Part):
 
 
 def _targets(node: ast.stmt) -> Iterator[ast.expr]:
-    """What a statement binds, one by one."""
+    """The targets of a statement, one by one."""
     given = targets_of(node)
     if isinstance(node, (ast.For, ast.AsyncFor)):
         given = [node.target]
@@ -541,5 +541,5 @@ def _targets(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _storing(value: ast.expr, scope: Scope) -> Statement | None:
-    """The statement of a function that stores a value."""
+    """The statement in a function that stores a value."""
     return next((each for each in scope.statements if getattr(each.node, "value", None) is value), None)

@@ -1,7 +1,7 @@
-"""The kinds of containers, however they are made and filled: ``dict(a=Meter())``, ``[Meter()] * 3``.
+"""Finds the kinds of containers, however they are created and filled: ``dict(a=Meter())``, ``[Meter()] * 3``.
 
-A container of objects of the project is known by what it holds: calling a method of any of its items leads to that
-method of their class.
+A container of project objects has the kind of its items: calling a method of any item leads to that method of their
+class.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _MOST_ITEMS = 32
 
 
 class Kinds(Protocol):
-    """What an evaluator of expressions says of those in a container."""
+    """The interface of an evaluator of expressions that this module needs."""
 
     def kind(self, node: ast.expr) -> Kind:
         """The kind of an expression."""
 
     def iterated(self, node: ast.expr) -> Kind:
-        """What iterating over an expression gives."""
+        """The kind that iterating over an expression gives."""
 
     def inside(self, generators: list[ast.comprehension]) -> Kinds:
-        """The same for the inside of a comprehension."""
+        """An evaluator for the inside of a comprehension."""
 
 
 def holds_objects(kind: Kind) -> bool:
@@ -64,12 +64,12 @@ def of_values(kinds: Iterable[Kind]) -> Kind:
         return tuple_of(known)
     if any(kind.is_tensor for kind in known):
         return TENSOR
-    # Losses read to the host come with a learning rate or a time whose kind is not known.
+    # Losses read to the host come with a learning rate or a time of unknown kind.
     return HOST if sum(kind.is_host for kind in known) > len(known) // 2 else UNKNOWN
 
 
 def of_dict(node: ast.Dict, kinds: Kinds) -> Kind:
-    """What a display such as ``{"loss": loss, **others}`` makes."""
+    """The kind of a display such as ``{"loss": loss, **others}``."""
     written = list(zip(node.keys, node.values, strict=True))[:_MOST_ITEMS]
     return of_entries(
         [(string_of(key) if key is not None else None, key is None, kinds.kind(value)) for key, value in written]
@@ -77,10 +77,10 @@ def of_dict(node: ast.Dict, kinds: Kinds) -> Kind:
 
 
 def of_entries(parts: list[tuple[str | None, bool, Kind]]) -> Kind:
-    """A dict that is put together of parts.
+    """The kind of a dict that consists of parts.
 
     Args:
-        parts: the key of each, if it is known; whether it is a dict whose entries are taken over; and its kind.
+        parts: the key of each, if it is known; whether it is a dict whose entries are included; and its kind.
     """
     flat = of_values(kind for _, _, kind in parts)
     if not any(kind.is_tensor for _, _, kind in parts):
@@ -103,11 +103,11 @@ def merged(first: Kind, second: Kind) -> Kind:
 
 
 def with_entries(kind: Kind, entries: Mapping[str, Kind]) -> Kind:
-    """A value, with what is known of its entries: ``logs`` after ``logs["loss"] = loss``.
+    """A kind, with the known kinds of its entries: ``logs`` after ``logs["loss"] = loss``.
 
     Args:
-        kind: what is known of it as a whole.
-        entries: what is known of its entries by their keys; ``**`` stands for all others.
+        kind: the kind of the whole value.
+        entries: the known kinds of its entries, by key; ``**`` stands for all others.
     """
     if kind.tag not in (UNKNOWN_TAG, HOST_TAG, TENSOR_TAG, DICT_TAG):
         return kind
@@ -122,7 +122,7 @@ def with_entries(kind: Kind, entries: Mapping[str, Kind]) -> Kind:
 
 
 def entry(kind: Kind, key: str | None) -> Kind:
-    """What a dict gives for a key; None: one that is not known."""
+    """The kind of a dict's value for a key; None: an unknown key."""
     known = entries_of(kind)
     if key is None:
         return element(kind)
@@ -133,7 +133,7 @@ def entry(kind: Kind, key: str | None) -> Kind:
 
 
 def entry_of_dict(base: Kind, method: str, key: str | None) -> Kind | None:
-    """What a method of a dict gives; None for a method that says nothing of its entries."""
+    """The result of a method of a dict; None for a method that says nothing about its entries."""
     if method in _ITEM_METHODS:
         return entry(base, key)
     if method == "copy":
@@ -146,7 +146,7 @@ def entry_of_dict(base: Kind, method: str, key: str | None) -> Kind | None:
 
 
 def of_call(call: ast.Call, qualified: str, kinds: Kinds) -> Kind | None:
-    """The dict that a call makes; None where it makes none, or where nothing is known of it."""
+    """The kind of the dict that a call creates; None if it creates none, or if nothing is known about it."""
     if qualified in _DEFAULT_DICTS and call.args:
         made = _made_by(call.args[0], kinds)
         return tuple_of([made]) if made.type else None
@@ -174,7 +174,7 @@ def _of_pairs(node: ast.expr, kinds: Kinds) -> list[tuple[str | None, bool, Kind
 
 
 def _made_by(factory: ast.expr, kinds: Kinds) -> Kind:
-    """What calling the factory of a ``defaultdict`` gives: a class, a ``lambda``, or a ``partial`` of a class."""
+    """The result of calling the factory of a ``defaultdict``: a class, a ``lambda``, or a ``partial`` of a class."""
     if isinstance(factory, ast.Lambda):
         return kinds.kind(factory.body)
     if isinstance(factory, ast.Call) and dotted(factory.func) in _PARTIALS and factory.args:
@@ -185,7 +185,7 @@ def _made_by(factory: ast.expr, kinds: Kinds) -> Kind:
 
 
 def method_result(base: Kind, method: str) -> Kind:
-    """What a method of a container of objects gives."""
+    """The result of a method of a container of objects."""
     if method in _ITEM_METHODS:
         return element(base)
     if method in ("values", "copy"):
@@ -194,7 +194,7 @@ def method_result(base: Kind, method: str) -> Kind:
 
 
 def with_item(known: Kind | None, item: Kind) -> Kind | None:
-    """A container after one more item was put into it; None where that makes nothing known of it."""
+    """The kind of a container after one more item was added; None if that makes nothing known."""
     if known is None or known.tag == UNKNOWN_TAG or (known.tag == TUPLE_TAG and not known.items):
         return tuple_of([item]) if item.type else None
     if not holds_objects(known):

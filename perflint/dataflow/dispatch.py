@@ -1,4 +1,4 @@
-"""Which functions of the project a call may reach, also where the name alone does not say."""
+"""Finds which functions of the project a call may reach, even if the name alone does not show it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MOST_BY_NAME = 400
-"""More methods of one name than this say nothing about which one is meant."""
+"""With more methods of one name than this, the name does not show which one is meant."""
 
-# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers are no names to go by.
+# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers: these names say nothing.
 _COMMON = frozenset(
     {"add_histogram", "add_image", "add_parameter", "add_scalar", "add_sublayer", "as_tensor", "clear_grad"}
     | {"clear_gradient", "clear_gradients", "create_parameter", "eval_batch", "from_dict", "full_name"}
@@ -40,9 +40,9 @@ _COMMON = frozenset(
 
 @dataclass(frozen=True)
 class Target:
-    """A function that a call may reach.  ``sure``: names and types lead there, not only the method's name.
+    """A function that a call may reach. ``sure``: names and types lead there, not only the method name.
 
-    ``bound``: the call's arguments are those of the function (not so for a ``partial`` or a ``lambda``).
+    ``bound``: the call's arguments are those of the function (unlike with a ``partial`` or a ``lambda``).
     """
 
     file: FileIndex
@@ -55,7 +55,7 @@ class Dispatch(Part):
     """Resolves calls of one project."""
 
     def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
-        """What a call may reach, the likeliest first; empty when it leaves the project."""
+        """What a call may reach, the likeliest first; empty if it leaves the project."""
         name = dotted(call.func)
         if name is not None:
             local = self._function_values(env.get(name))
@@ -71,7 +71,7 @@ class Dispatch(Part):
         return inherited or self._by_value(file, scope, call, env) or self._closure(file, call, env)
 
     def targets_by_names(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
-        """What a call may reach, from names and from what an object keeps for good: ``targets`` without a flow."""
+        """What a call may reach, from names and from permanent attributes of objects: ``targets`` without a flow."""
         name = dotted(call.func)
         if name in scope.parameters:
             return []
@@ -103,7 +103,7 @@ class Dispatch(Part):
         return [Target(*place) for place in found if place is not None][:1]
 
     def building(self, file: FileIndex, call: ast.Call) -> list[Target]:
-        """The ``__init__`` that runs where a call makes an object: not sure, as it may tell apart what it is handed."""
+        """The ``__init__`` that runs if a call creates an object; not ``sure``, as it may depend on its arguments."""
         found = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
         if found is None or not isinstance(found[1], Class):
             return []
@@ -111,7 +111,7 @@ class Dispatch(Part):
         return [Target(*init, sure=False)] if init is not None else []
 
     def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Target]:
-        """The function of the project that an optimizer is handed to call it: ``optimizer.step(closure)``."""
+        """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
         closure = closure_of(call)
         found = self._function_values(Evaluator(file, env).kind(closure)) if closure is not None else []
         return [replace(target, bound=False) for target in found]
@@ -170,7 +170,7 @@ class Dispatch(Part):
     # -- subclasses --------------------------------------------------------------------------------------------
 
     def _overrides(self, scope: Scope, name: str, caller: Scope) -> Iterable[Target]:
-        """Other classes' versions of a method of ``self``; an object that ``self`` keeps is of the class it shows."""
+        """Other classes' versions of a method of ``self``; an object stored in ``self`` has its known class."""
         if name != f"self.{scope.name}":
             return []
         return [hook for hook in self.hooks(scope, scope.name) if self._runs(hook, caller)][:_MOST_BY_NAME]
@@ -191,7 +191,7 @@ class Dispatch(Part):
         return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
 
     def _in_subclasses(self, type_name: str, method: str, caller: Scope | None) -> list[Target]:
-        """The versions of a method that the heirs of a class have; ``caller``: what calls it on ``self``."""
+        """The versions of a method in the subclasses of a class; ``caller``: the function that calls it on ``self``."""
         found = Modules.of(self._project).class_named(type_name)
         heirs = Hierarchy.of(self._project).descendants(found[1]) if found is not None else []
         targets = (Target(file, owner.methods[method]) for file, owner in heirs if method in owner.methods)
@@ -200,11 +200,11 @@ class Dispatch(Part):
     # -- names alone -------------------------------------------------------------------------------------------
 
     def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Target]:
-        """Methods with a telling name that the call's arguments fit, when nothing is known of the receiver.
+        """Methods with a distinctive name that fit the call's arguments, if nothing is known about the receiver.
 
-        Those in the caller's own directory come alone: a script beside its model drives that one.  The caller itself is
-        not meant: a trainer's ``training_step`` that calls ``self.model.training_step(batch)`` hands on to the model's.
-        Nor is an old version of a module that nothing imports any more.
+        If some are in the caller's own directory, only these: a script next to its model uses that one. The caller
+        itself is excluded: a trainer's ``training_step`` that calls ``self.model.training_step(batch)`` delegates to
+        the model's. An old version of a module that nothing imports any more is excluded as well.
         """
         assert isinstance(call.func, ast.Attribute)
         name = call.func.attr
@@ -222,7 +222,7 @@ class Dispatch(Part):
         return beside or fitting
 
     def _may_be_meant(self, file: FileIndex) -> bool:
-        """Whether a program may load a file, so that a method of it may be meant that only its name leads to."""
+        """Whether a program may load a file, so that a call may mean one of its methods by name alone."""
         return Imports.of(self._project).may_be_loaded(file) and not InUse.of(self._project).is_left_over(file)
 
     @query
@@ -238,7 +238,7 @@ class Dispatch(Part):
 
 
 def closure_of(call: ast.Call) -> ast.expr | None:
-    """The argument of ``optimizer.step(closure)`` that may be a function, which then makes the whole step."""
+    """The argument of ``optimizer.step(closure)`` that may be a function, which then runs the whole step."""
     given = [*call.args, *(item.value for item in call.keywords if item.arg == "closure")]
     if terminal(call) != "step" or len(given) != 1 or not isinstance(call.func, ast.Attribute):
         return None

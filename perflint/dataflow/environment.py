@@ -1,7 +1,7 @@
-"""The kinds of names at one place of a program, as a mapping that is copied at no cost.
+"""The kinds of names at one place of a program, in a mapping that is cheap to copy.
 
-A scope with 100,000 statements has as many environments, each like the one before but for a name or two.  They share
-all the rest: the names are leaves of a tree, and giving one of them another kind makes the few nodes above it again.
+A scope with 100,000 statements has as many environments, each equal to the one before except for a name or two. They
+share the rest: the names are leaves of a tree, and giving one of them another kind only copies the few nodes above it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any
 from perflint.index.kinds import Kind, join
 
 _MOST_NAMES = 24
-"""Names in one leaf (a dict, copied whole); a leaf that has more is divided."""
+"""The number of names in one leaf (a dict, copied completely); a larger leaf is split."""
 _BITS = 4
 _MASK = (1 << _BITS) - 1
 _DEEPEST = 12
-"""Levels of the tree; hashes that agree in so many bits share a leaf, whatever its size."""
+"""The levels of the tree; hashes that agree in this many bits share a leaf, whatever its size."""
 _MOST_ITEMS = 64
 _NO_NAMES: dict[str, Any] = {}
 
 
 class _Owner:
-    """What is known of a name that others begin with: its own kind, and the kinds of ``.loss`` or ``['loss']``."""
+    """The facts about a name that other names begin with: its own kind, and the kinds of ``.loss`` or ``['loss']``."""
 
     __slots__ = ("below", "kind")
 
@@ -38,7 +38,7 @@ _Node = dict[str, _Entry] | tuple[Any, ...]
 
 
 class Environment(Mapping[str, Kind]):
-    """Kinds by dotted name (``loss``, ``self.loss``, ``logs['loss']``); ``copy`` before a change."""
+    """Kinds by dotted name (``loss``, ``self.loss``, ``logs['loss']``); call ``copy`` before a change."""
 
     __slots__ = ("_root", "_under")
 
@@ -51,11 +51,11 @@ class Environment(Mapping[str, Kind]):
             self.update(known)
 
     def copy(self) -> Environment:
-        """Another one with the same names, which changes by itself."""
+        """A copy with the same names, which can be changed independently."""
         return Environment(self)
 
     def over(self, under: Mapping[str, Kind]) -> Environment:
-        """This one, with what ``under`` says of names that it does not have."""
+        """A copy, with the names from ``under`` added that it does not have."""
         made = self.copy()
         made._under = under
         return made
@@ -104,11 +104,11 @@ class Environment(Mapping[str, Kind]):
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def items_of(self, name: str) -> list[Kind]:
-        """The kinds of a container's items by constant key: of the first 64 of them."""
+        """The kinds of a container's items by constant key: for the first 64 of them."""
         return list(self.entries_of(name).values())
 
     def entries_of(self, name: str) -> dict[str, Kind]:
-        """The kinds of a container's items by their places in it (``['loss']``): of the first 64 of them."""
+        """The kinds of a container's items by their places in it (``['loss']``), for the first 64 of them."""
         found: dict[str, Kind] = {}
         entry = _descend(self._root, _parts(name))
         if isinstance(entry, _Owner):
@@ -123,11 +123,11 @@ class Environment(Mapping[str, Kind]):
     # -- changing ----------------------------------------------------------------------------------------------
 
     def __setitem__(self, name: str, kind: Kind) -> None:
-        """Another kind for a name; what is known of names that begin with it stays."""
+        """Set the kind of a name; facts about names that begin with it stay."""
         self._root = _with(self._root, _parts(name), kind, keeps=True)
 
     def bind(self, name: str, kind: Kind) -> None:
-        """A name stands for another value: nothing is known any more of ``self.loss`` where it is ``self``."""
+        """Bind a name to another value: for ``self``, everything about ``self.loss`` is forgotten."""
         self._root = _with(self._root, _parts(name), kind, keeps=False)
 
     def update(self, known: Mapping[str, Kind]) -> None:
@@ -136,11 +136,11 @@ class Environment(Mapping[str, Kind]):
             self[name] = kind
 
     def forget(self, name: str) -> None:
-        """A plain name stands for something unknown; what is known of names that begin with it stays."""
+        """Forget the kind of a plain name; facts about names that begin with it stay."""
         self._root = _without(self._root, name)
 
     def merged(self, other: Environment) -> Environment:
-        """What is known where two paths meet; looks only at the names in which they differ."""
+        """The facts where two paths meet; only names that differ are examined."""
         root = _merged(self._root, other._root, 0)
         if root is self._root:
             return self
@@ -186,7 +186,7 @@ def _descend(node: _Node, parts: tuple[str, ...]) -> _Entry | None:
 
 
 def _with(node: _Node, parts: tuple[str, ...], kind: Kind, keeps: bool) -> _Node:
-    """A node in which a name has this kind; it keeps what is below the name, or not."""
+    """A node in which a name has this kind, with or without what is below the name."""
     entries: list[_Entry | None] = []
     nodes: list[_Node] = []
     for part in parts:  # a name may have hundreds of parts: no recursion
@@ -254,7 +254,7 @@ def _names(node: _Node, before: str) -> Iterator[str]:
 
 
 def _merged(first: _Node, second: _Node, depth: int) -> _Node:
-    """What two nodes have, which is the first itself where the second adds nothing."""
+    """The merged facts of two nodes; the first node itself if the second adds nothing."""
     if first is second:
         return first
     if isinstance(first, tuple) and isinstance(second, tuple):
@@ -267,7 +267,7 @@ def _merged(first: _Node, second: _Node, depth: int) -> _Node:
         if joined is known:
             continue
         if isinstance(result, dict) and result is not first and (known is not None or len(result) < _MOST_NAMES):
-            result[part] = joined  # one copy of a small leaf will do
+            result[part] = joined  # one copy of a small leaf is enough
         else:
             result = _set(result, part, joined, depth)
     return result

@@ -86,21 +86,21 @@ HOST_MODULES = (
     "pandas.",
 )
 _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
-"""What these make is no tensor of Paddle's, whatever it waits for."""
+"""The results of these are not tensors of Paddle."""
 _WRAPPERS = frozenset(
     {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
 )
 _GIVE_MORE = frozenset({"enumerate", "zip"})
-"""Of these, those that give more at each pass than what they go through does."""
+"""Those among them that yield more in each iteration than the iterable itself."""
 
 _PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
-"""Methods of a layer that give its tensors."""
+"""Methods of a layer that return its tensors."""
 
 _PLACE_OF_TO_TENSOR = 2
-"""Where ``paddle.to_tensor(data, dtype, place)`` takes the place."""
+"""The position of ``place`` in ``paddle.to_tensor(data, dtype, place)``."""
 
 _MOST_NESTED = 100
-"""Expressions inside each other: of a sum of a thousand terms, what is deeper stays unknown."""
+"""How deeply nested expressions are evaluated: in a sum of a thousand terms, deeper ones stay unknown."""
 
 
 class Evaluator:
@@ -130,14 +130,14 @@ class Evaluator:
         return self._with_entries(node.id, known or UNKNOWN)
 
     def _with_entries(self, name: str, kind: Kind) -> Kind:
-        """The kind of a container, with what this function knows of its entries by their keys."""
+        """The kind of a container, including the known kinds of its entries by key."""
         entries = self.env.entries_of(name) if isinstance(self.env, Environment) else None
         if not entries:
             return kind
         return containers.with_entries(kind, {str(ast.literal_eval(at[1:-1])): one for at, one in entries.items()})
 
     def _function(self, name: str) -> Kind | None:
-        """A project function that a name stands for, as a value."""
+        """The project function that a name refers to, as a value."""
         return Modules.of(self._file.project).function_value(self._file, None, name)
 
     def _named(self, name: str) -> Kind | None:
@@ -171,7 +171,7 @@ class Evaluator:
         return UNKNOWN
 
     def _lambda(self, node: ast.Lambda) -> Kind:
-        """A ``lambda`` that only calls a function of the project stands for it."""
+        """The kind of a ``lambda``; one that only calls a function of the project counts as that function."""
         return self._rewrapped(node.body.func if isinstance(node.body, ast.Call) else None)
 
     def _rewrapped(self, node: ast.expr | None) -> Kind:
@@ -192,7 +192,7 @@ class Evaluator:
         return containers.entry(base, string_of(node.slice)) if base.tag == DICT_TAG else element(base)
 
     def _whole(self, node: ast.expr) -> Kind:
-        """The kind of a container; where only some of its entries are known, and they are numbers, of numbers."""
+        """The kind of a container; one of numbers if only some entries are known and these are numbers."""
         kind, name = self.kind(node), dotted(node)
         if name is None or kind.is_tensor or not isinstance(self.env, Environment):
             return kind
@@ -200,7 +200,7 @@ class Evaluator:
         return HOST if kind.tag == UNKNOWN_TAG and items and all(item.is_host for item in items) else kind
 
     def _entry(self, node: ast.Call, func: ast.Attribute) -> Kind | None:
-        """What ``logs.get("cost")`` gives, where the entry is known."""
+        """The result of ``logs.get("cost")``, if the entry is known."""
         if func.attr not in ("get", "pop") or not node.args:
             return None
         item = item_name(ast.Subscript(func.value, node.args[0]))
@@ -236,12 +236,12 @@ class Evaluator:
         return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
 
     def _conditional(self, node: ast.IfExp) -> Kind:
-        """Each branch with what the test says of the values: ``x.item() if isinstance(x, Tensor) else x``."""
+        """A conditional, using in each branch what the test says: ``x.item() if isinstance(x, Tensor) else x``."""
         branches = ((node.body, True), (node.orelse, False))
         return reduce(join, (self._where(node.test, value).kind(branch) for branch, value in branches))
 
     def _where(self, test: ast.expr, value: bool) -> Evaluator:
-        """An evaluator for where a test has come out as ``value``."""
+        """An evaluator for the case that a test is ``value``."""
         told = narrowed(test, value, self.env, self._file)
         if not told:
             return self
@@ -288,7 +288,7 @@ class Evaluator:
         return inner
 
     def iterated(self, node: ast.expr) -> Kind:
-        """What a ``for`` target gets from iterating over an expression."""
+        """The kind of a ``for`` target that iterates over an expression."""
         if isinstance(node, ast.Call):
             name = dotted(node.func) or ""
             last = name.rpartition(".")[2]
@@ -309,24 +309,25 @@ class Evaluator:
                 value = element(base)
                 return tuple_of([HOST, value]) if last == "items" else value
             if not node.args and not node.keywords and (kind := self.kind(node)).guess:
-                return UNKNOWN if kind.tag == TENSOR_TAG else self._drawn(kind)  # no layer, but a generator of samples
+                # not a layer, but a generator of samples
+                return UNKNOWN if kind.tag == TENSOR_TAG else self._drawn(kind)
         return self._drawn(self.kind(node))
 
     def _gives_parameters(self, call: ast.Call) -> bool:
-        """Whether a call gives the parameters of a layer; what has such a method and is of no known kind is one."""
+        """Whether a call returns the parameters of a layer, or of an object of unknown kind with such a method."""
         function = call.func
         if not isinstance(function, ast.Attribute) or function.attr not in _PARAMETERS:
             return False
         return self.kind(function.value).tag in (LAYER_TAG, UNKNOWN_TAG)
 
     def _drawn(self, kind: Kind) -> Kind:
-        """What iterating over a value gives; of an object of the project, what its methods say."""
+        """The kind that iterating over a value gives; for an object of the project, according to its methods."""
         if kind.tag == DICT_TAG:
             return HOST  # its keys
         if kind.tag != OBJECT_TAG:
             return element(kind)
         given = self._project.call_method(kind.type, "__iter__", [], {})
-        if given is None or given.tag == OBJECT_TAG:  # it gives itself, or another object that counts on
+        if given is None or given.tag == OBJECT_TAG:  # it returns itself, or another object that counts on
             return self._project.call_method((given or kind).type, "__next__", [], {}) or UNKNOWN
         return element(given)
 
@@ -360,7 +361,7 @@ class Evaluator:
         if qualified in _HOST_CALLS or qualified.startswith(HOST_MODULES):
             return HOST
         if qualified.startswith(_OTHER_FRAMEWORKS) and self._file.names.is_bound(name.partition(".")[0]):
-            return HOST  # where nothing imports it, the call was left over when the file was ported
+            return HOST  # if nothing imports it, the call was left over when the file was ported
         known = self._call_of_python(qualified, node) or containers.of_call(node, qualified, self)
         if known is not None:
             return known
@@ -383,20 +384,20 @@ class Evaluator:
         return result if result is not UNKNOWN else self._call_project(qualified, node)
 
     def _is_truth(self, call: ast.Call, first: ast.expr | None) -> bool:
-        """Whether a function of tensors gives truth values, by its name or for its first argument holds such."""
+        """Whether a tensor function gives truth values, by its name or because its first argument has them."""
         if truth_values.compares(call, self._file.names):
             return True
         return first is not None and truth_values.keeps_items(call) and element(self.kind(first)).truth
 
     def _is_on_cpu(self, node: ast.Call) -> bool:
-        """Whether a call says that what it makes stays in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
+        """Whether a call says that its result is in host memory: ``to_tensor(x, place=paddle.CPUPlace())``."""
         places = [keyword.value for keyword in node.keywords if keyword.arg == "place"]
         if (dotted(node.func) or "").rpartition(".")[2] == "to_tensor":
             places += node.args[_PLACE_OF_TO_TENSOR : _PLACE_OF_TO_TENSOR + 1]
         return any(string_of(place) == "cpu" or self.kind(place) is CPU_PLACE for place in places)
 
     def _call_of_python(self, qualified: str, call: ast.Call) -> Kind | None:
-        """What a function of Python, or one that hands its first argument on, gives; None for any other function."""
+        """The result of a function of Python, or of one that returns its first argument; None for other functions."""
         first = call.args[0] if call.args else None
         if qualified in ("functools.partial", "partial"):
             return self._rewrapped(first)
@@ -407,7 +408,7 @@ class Evaluator:
             return None
         kind = self.kind(first) if first is not None else UNKNOWN
         if kind.tag == DICT_TAG:
-            return kind if qualified.startswith("copy.") else HOST  # else something of its keys
+            return kind if qualified.startswith("copy.") else HOST  # otherwise something about its keys
         if qualified == "sum" and kind.is_tensor:
             return Kind(TENSOR_TAG, guess=kind.guess)
         if qualified == "sum" and kind.items:
@@ -417,7 +418,7 @@ class Evaluator:
         return self._drawn(kind) if qualified == "next" and first is not None else kind
 
     def _looked_up(self, call: ast.Call) -> Kind:
-        """The methods that ``getattr(self, "loss_" + name)`` may give, or the functions of a module."""
+        """The methods that ``getattr(self, "loss_" + name)`` may return, or the functions of a module."""
         pattern = name_pattern(call.args[1]) if len(call.args) > 1 and not call.keywords else None
         if pattern is None:
             return UNKNOWN
@@ -513,10 +514,10 @@ class Evaluator:
         return self._project_method(base, method, node) or UNKNOWN
 
     def _project_method(self, base: Kind, method: str, node: ast.Call) -> Kind | None:
-        """A method of a project class, or a layer or a loader that is kept in one of its attributes."""
+        """The result of a method of a project class, or of a layer or loader in one of its attributes."""
         attribute = self._project.attribute(base.type, method)
         if attribute is not None and attribute.tag == LOADER_TAG:
-            return LOADER  # `self.loader()` gives an iterator of it
+            return LOADER  # `self.loader()` returns an iterator of it
         if attribute is not None and attribute.tag == LAYER_TAG:
             return self._layer_result(attribute, node)
         arguments, keywords = self._arguments(node)
@@ -528,7 +529,7 @@ class Evaluator:
         return GUESS if means_layer(method) else None
 
     def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
-        """What calling a layer gives: tensors, and the numbers that its ``forward`` returns beside them."""
+        """The result of calling a layer: tensors, and numbers that its ``forward`` returns with them."""
         if base.type and not base.type.startswith("paddle."):
             parts = self._project.forward_parts(base.type, *self._arguments(node))
             if parts is not None:
@@ -545,7 +546,7 @@ class Evaluator:
 
 def _arithmetic(operator: ast.operator, *sides: tuple[ast.expr, Kind]) -> Kind:
     tensors = [kind for _, kind in sides if kind.is_tensor]
-    # Only a literal number is sure not to broadcast a 0-D tensor: a host name may hold an array.
+    # Only a literal number is certain not to broadcast a 0-D tensor: a host name may be an array.
     scalar = all(kind.scalar or isinstance(node, ast.Constant) for node, kind in sides)
     floating = any(kind.floating for kind in tensors)
     truth = isinstance(operator, truth_values.BITWISE) and any(kind.truth for kind in tensors)
@@ -578,4 +579,4 @@ _HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {
     ast.Lambda: Evaluator._lambda,
     ast.Await: lambda evaluator, node: evaluator.kind(node.value),
 }
-"""How the kind of each type of expression is found; any other is unknown."""
+"""The method for each type of expression; the kind of any other is unknown."""

@@ -1,4 +1,4 @@
-"""The kinds of names at each statement of a scope: one forward pass, loops twice."""
+"""Computes the kinds of names at each statement of a scope, in one pass that goes through loops twice."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loss, means_scaler
 
 _MOST_LOOPS = 6
-"""Loops inside each other that are gone through twice: each doubles what those inside it take."""
+"""How many nested loops are gone through twice: each doubles the time of the inner ones."""
 
 _MOST_BRANCHES = 16
-"""Branches of one chain of ``elif`` that are merged as if each stood inside the ``else`` of the one before."""
+"""How many branches of an ``elif`` chain are merged as if each were in the previous ``else``."""
 
 
 _CONTAINERS = frozenset({UNKNOWN_TAG, TUPLE_TAG, HOST_TAG, TENSOR_TAG, DICT_TAG})
-"""What may be a container of Python's own."""
+"""Methods that a container of Python may have."""
 
 
 _NO_KINDS: Env = {}
 
 
-@query(cycle=_NO_KINDS)  # a global that needs itself is unknown while it is worked out
+@query(cycle=_NO_KINDS)  # a global that depends on itself is unknown while it is computed
 def module_env(file: FileIndex) -> Env:
     """The kinds of the globals of a file's module at its end."""
     return Flow(file.scopes.module, file, {}, guess_losses=False).run().final
@@ -64,7 +64,7 @@ def backward_names(scope: Scope) -> frozenset[str]:
 
 
 def differentiated(scope: Scope) -> frozenset[str]:
-    """Names that a scope calls ``backward`` on, itself or through a loss scaler or an optimizer."""
+    """Names that a scope calls ``backward`` on, directly or through a loss scaler or an optimizer."""
     return scope.once(differentiated, lambda: _backward_calls(scope))
 
 
@@ -82,9 +82,9 @@ def _backward_calls(scope: Scope) -> frozenset[str]:
 
 
 def no_tensors(scope: Scope) -> frozenset[str]:
-    """Names on which a scope calls a method that no tensor has: ``graph`` of ``graph.number_of_nodes()``.
+    """Names on which a scope calls a method that tensors do not have: ``graph`` of ``graph.number_of_nodes()``.
 
-    A loader gives more than tensors: graphs, samples of a class of their own, and what a project makes of them.
+    A loader can yield other things than tensors: graphs, samples of a special class, and what a project makes of them.
     """
     return scope.once(no_tensors, lambda: _asked_for_more(scope) - backward_names(scope))
 
@@ -100,7 +100,7 @@ def _is_scaler(node: ast.expr) -> bool:
 
 
 def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
-    """Plain names that are added up into one of ``tensors``."""
+    """Plain names that are added to one of ``tensors``."""
     for statement in scope.statements:
         node = statement.node
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]) in tensors:
@@ -127,11 +127,11 @@ def _terms(value: ast.expr) -> Iterable[str]:
 class Flow:
     """One pass over a scope.
 
-    After ``run``, ``before`` maps each statement to the kinds of names before it, ``result`` is what the function
-    returns, ``final`` the kinds at its end.
+    After ``run``, ``before`` maps each statement to the kinds of names before it, ``result`` is the kind that the
+    function returns, ``final`` the kinds at its end.
 
     Args:
-        guess_losses: take a loss-like name bound to something unknown for a tensor (only where a step runs).
+        guess_losses: treat a loss-like name bound to something unknown as a tensor (only in code of a step).
     """
 
     def __init__(self, scope: Scope, file: FileIndex, env: Env, guess_losses: bool) -> None:
@@ -157,23 +157,23 @@ class Flow:
         return self
 
     def _forget_other(self, name: str, env: Environment) -> None:
-        """A name that the scope asks for what no tensor has is of unknown kind, wherever its value came from."""
+        """Forget the kind of a name on which the scope uses something that tensors do not have."""
         if name in self._others and env.get(name, UNKNOWN).is_tensor:
             env[name] = UNKNOWN
 
     def _name_array(self, name: str, env: Environment) -> None:
-        """A name of unknown kind that the scope asks for what arrays alone have stands for an array."""
+        """Treat a name of unknown kind as an array if the scope uses something that only arrays have."""
         kind = env.get(name, UNKNOWN)
         if kind.tag == UNKNOWN_TAG or (kind.tag == TENSOR_TAG and kind.guess):
             env[name] = HOST
 
     def _is_of_paddle(self, value: ast.expr) -> bool:
-        """Whether a value is made by a call of Paddle, which knows what it gives."""
+        """Whether a value comes from a call of Paddle, whose result is known."""
         name = dotted(value.func) if isinstance(value, ast.Call) else None
         return name is not None and self._file.names.resolve(name).startswith("paddle.")
 
     def rules_out(self, node: ast.If, value: bool) -> bool:
-        """Whether the kinds of values, once known, rule out that the test of an ``if`` comes out as ``value``."""
+        """Whether the kinds of values rule out that the test of an ``if`` is ``value``."""
         return impossible(node.test, value, self._evaluator(self.before.get(node, _NO_KINDS)).kind, self._file)
 
     def _block(self, body: list[ast.stmt], env: Environment) -> Environment:
@@ -181,7 +181,7 @@ class Flow:
             self.before[node] = env
             try:
                 env = self._statement(node, env)
-            except RecursionError:  # hundreds of blocks inside each other: what the inner ones bind stays unknown
+            except RecursionError:  # hundreds of nested blocks: what the inner ones bind stays unknown
                 continue
         return env
 
@@ -213,7 +213,7 @@ class Flow:
         return env
 
     def _where(self, test: ast.expr, value: bool, env: Environment) -> Environment:
-        """What is known where a test has come out as ``value``."""
+        """The facts in the case that a test is ``value``."""
         told = narrowed(test, value, env, self._file)
         if told:
             env = env.copy()
@@ -269,7 +269,7 @@ class Flow:
         return env
 
     def _yield(self, node: ast.expr | None, env: Env) -> None:
-        """What a generator yields is what iterating over its result gives."""
+        """Record what a generator yields, which is what iterating over its result gives."""
         if isinstance(node, ast.Yield) and node.value is not None:
             kind = tuple_of([self._evaluator(env).kind(node.value)])
             self.result = kind if self.result is None else join(self.result, kind)
@@ -299,7 +299,7 @@ class Flow:
         env = env.copy()
         for value in (*call.args[:1], given):
             bind_entries(target, value, evaluator, env)
-        if call.args and not isinstance(call.args[0], ast.Dict):  # entries whose keys are not written there
+        if call.args and not isinstance(call.args[0], ast.Dict):  # entries without literal keys
             kind = evaluator.kind(call.args[0])
             for key, entry in entries_of(kind).items():
                 bind_entry(target, key, entry, env)
@@ -309,18 +309,18 @@ class Flow:
         return env
 
     def _is_told_apart(self, call: ast.Call, env: Environment) -> bool:
-        """Whether all that comes into a dict has keys that are known."""
+        """Whether everything that is added to a dict has known keys."""
         value = call.args[0] if call.args else None
         if isinstance(value, ast.Dict):
             return len(entries_in(value)) == len(value.keys)
         return value is None or self._evaluator(env).kind(value).tag == DICT_TAG
 
     def _fill(self, method: ast.Attribute, name: str, value: ast.expr, env: Environment) -> Environment:
-        """Something more comes into a container."""
+        """Record that something is added to a container."""
         known = env.get(name)
         evaluator = self._evaluator(env)
         if evaluator.kind(method.value).tag not in _CONTAINERS:
-            return env  # an object with methods of its own, such as a meter
+            return env  # an object with its own methods, such as a meter
         kind = evaluator.kind(value)
         env = env.copy()
         if kind.is_tensor:
@@ -354,7 +354,7 @@ class Flow:
                 result = bodies[number]
             elif number < _MOST_BRANCHES:
                 result = bodies[number].merged(result)
-            else:  # the same but for the order, and quicker: the result has what all branches below have bound
+            else:  # the same except for the order, and faster: the result has what all branches below have bound
                 result = result.merged(bodies[number])
         return result
 
@@ -368,7 +368,7 @@ class Flow:
                     self._forget_other(name, inner)
                 self._name_unknown(node.target, node.iter, inner)
             merged = env.merged(self._block(node.body, inner))
-            if merged == env:  # a second pass would see nothing new; nested loops would double the passes each time
+            if merged == env:  # a second pass would find nothing new; nested loops would double the passes each time
                 break
             env = merged
         self._loops -= 1
@@ -376,7 +376,7 @@ class Flow:
         return self._block(node.orelse, env) if node.orelse else env
 
     def _converted(self, node: ast.For | ast.AsyncFor | ast.While, env: Environment) -> Environment:
-        """``for key in logs: logs[key] = logs[key].item()`` leaves nothing but numbers in ``logs``."""
+        """``for key in logs: logs[key] = logs[key].item()`` leaves only numbers in ``logs``."""
         looped = None if isinstance(node, ast.While) else _dict_of(node.iter)
         name = dotted(looped) if looped is not None else None
         if name is None or isinstance(node, ast.While):
@@ -401,7 +401,7 @@ class Flow:
     def _try(self, node: ast.Try, env: Environment) -> Environment:
         after = self._block(node.body, env.copy())
         before = env.merged(after)
-        before = after if before == after else before  # the more two of them share, the quicker they merge
+        before = after if before == after else before  # the more two of them share, the faster they merge
         for handler in node.handlers:
             handled = self._block(handler.body, before)
             if not leaves(handler.body):
@@ -413,7 +413,9 @@ class Flow:
 
 
 def _may_be_tensor(value: ast.expr, file: FileIndex) -> bool:
-    """Whether a value may be the loss that its name says: no object of an imported class is (``losses = Meter()``)."""
+    """Whether a value may be the loss it is named after: unlike an object of an imported class (``losses =
+    Meter()``).
+    """
     name = dotted(value.func) if isinstance(value, ast.Call) else None
     if name is None:
         return isinstance(value, (ast.Call, ast.Subscript))
@@ -424,7 +426,7 @@ def _may_be_tensor(value: ast.expr, file: FileIndex) -> bool:
 
 
 def _dict_of(node: ast.expr) -> ast.expr | None:
-    """What a loop over the keys of a dict goes through: ``logs``, ``logs.items()``, ``list(logs.keys())``."""
+    """The dict whose keys a loop iterates over: ``logs``, ``logs.items()``, ``list(logs.keys())``."""
     if isinstance(node, ast.Call) and dotted(node.func) in ("list", "sorted", "tuple") and node.args:
         return _dict_of(node.args[0])
     if isinstance(node, ast.Call):
@@ -434,12 +436,12 @@ def _dict_of(node: ast.expr) -> ast.expr | None:
 
 
 def is_generator(scope: Scope) -> bool:
-    """Whether calling a function makes a generator."""
+    """Whether calling a function creates a generator."""
     return not isinstance(scope.node, ast.Module) and any(_yields(statement.node) for statement in scope.statements)
 
 
 def yielding_loops(scope: Scope) -> set[ast.stmt]:
-    """The loops of a generator that yield once a pass: what stands in a loop around one of them runs more rarely."""
+    """The loops of a generator that yield once per iteration: code in a loop around one of them runs less often."""
     loops: set[ast.stmt] = set()
     for statement in scope.statements:
         if statement.loop is not None and _yields(statement.node):
@@ -453,7 +455,7 @@ def _yields(node: ast.stmt) -> bool:
 
 
 def with_comprehensions(node: ast.stmt, env: Env, file: FileIndex) -> Env:
-    """``env`` and, where they hide nothing, the targets of the comprehensions in a statement's own expressions."""
+    """``env`` plus the targets of the comprehensions in a statement's own expressions, if they hide nothing."""
     extra: dict[str, Kind] = {}
     for header in headers(node):
         for item in walk(header):

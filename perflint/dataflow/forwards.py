@@ -1,4 +1,4 @@
-"""What the layers of a project give beside tensors: the numbers in the tuples that ``forward`` returns."""
+"""Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Forwards(Part):
     """Answers for the layers of one project."""
 
     def parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The kinds of the parts that a layer gives, where its code shows a number among them; None otherwise.
+        """The kinds of the parts of a layer's result, if its code shows a number among them; otherwise None.
 
         Args:
             owner: the qualified name of the layer's class.
@@ -47,12 +47,12 @@ class Forwards(Part):
 
     @query
     def _is_mixed(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a ``forward`` returns tuples of one length, some with a part that is a number at first sight."""
+        """Whether a ``forward`` returns tuples of one length, some with a part that is obviously a number."""
         tuples = _tuples(scope)
         return bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
 
     def _is_number(self, node: ast.expr, file: FileIndex, scope: Scope, depth: int) -> bool:
-        """Whether an expression, or what a name is bound to once, is a host value whatever its names hold."""
+        """Whether an expression, or the single value of a name, is a host value whatever its names mean."""
         value = node
         if isinstance(node, ast.Name):
             made = Values.of(self._project).own_definitions(scope).get(node.id)
@@ -73,7 +73,7 @@ class Forwards(Part):
         return isinstance(value.func, ast.Attribute) and value.func.attr in _HOST_METHODS
 
     def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
-        """Whether a name is bound once, to a number that a function of the project returns among other things."""
+        """Whether a name is bound once, to a number in the tuple that a function of the project returns."""
         bound = [item.node for item in bindings_of(scope).get(name, ())]
         node = bound[0] if len(bound) == 1 else None
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
@@ -90,12 +90,12 @@ class Forwards(Part):
 
 
 def _tuples(scope: Scope) -> list[ast.Tuple]:
-    """What a function returns, where that is always a tuple of one length; else nothing."""
+    """The tuples that a function returns, if they always have one length; otherwise none."""
     returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
     tuples = [value for value in returned if isinstance(value, ast.Tuple)]
     return tuples if len(tuples) == len(returned) and len({len(value.elts) for value in tuples}) == 1 else []
 
 
 def _as_input(kind: Kind) -> Kind:
-    """What a layer is handed: a tensor, where nothing else is known of it."""
+    """The kind of a layer's argument: a tensor, if nothing else is known."""
     return GUESS if kind.tag == UNKNOWN_TAG else kind

@@ -1,4 +1,4 @@
-"""What one call makes a function's parameters stand for: kinds, constant defaults, and the tests it is handed."""
+"""Finds what the parameters of a function mean in one call: kinds, constant defaults, and tests passed as arguments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from perflint.syntax.parameters import all_parameters, defaults_of, is_spread
 from perflint.syntax.scopes import Scope
 
 Handed = tuple[tuple[str, Kind], ...]
-"""The kinds of what a function is handed, by parameter, in the order of their names."""
+"""The kinds of a function's arguments, by parameter, in the order of the names."""
 
 Told = tuple[tuple[str, ast.expr], ...]
-"""What a function's parameters stand for in the calls of it, in the order of their names."""
+"""The meaning of a function's parameters in its calls, in the order of the names."""
 
 Values = TypeVar("Values")
 
@@ -30,7 +30,7 @@ def in_order(values: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
 def parameter_env(
     scope: Scope, arguments: list[Kind], keywords: dict[str, Kind], spread: list[Kind] | None = None
 ) -> dict[str, Kind]:
-    """Kinds of a function's parameters for one call, ``*args`` and ``**kwargs`` included."""
+    """Kinds of a function's parameters for one call, including ``*args`` and ``**kwargs``."""
     env = dict(zip(scope.parameters, arguments, strict=False))
     if isinstance(scope.node, ast.Module):
         return env
@@ -49,19 +49,19 @@ def parameter_env(
 
 
 def _keywords(named: Mapping[str, Kind], others: list[Kind]) -> Kind:
-    """What ``**kwargs`` stands for: a dict of these values, and of others whose names are not known."""
+    """The kind of ``**kwargs``: a dict of these values, and of others with unknown names."""
     joined = reduce(join, [*named.values(), *others])
     return dict_of(named, reduce(join, others, UNKNOWN)) if joined.is_tensor else joined
 
 
 _TELLING = (ast.Constant, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.IfExp)
-"""Arguments that may be a guard, or switch one off."""
+"""Expressions in arguments that may be a guard, or switch one off."""
 
 
 def default_values(
     scope: Scope, call: ast.Call, definitions: Mapping[str, ast.expr] | None = None
 ) -> dict[str, ast.expr]:
-    """What a call makes a function's parameters stand for: its constant defaults, and the tests it is handed.
+    """What a function's parameters mean in a call: their constant defaults, or tests that are passed.
 
     Parameters that the function binds again are left out.
 

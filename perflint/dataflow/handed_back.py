@@ -1,7 +1,7 @@
-"""Which functions hand a value back as it was given to them: ``def workers(n): ... return n``.
+"""Finds functions that return an argument unchanged: ``def workers(n): ... return n``.
 
-``if n == "auto": n = 2`` leaves a 0 alone; ``if n <= 0: n = 4`` does not.  What returns early under a test that is not
-known, such as that of the operating system, is another answer of the function, and leaves this one as it is.
+``if n == "auto": n = 2`` leaves a 0 unchanged; ``if n <= 0: n = 4`` does not. An early return under an unknown test,
+such as that of the operating system, is another possible result, and does not affect this one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 
 
 def handed_back(scope: Scope) -> str | None:
-    """The parameter that a function returns at its end; None where it ends in another way."""
+    """The parameter that a function returns at its end; None if it ends in another way."""
     body = scope.node.body
     last = body[-1] if body else None
     if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Name):
@@ -58,7 +58,7 @@ def _keeps(node: ast.stmt, name: str, value: object) -> bool:
 
 
 def _decided(test: ast.expr, name: str, value: object) -> bool | None:
-    """What a test says of a value; None where something else decides, too."""
+    """The result of a test of a value; None if something else decides, too."""
     if isinstance(test, ast.Name) and test.id == name:
         return bool(value)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

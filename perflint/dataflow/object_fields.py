@@ -1,4 +1,4 @@
-"""What the attributes of one object are set to, from what the function that makes it does with it.
+"""Finds the attributes of one object, from what the function that creates it does with it.
 
 ``Meter(sync=False)`` never takes the branch ``if self.sync:``, whatever other meters do; neither does an executor take
 ``if self.mode == "train":`` in a function that has called its ``load_inference_model``, which sets the mode.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Made(NamedTuple):
-    """An object: the call that makes it, with its class."""
+    """An object: the call that creates it, with its class."""
 
     call: ast.Call
     home: FileIndex
@@ -36,13 +36,13 @@ class _Made(NamedTuple):
 
 
 def told_to_method(file: FileIndex, scope: Scope, call: ast.Call, told: Told, target: Scope) -> dict[str, ast.expr]:
-    """What is known of the attributes of the object that a method is called on, as the method names them.
+    """The known attributes of the object that a method is called on, under the names in the method.
 
     Args:
-        file: that of the caller.
+        file: the file of the caller.
         scope: the caller.
         call: the call of the method.
-        told: what the caller itself has been told, which counts as well where the object is its own (``self.step()``).
+        told: what is known in the caller, which also counts if the object is its own (``self.step()``).
         target: the method.
     """
     receiver = (dotted(call.func) or "").rpartition(".")[0]
@@ -58,7 +58,7 @@ def told_to_method(file: FileIndex, scope: Scope, call: ast.Call, told: Told, ta
 
 @query
 def fields_of(file: FileIndex, scope: Scope, receiver: str) -> Told:
-    """The constants that attributes of an object have which a function makes and keeps under a name."""
+    """The constant attributes of an object that a function creates and binds to a name."""
     made = _made(file, scope, receiver)
     tested = _tested(made.home, made.owner) if made is not None else frozenset()
     if made is None or not tested:
@@ -69,7 +69,7 @@ def fields_of(file: FileIndex, scope: Scope, receiver: str) -> Told:
 
 
 def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
-    """The object that a name stands for, if the function binds it once, to a call of a class of the project."""
+    """The object that a name refers to, if the function binds it once, to a call of a class of the project."""
     call = Values.of(file.project).own_definitions(scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
@@ -79,7 +79,7 @@ def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
 
 @query
 def _tested(file: FileIndex, owner: Class) -> frozenset[str]:
-    """The attributes of its object that the methods of a class ask for in the tests of an ``if``."""
+    """The attributes of its object that the methods of a class use in the tests of an ``if``."""
     tests = (
         statement.node.test
         for method in owner.methods.values()
@@ -134,7 +134,7 @@ def _constant(node: ast.expr | None) -> ast.Constant | None:
 def _set_by_calls(
     scope: Scope, receiver: str, made: _Made, tested: frozenset[str]
 ) -> Mapping[str, ast.Constant | None]:
-    """The attributes that methods set which a function calls on an object; None where they do not agree."""
+    """The attributes set by the methods that a function calls on an object; None if they do not agree."""
     found: dict[str, ast.Constant | None] = {}
     for call in scope.calls:
         owner, _, name = (dotted(call.func) or "").rpartition(".")
@@ -148,7 +148,7 @@ def _set_by_calls(
 
 
 def _sets(method: Scope) -> Iterator[tuple[str, ast.Constant]]:
-    """The attributes that a method sets to a text or a truth value whenever it is called."""
+    """The attributes that a method always sets to a string or a truth value."""
     for statement in method.statements:
         if statement.place is None and isinstance(statement.node, ast.Assign):
             value = _constant(statement.node.value)
@@ -159,7 +159,7 @@ def _sets(method: Scope) -> Iterator[tuple[str, ast.Constant]]:
 
 
 def _may_change(name: str, made: _Made) -> bool:
-    """Whether the object itself calls a method that sets an attribute, so that it may change on the way."""
+    """Whether the object itself calls a method that sets an attribute, so that it may change meanwhile."""
     family = [each for _, each in _family(made.home, made.owner)]
     setters = {scope.name for each in family for _, scope in each.attributes.get(name, ())}
     called = (dotted(call.func) for each in family for method in each.methods.values() for call in method.calls)

@@ -1,4 +1,4 @@
-"""What an attribute or a key is looked up in: a dict, parsed arguments, a class or its object, a module."""
+"""Objects in which an attribute or a key is looked up: a dict, parsed arguments, a class or its instance, a module."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from perflint.syntax.tree import string_of
 
 
 class ObjectKind(enum.Enum):
-    """What kind of thing it is."""
+    """The kind of such an object."""
 
     DICT = enum.auto()
     LIST = enum.auto()
     """Also a tuple, or a set."""
     PARSER = enum.auto()
     NAMESPACE = enum.auto()
-    """What a parser gives: its options are attributes."""
+    """The result of a parser: its options are attributes."""
     CLASS = enum.auto()
     """A class, or an object of it."""
     MODULE = enum.auto()
@@ -31,7 +31,7 @@ class ObjectKind(enum.Enum):
 
 @dataclass(frozen=True)
 class Object:
-    """One such thing: ``node`` is the display or the call that makes it, at ``place``; ``owner`` its class."""
+    """One such object: ``node`` is the display or the call that creates it, at ``place``; ``owner`` its class."""
 
     kind: ObjectKind
     place: ReadPlace
@@ -49,7 +49,7 @@ class Entries:
 
 
 def entries_of(thing: Object) -> Entries | None:
-    """The entries that a dict is made with; None where any of them may have been changed."""
+    """The entries that a dict is created with; None if any of them may have been changed."""
     node, place = thing.node, thing.place
     made = written_entries(node) if node is not None else None
     if made is None or place.statement is None or getattr(place.statement.node, "value", None) is not node:
@@ -85,7 +85,7 @@ def _changed(entries: Entries, names: set[str], file: FileIndex, scope: Scope) -
                 if call.func.attr in ("update", "setdefault", "pop", "clear") or "merge" in call.func.attr:
                     return None
             elif any(dotted(argument) in names for argument in call.args):
-                complete = False  # a function that is handed the dict may add to it
+                complete = False  # a function that gets the dict may add to it
     return Entries(entries.values, complete, frozenset(changed))
 
 

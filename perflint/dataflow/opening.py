@@ -1,4 +1,4 @@
-"""Opening a project: the one place where what is asked about it is put together."""
+"""Opens a project: the one place that connects the parts that answer questions about it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from perflint.text.source import Source
 
 
 def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> Project:
-    """A project that questions can be asked about.
+    """Create a project that can answer questions.
 
     Args:
         sources: every readable file by path.
-        settings: of the run (default: those of a run without configuration).
+        settings: the settings of the run (default: those of a run without configuration).
     """
     project = Project(sources, settings)
     project.resolving = Resolving.of(project)

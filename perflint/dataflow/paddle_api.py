@@ -1,4 +1,4 @@
-"""Which Paddle calls give which kind of value (names and defaults of paddlepaddle 3.3.1, checked by import)."""
+"""Knows which kind of value each Paddle call returns (names and defaults of paddlepaddle 3.3.1, checked by import)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ LOSS_FUNCTIONS = frozenset(
         "ctc_loss",
     }
 )
-# Loss layers that give one value a sample, or a tuple.
+# Loss layers that return one value per sample, or a tuple.
 _UNREDUCED = frozenset({"paddle.nn.HSigmoidLoss", "paddle.nn.AdaptiveLogSoftmaxWithLoss"})
 _HOST_PREFIXES = (
     "paddle.distributed.get_",
@@ -125,14 +125,14 @@ _HOST_FUNCTIONS = frozenset(
     }
 )
 PARALLEL = frozenset({"paddle.DataParallel", "paddle.distributed.fleet.distributed_model"})
-"""What wraps a layer for data-parallel training."""
+"""Wrappers of a layer for data-parallel training."""
 
 _UNKNOWN_FUNCTIONS = frozenset({"paddle.load", "paddle.Model", "paddle.DataParallel", "paddle.reader"})
 _READERS = re.compile(
     r"paddle\.(?:batch|(?:reader|dataset\.\w+)\.\w+"
     r"|fluid\.io\.(?:batch|shuffle|buffered|cache|chain|compose|firstn|map_readers|xmap_readers))$"
 )
-"""What makes a reader, a function that gives samples or lists of them: numbers and arrays of NumPy."""
+"""Functions that create a reader: a function that yields samples or lists of them, numbers and NumPy arrays."""
 _TENSOR_MODULES = (
     "paddle.nn.functional.",
     "paddle.tensor.",
@@ -157,18 +157,18 @@ _OBJECTS = (
     "paddle.metric.",
     "paddle.fluid.metrics.",
 )
-"""Modules whose classes make objects that are neither tensors nor layers."""
+"""Modules whose classes create objects that are neither tensors nor layers."""
 
 
 def call_result(name: str, call: ast.Call) -> Kind:
-    """The kind of ``name(...)`` for a canonical ``paddle.*`` name; UNKNOWN where the catalogue is silent."""
+    """The kind of ``name(...)`` for a canonical ``paddle.*`` name; UNKNOWN if the tables here do not have it."""
     last = name.rpartition(".")[2]
     made = _of_io(name, last) or _of_class(name, last, call)
     return made if made is not None else _of_function(name, last, call)
 
 
 def _of_io(name: str, last: str) -> Kind | None:
-    """What loaders, datasets and the wrappers of models give; None for any other call."""
+    """The kind of loaders, datasets and wrappers of models; None for other calls."""
     if name in ("paddle.io.DataLoader", "paddle.io.DataLoader.from_generator"):
         return LOADER
     if name == "paddle.Model":
@@ -179,7 +179,7 @@ def _of_io(name: str, last: str) -> Kind | None:
 
 
 def _of_class(name: str, last: str, call: ast.Call) -> Kind | None:
-    """What a class of Paddle gives, or a module that has nothing but classes; None for any other call."""
+    """The kind of an instance of a Paddle class, also by modules that only contain classes; None for other calls."""
     is_class = last[:1].isupper()
     if name.startswith(_DATASETS):
         return DATASET if is_class else UNKNOWN
@@ -194,7 +194,7 @@ def _of_class(name: str, last: str, call: ast.Call) -> Kind | None:
 
 def _of_function(name: str, last: str, call: ast.Call) -> Kind:
     is_of_tensors = name.startswith(_TENSOR_MODULES)
-    if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they work, and are used, in dynamic graphs too
+    if name in ("paddle.static.accuracy", "paddle.static.auc"):  # they also work, and are used, in dynamic graphs
         return TENSOR
     if is_of_tensors and last not in LOSS_FUNCTIONS:
         return TENSOR
@@ -212,7 +212,7 @@ def _of_function(name: str, last: str, call: ast.Call) -> Kind:
 
 
 def layer_result(type_name: str) -> Kind:
-    """What calling an instance of a Layer class gives."""
+    """The result of calling an instance of a Layer class."""
     name, _, reduced = type_name.partition("|")
     if name.startswith("paddle.nn.") and name.endswith("Loss"):
         return TENSOR if reduced == "none" or name in _UNREDUCED else LOSS
@@ -227,17 +227,17 @@ def reduction(method: str, axis: bool) -> Kind:
 
 
 def is_reduction(method: str) -> bool:
-    """Whether a tensor method reduces to 0-D when it is given no axis."""
+    """Whether a tensor method reduces to 0-D if it gets no axis."""
     return method in _REDUCTIONS
 
 
 def has_axis(call: ast.Call, first: int) -> bool:
-    """Whether a reduction call is given an axis (or anything that could be one) from argument ``first`` on."""
+    """Whether a reduction call has an axis (or anything that could be one) from argument ``first`` on."""
     return len(call.args) > first or any(keyword.arg != "dtype" for keyword in call.keywords)
 
 
 def reduction_suffix(call: ast.Call) -> str:
-    """``|none`` for a loss layer built with another reduction than the mean or the sum."""
+    """``|none`` for a loss layer created with another reduction than the mean or the sum."""
     return "" if _reduces(call) else "|none"
 
 

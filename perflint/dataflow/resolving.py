@@ -1,4 +1,4 @@
-"""What the evaluator of expressions asks of the project: what calls of its functions, classes and attributes give."""
+"""Answers what the evaluator of expressions needs from the project: results of calls, and kinds of attributes."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _Named = dict[str, Kind]
 
 
 class Resolving(Part):
-    """Answers the evaluators of one project's files."""
+    """Answers for the evaluators of one project's files."""
 
     def call_project(self, file: FileIndex, name: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a project function or class by qualified name, None when it is neither."""
+        """The result of a project function or class by qualified name, None if it is neither."""
         return Values.of(self._project).call(name, file, arguments, keywords)
 
     def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a method of a project class, None when there is none."""
+        """The result of a method of a project class, None if there is none."""
         found = Modules.of(self._project).method(owner, method)
         return Values.of(self._project).result(*found, owner, arguments, keywords) if found else None
 
     def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
+        """The parts of the result of calling a layer of the project, if some are numbers; otherwise None."""
         return Forwards.of(self._project).parts(owner, arguments, keywords)
 
     def call_looked_up(self, file: FileIndex, call: ast.Call, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None when it is not known."""
+        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
         return Tables.of(self._project).call(file, call, arguments, keywords)
 
     def call_function(self, qualified: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a function that is held as a value."""
+        """The result of calling a function that is a value."""
         values = Values.of(self._project)
         results = [
             values.result(file, scope, "", arguments, keywords) or UNKNOWN
@@ -54,5 +54,5 @@ class Resolving(Part):
         return Values.of(self._project).attribute(owner, name)
 
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers hand to a function, by parameter."""
+        """The kinds of objects that the known callers pass to a function, by parameter."""
         return CallGraph.of(self._project).handed(file, scope)

@@ -1,7 +1,7 @@
-"""What the names in the tests of a function stand for: what it binds once, and what is the same whoever runs it.
+"""Finds what names in the tests of a function mean: names bound once, and values that are the same for all callers.
 
-``def stack(x, is_decoder)`` whose every caller hands over ``False`` never takes the branch ``if is_decoder:``, and
-neither does a class whose every construction says so.
+``def stack(x, is_decoder)`` whose callers all pass ``False`` never takes the branch ``if is_decoder:``. The same holds
+for a class whose objects are all created that way.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _NO_KINDS: Mapping[str, Kind] = MappingProxyType({})
 
 
 class Known(Mapping[str, ast.expr]):
-    """What the names of a scope stand for: those bound once (``own``), then those that are certain.
+    """The meaning of names in a scope: first those bound once (``own``), then those that are certain.
 
-    Asking for a name looks for the latter in all calls of the function, so it should be asked last.
+    Looking up the latter examines all calls of the function, so it should come last.
     """
 
     def __init__(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> None:
@@ -37,7 +37,7 @@ class Known(Mapping[str, ast.expr]):
         self._kinds: Mapping[str, Kind] = _NO_KINDS
 
     def beside(self, kinds: Mapping[str, Kind]) -> Known:
-        """The same where kinds are known: each configuration that ``cfg`` may be sets ``cfg.period`` to 1."""
+        """The same, using known kinds: each configuration that ``cfg`` may be sets ``cfg.period`` to 1."""
         found = copy(self)
         found._kinds = kinds
         return found
@@ -49,14 +49,14 @@ class Known(Mapping[str, ast.expr]):
         return value
 
     def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]  # keys are names
-        """The expression a name stands for."""
+        """The expression that a name means."""
         value = self.own.get(name)
         if value is not None:
             return value
         return Constants.of(self._at[0].project).certain(name, *self._at) or self._field(name) or default
 
     def _field(self, name: str) -> ast.expr | None:
-        """What all the classes that an object may be of set an attribute to."""
+        """The value that all possible classes of an object give an attribute."""
         receiver, _, attribute = name.rpartition(".")
         kind = self._kinds.get(receiver) if receiver and self._kinds else None
         if kind is None or kind.tag not in (OBJECT_TAG, LAYER_TAG) or not kind.type:

@@ -1,4 +1,4 @@
-"""Numbers that code says without running: constants, arithmetic on them, attributes, parameters left at defaults."""
+"""Finds numbers without running code: constants, arithmetic, attributes, and parameters left at their defaults."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Parameter = tuple["FileIndex", Scope, str]
 class Size:
     """A number that is known, or (``value`` is None) something else, such as a list of them.
 
-    ``assumed``: the parameters that it takes at their defaults.  ``given``: it depends on what a call hands to the
-    function that is looked at.  ``attribute``: it came through an attribute of an object.
+    ``assumed``: the parameters that are assumed to have their defaults. ``given``: it depends on an argument of the
+    examined function. ``attribute``: it came through an attribute of an object.
     """
 
     value: float | None
@@ -36,12 +36,12 @@ class Size:
 
     @property
     def width(self) -> int | None:
-        """The number as a width, None if it is no whole number."""
+        """The number as a width, None if it is not a whole number."""
         return self.value if isinstance(self.value, int) else None
 
 
 def size_of(node: ast.expr | None, place: ReadPlace) -> Size | None:
-    """The number an expression stands for, None if the code does not say, or the data decide about it."""
+    """The number that an expression evaluates to, None if the code does not show it or the data decide."""
     value = Constants.of(place.file.project).by_default(node, place) if node is not None else None
     if value is None or isinstance(value.value, (bool, str)) or value.value is None:
         return None
@@ -58,9 +58,9 @@ def size_of(node: ast.expr | None, place: ReadPlace) -> Size | None:
 
 
 def default_holds(parameter: Parameter) -> bool:
-    """Whether every place of the project that makes a class, or calls a function, leaves a parameter at its default.
+    """Whether every call of a class or function in the project leaves a parameter at its default.
 
-    False also where nothing in the project does: then a configuration may.
+    Also False if nothing in the project calls it: then a configuration may.
     """
     file, scope, name = parameter
     graph = CallGraph.of(file.project)

@@ -1,4 +1,4 @@
-"""The one statement that gives a name its value, as a place in the code sees it."""
+"""Finds the only statement that gives a name its value at a place in the code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class ReadPlace:
     """Where an expression is read: a statement of a function, or (``statement`` is None) anywhere in it.
 
-    ``bound``: the functions on the way there whose call is known, each with the values of its parameters by name.
+    ``bound``: the functions on the path there whose call is known, each with the values of its parameters by name.
     """
 
     file: FileIndex
@@ -33,7 +33,7 @@ class ReadPlace:
     bound: tuple[tuple[Scope, tuple[tuple[str, Any], ...]], ...] = ()
 
     def given(self, scope: Scope) -> Mapping[str, Any] | None:
-        """The values of a function's parameters, where its call is known."""
+        """The values of a function's parameters, if its call is known."""
         return next((dict(values) for function, values in self.bound if function is scope), None)
 
     def at(self, scope: Scope, statement: Statement | None) -> ReadPlace:
@@ -43,10 +43,10 @@ class ReadPlace:
 
 @dataclass(frozen=True)
 class NameBinding:
-    """What binds a name as a place sees it.
+    """The binding of a name at a place.
 
-    ``value``: the expression, None where it cannot be told.  ``is_parameter``: the callers of ``scope`` give it.
-    ``is_truth``: the name is true where the expression is, and says no more.
+    ``value``: the expression, None if unknown. ``is_parameter``: the callers of ``scope`` pass it. ``is_truth``: only
+    the truth of the name is known, which is that of the expression.
     """
 
     scope: Scope
@@ -57,7 +57,7 @@ class NameBinding:
 
 
 def binding(name: str, place: ReadPlace) -> NameBinding | None:
-    """What binds a dotted name, in the function of a place or in those around it; None where nothing does."""
+    """The binding of a dotted name, in the function of a place or in those around it; None if nothing binds it."""
     scope: Scope | None = place.scope
     use = place.statement
     while scope is not None:
@@ -69,7 +69,7 @@ def binding(name: str, place: ReadPlace) -> NameBinding | None:
         if name in all_parameters(scope):
             return NameBinding(scope, is_parameter=not bound)
         if bound:
-            is_early = use is None and scope is place.scope  # it may be read before, where an attribute has a value
+            is_early = use is None and scope is place.scope  # it may be read before, if it is an attribute
             if isinstance(scope.node, ast.Module) and _declared(name, place.file):
                 return NameBinding(scope)
             if len(bound) == 1 and _is_certain(bound[0], use) and not (is_early and "." in name):
@@ -84,7 +84,7 @@ def binding(name: str, place: ReadPlace) -> NameBinding | None:
 
 
 def _same_constant(name: str, file: FileIndex, scope: Scope, use: Statement | None) -> ast.Constant | None:
-    """The constant that a name has at a statement, whichever of its bindings that comes from."""
+    """The constant that a name has at a statement, whichever of its bindings applies."""
     if use is None or "." in name or _declared(name, file):
         return None
     return constant_at(name, use, scope)
@@ -92,7 +92,7 @@ def _same_constant(name: str, file: FileIndex, scope: Scope, use: Statement | No
 
 @query
 def _class_bodies(file: FileIndex) -> frozenset[ast.stmt]:
-    """The statements of a file's classes: what they bind is no name of the module."""
+    """The statements of a file's classes: what they bind are not names of the module."""
     return frozenset(node for owner in file.scopes.classes.values() for node in owner.node.body)
 
 
@@ -101,7 +101,7 @@ def _value_of(name: str, statement: Statement) -> ast.expr | None:
 
 
 def _comes_first(statement: Statement, use: Statement) -> bool:
-    """Whether a binding can be what a later statement sees: it stands above it, or a loop leads back to it."""
+    """Whether a binding can reach a statement: it is above it, or a loop leads back."""
     if statement is use:
         return False
     if statement.node.lineno < use.node.lineno:
@@ -111,7 +111,7 @@ def _comes_first(statement: Statement, use: Statement) -> bool:
 
 
 def _is_certain(statement: Statement, use: Statement | None) -> bool:
-    """Whether whoever sees the name has passed this binding: no branch stands around it alone."""
+    """Whether a binding always runs before a use of the name: no branch is around it alone."""
     around = {link.node: link.branch for link in use.around} if use is not None else {}
     for link in statement.around:
         if isinstance(link.node, (ast.If, ast.Match, ast.Try)) and around.get(link.node) != link.branch:
@@ -123,12 +123,12 @@ def _is_certain(statement: Statement, use: Statement | None) -> bool:
 
 
 def _declared(name: str, file: FileIndex) -> bool:
-    """Whether a function of a file may bind a name of what is around it."""
+    """Whether a function of a file may bind a name of an enclosing scope."""
     return file.matches(re.compile(rf"\b(global|nonlocal)\b[^\n]*\b{re.escape(name)}\b"))
 
 
 def _parsed(node: ast.stmt, name: str) -> ast.expr | None:
-    """``args, rest = parser.parse_known_args()``: the call, for the first of the names."""
+    """``args, rest = parser.parse_known_args()``: the call, for the first name."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
         return None
     first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) and node.targets[0].elts else None

@@ -1,4 +1,4 @@
-"""Switches: whether a test or an argument is on by default, and who could turn it on."""
+"""Switches: finds whether a test or an argument is on by default, and who could turn it on."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class State(enum.IntEnum):
 
     OFF = 0
     UNSET = 1
-    """Off, and nothing in the project turns it on although a caller could."""
+    """Off, and nothing in the project turns it on, although a caller could."""
     OPTIONAL = 2
-    """The user turns it on; off, or not known, by default."""
+    """Off or unknown by default, but the user can turn it on."""
     ON = 3
 
 
@@ -38,23 +38,23 @@ _OFF = {Setter.NOBODY: State.OFF, Setter.CALLERS: State.UNSET, Setter.USER: Stat
 
 
 class Switches(Part):
-    """Answers for one project; what was asked once is kept."""
+    """Answers for one project, which are cached."""
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
-        """Whether a call is reached by default, as far as the tests around it in its function say."""
+        """Whether a call is reached by default, according to the tests around it in its function."""
         tests = _tests_of(call, statement, ReadPlace(file, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
     def state_of_statement(self, statement: Statement, scope: Scope, file: FileIndex) -> State:
-        """Whether a statement is reached by default, as far as the tests around it in its function say."""
+        """Whether a statement is reached by default, according to the tests around it in its function."""
         place = ReadPlace(file, scope)
         tests = ((test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
     def is_off_by_default(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
-        """Whether a test around a statement fails as long as nobody changes the default of a command-line option.
+        """Whether a test around a statement fails unless the user changes the default of a command-line option.
 
-        Of a loop only the tests inside count: ``if args.do_train:`` around it is what people run it with.
+        For a loop, only the tests inside count: people run it with the option for ``if args.do_train:`` around it.
         """
         place, constants = ReadPlace(file, scope), Constants.of(self._project)
         loop = next((link.node for link in statement.around if isinstance(link.node, LOOPS)), None)
@@ -66,10 +66,10 @@ class Switches(Part):
 
     @query
     def is_left_off(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
-        """Whether a test around a statement is a parameter that is off by default, and that no call turns on.
+        """Whether a test around a statement is a parameter that is off by default and that no call turns on.
 
-        A call may hand over an option of the command line, which is off unless somebody asks for it; what a call
-        spreads (``**settings``) may turn anything on.
+        A call may pass a command-line option, which is off unless the user sets it; an unpacked argument
+        (``**settings``) may turn anything on.
         """
         flags = [
             test.id
@@ -79,7 +79,7 @@ class Switches(Part):
         return any(self._is_never_given(flag, scope, file) for flag in flags)
 
     def _is_never_given(self, flag: str, scope: Scope, file: FileIndex) -> bool:
-        """Whether each known call of a function leaves a flag at its default, or hands over something that is off."""
+        """Whether each known call of a function leaves a flag at its default, or passes something that is off."""
         sites = CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
         sure = [site for site in sites if site.certainty is Certainty.SURE] or sites
         return not any(is_spread(site.call) or self._may_turn_on(site, site.argument(scope, flag)) for site in sure)
@@ -99,10 +99,10 @@ class Switches(Part):
 
     @query
     def state_of_calls(self, scope: Scope, file: FileIndex, callers: int = _MOST_CALLERS) -> State:
-        """Whether a function is called by default, as far as the tests around its calls say, and those of its callers.
+        """Whether a function is called by default, by the tests around its calls, and around those of its callers.
 
         Args:
-            callers: of how many functions, each of which calls the next, the tests are looked at.
+            callers: for how many levels of callers the tests are examined.
         """
         if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
             return State.ON
@@ -116,7 +116,7 @@ class Switches(Part):
         return max(states, default=State.ON)
 
     def state(self, node: ast.expr, place: ReadPlace, truth: bool = True) -> State:
-        """What an expression says as a switch when nobody changes a default; that it is false, without ``truth``."""
+        """The state of an expression as a switch if no default is changed; without ``truth``, of its negation."""
         return _state(Constants.of(self._project).possible(node, place), truth)
 
 
@@ -125,7 +125,7 @@ def _is_off(default: ast.expr | None) -> bool:
 
 
 def _fails_by_option(values: tuple[Value, ...], truth: bool) -> bool:
-    """Whether a test does not come out as ``truth`` by the default of an option, whatever functions are handed."""
+    """Whether a test is not ``truth`` because of the default of an option, whatever arguments functions get."""
     if not all(value.is_known and bool(value.value) is not truth for value in values):
         return False
     origins = {step.origin for value in values for step in value.steps}
@@ -133,7 +133,7 @@ def _fails_by_option(values: tuple[Value, ...], truth: bool) -> bool:
 
 
 def _state(values: tuple[Value, ...], truth: bool) -> State:
-    """What several values come to: one of them may turn it on, unless nobody knows what it is."""
+    """The state for several values: one of them may turn it on, unless it is unknown."""
     if all(isinstance(value.value, bool) or value.value is None for value in values):
         return max((_state_of(value, truth) for value in values), default=State.OPTIONAL)
     first = values[0].value
@@ -149,14 +149,14 @@ def _state_of(value: Value, truth: bool) -> State:
 
 
 def _tests_of(call: ast.Call, statement: Statement, place: ReadPlace) -> list[tuple[ast.expr, ReadPlace, bool]]:
-    """The tests that a call stands under, each with where it is asked and how it comes out."""
+    """The tests that a call is under, each with its place and result."""
     scope = place.scope
     tests = [(test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope)]
     return tests + [(test, place.at(scope, statement), truth) for test, truth in _tests_within(call, statement)]
 
 
 def _tests_around(statement: Statement, scope: Scope) -> Iterator[tuple[ast.expr, Statement | None, bool]]:
-    """The tests around a statement, each with its own statement and how it comes out."""
+    """The tests around a statement, each with its own statement and result."""
     for link in statement.around:
         if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
             at = next((each for each in scope.statements if each.node is link.node), None)

@@ -1,7 +1,7 @@
 """Classes and functions that code looks up by a literal name: in a plain dict, in a module, or through a function.
 
 ``CLASSES["loss"]()``, ``CLASSES.get("loss")()``, ``getattr(meters, "LossMeter")()``, and ``build("loss")`` where
-``build`` returns one of these.  Where a configuration holds the name, as in ``losses.__dict__[cfg.type]()`` or
+``build`` returns one of these. If a configuration contains the name, as in ``losses.__dict__[cfg.type]()`` or
 ``CLASSES[cfg.type]()``, it is one of all the layers there.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _MOST_LAYERS = 30
-"""Classes that a name in a configuration may mean; where there are more, nothing is known of what it makes."""
+"""How many classes a name in a configuration may mean; with more, nothing is known about the result."""
 
 Table = tuple["FileIndex", Mapping[str, ast.expr]]
 
@@ -49,10 +49,10 @@ class Tables(Part):
     """Answers for the calls of one project."""
 
     def call(self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """What a call gives whose function or class is looked up by a literal name; None when it is not known.
+        """The result of a call whose function or class is looked up by a literal name; None if it is not known.
 
         Args:
-            arguments: the kinds of what the call hands over by position, and ``keywords`` by name.
+            arguments: the kinds of the positional arguments, and ``keywords`` those by name.
         """
         found = _look_up(call.func)
         if found is not None:
@@ -79,7 +79,7 @@ class Tables(Part):
         return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
 
     def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
-        """A layer of any class that a look-up may give; None where it may give something else, or one of very many."""
+        """A layer of any class that a look-up may give; None if it may return something else, or one of very many."""
         where = self._module(file, found)
         if where is not None:
             return self._layer_of(where)
@@ -102,13 +102,13 @@ class Tables(Part):
 
     @query
     def _layer_of(self, module: FileIndex) -> Kind | None:
-        """A layer of any class that a module defines, or has from another one."""
+        """A layer of any class that a module defines, or imports from another one."""
         modules = [module, *(Modules.of(self._project).module_named(name, module) for name in module.names.stars)]
         names = {name for where in modules if where is not None for name in where.names.bound}
         return _one_of(module, sorted(names))
 
     def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
-        """The result of a function that looks up one of its parameters, which the call gives a literal for."""
+        """The result of a function that looks up one of its parameters, for which the call passes a literal."""
         if not any(string_of(node) is not None for node in [*call.args, *(item.value for item in call.keywords)]):
             return None
         name = dotted(call.func)
@@ -132,7 +132,7 @@ class Tables(Part):
 
     @query
     def _builds(self, scope: Scope) -> _LookUp | None:
-        """The look-up by a parameter that a function calls and returns, where that is all it returns."""
+        """The lookup by a parameter that a function calls and returns, if that is all it returns."""
         returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
         value = returned[0] if len(returned) == 1 else None
         definitions = Values.of(self._project).own_definitions(scope)
@@ -149,7 +149,7 @@ class Tables(Part):
     # -- dicts -------------------------------------------------------------------------------------------------
 
     def _table(self, file: FileIndex, holder: ast.expr) -> Table | None:
-        """The entries of a dict that is written out, and the file whose names are in it."""
+        """The entries of a literal dict, and the file whose names are in it."""
         name = dotted(holder)
         if name is None:
             entries = _entries(holder)
@@ -178,7 +178,7 @@ class Tables(Part):
 
 
 def _one_of(file: FileIndex, names: Iterable[str | None]) -> Kind | None:
-    """An object of one of the classes that some names of a file stand for, if all of these are layers, and not many."""
+    """An instance of one of the classes that some names of a file refer to, if all are layers and there are few."""
     modules = Modules.of(file.project)
     found = (modules.find(file.names.resolve(name), file) for name in names if name is not None)
     classes = dict.fromkeys(
@@ -203,13 +203,13 @@ def _look_up(node: ast.expr) -> _LookUp | None:
 
 
 def _entries(node: ast.expr) -> Mapping[str, ast.expr] | None:
-    """The values of ``{"a": A}`` or ``dict(a=A)`` by their keys; None where a key is not a literal name."""
+    """The values of ``{"a": A}`` or ``dict(a=A)`` by their keys; None if a key is not a literal name."""
     entries = written_entries(node)
     return entries.values if entries is not None and entries.complete else None
 
 
 def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
-    """The innermost function that an expression of a file stands in."""
+    """The innermost function around an expression of a file."""
     around = [
         scope
         for scope in file.scopes.scopes

@@ -1,4 +1,4 @@
-"""Which methods a tensor has: a call of any other method shows that a value is no tensor."""
+"""Lists the methods of tensors: a call of any other method shows that a value is not a tensor."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ append attr get_value grad_name has_name hash height id initialized is_dense_ten
 has_valid_recursive_sequence_lengths lod lod_level place_attr recursive_sequence_lengths set set_lod
 set_recursive_sequence_lengths set_shape sync_index to_string
 """
-"""What tensors and variables of Paddle 1 had besides."""
+"""Additional attributes of tensors and variables in Paddle 1."""
 
 _OF_TORCH = """
 index_copy_ is_pinned is_shared log_softmax map_ nelement new_tensor record_stream relu retain_grad share_memory_
 storage
 """
-"""What is left over in code that was ported from PyTorch."""
+"""Leftovers in code that was ported from PyTorch."""
 
 _TO_TENSORS = "tensor"
-"""What a graph of PGL has: from that call on all it holds are tensors."""
+"""Methods of a graph of PGL: from that call on, it only contains tensors."""
 
 _OF_CONTAINERS = frozenset(
     name for kind in (dict, list, tuple, set, str) for name in dir(kind) if not name.startswith("_")
 )
-"""A container of tensors has the kind of a tensor itself."""
+"""Methods of containers: a container of tensors has the kind of a tensor itself."""
 
 _OF_ARRAYS = """
 T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate copy ctypes
@@ -84,9 +84,9 @@ _ARRAYS = frozenset(_OF_ARRAYS.split())
 
 
 def may_have(method: str) -> bool:
-    """Whether a tensor, or a container of tensors, may have a method: not ``number_of_nodes``, which a graph has.
+    """Whether a tensor, or a container of tensors, may have a method: unlike ``number_of_nodes``, which a graph has.
 
-    Names with an underscore in front are not listed, so they tell nothing.
+    Names with a leading underscore are not listed, so they say nothing.
     """
     return method.startswith("_") or method in _KNOWN
 
@@ -97,10 +97,10 @@ def is_of_arrays(attribute: str) -> bool:
 
 
 def is_of_arrays_alone(attribute: str) -> bool:
-    """Whether an array has an attribute, and no tensor: ``flat``, ``copy``."""
+    """Whether an array has an attribute that tensors do not have: ``flat``, ``copy``."""
     return attribute in _ARRAYS and attribute not in _TENSORS
 
 
 def may_have_as_container(attribute: str) -> bool:
-    """Whether a container of Python's own, or a text, has an attribute, too: ``copy``, ``sort``."""
+    """Whether a container or string of Python has the attribute, too: ``copy``, ``sort``."""
     return attribute in _OF_CONTAINERS

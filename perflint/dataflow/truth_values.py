@@ -1,4 +1,4 @@
-"""Which calls give tensors of truth values: comparisons, logical functions, casts, and what keeps the items of one."""
+"""Finds calls that return truth values: comparisons, logical functions, casts, and functions that keep items."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import string_of
 
 BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor)
-"""Operators that give truth values if one side has them, for Paddle takes two of one type only."""
+"""Operators that give truth values if one side has them, since Paddle requires equal types."""
 _LOGICAL = frozenset({"logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isfinite", "isinf"})
 COMPARING = _LOGICAL | {"equal", "not_equal", "greater_than", "greater_equal", "less_than", "less_equal"}
-"""Functions, and methods of tensors, that give truth values whatever they are handed."""
+"""Functions, and methods of tensors, that always return truth values."""
 _COMPARING = COMPARING | {"isclose", "isin", "any", "all", "eq", "ne", "gt", "ge", "lt", "le", "less"}
 _KEEPING = frozenset(
     {"reshape", "flatten", "squeeze", "unsqueeze", "transpose", "expand", "expand_as", "broadcast_to", "tile", "flip"}
@@ -21,7 +21,7 @@ _KEEPING = frozenset(
     | {"contiguous", "permute", "swapaxes", "moveaxis", "broadcast_tensors", "repeat_interleave", "tril", "triu"}
     | {"ravel", "take_along_axis", "unstack", "index_sample", "assign"}
 )
-"""Functions and methods whose result has the items of their first argument, or of those in a list of them."""
+"""Functions and methods whose result consists of items of their first argument, or of those in a list."""
 _CASTING = frozenset(
     {"astype", "cast", "to", "type", "to_tensor", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like"}
 )
@@ -38,11 +38,11 @@ def compares(call: ast.Call, names: Names) -> bool:
 
 
 def _is_type_of_truth(node: ast.expr, names: Names) -> bool:
-    """Whether an expression is the type of truth values, as it is handed to a cast: ``"bool"``, ``paddle.bool``."""
+    """Whether an expression is the type of truth values, as passed to a cast: ``"bool"``, ``paddle.bool``."""
     written = string_of(node)
     return (written if written is not None else names.resolve(dotted(node) or "")) in _TRUTH_TYPES
 
 
 def keeps_items(call: ast.Call) -> bool:
-    """Whether the result of a call has the items of its first argument: ``mask.flatten(1)``."""
+    """Whether the result of a call consists of items of its first argument: ``mask.flatten(1)``."""
     return terminal(call) in _KEEPING

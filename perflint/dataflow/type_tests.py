@@ -29,17 +29,17 @@ _DEEPEST = 9
 
 
 class _Asked(NamedTuple):
-    """A test of one value: whether it is a tensor, or else a number, a text or an array in host memory."""
+    """A test of one value: whether it is a tensor, or else a number, a string or an array in host memory."""
 
     node: ast.expr
     is_tensor: bool
 
 
 def narrowed(test: ast.expr, value: bool, env: Mapping[str, Kind], file: FileIndex) -> dict[str, Kind]:
-    """The kinds that names have where a test has come out as ``value``, as far as that tells more than ``env``.
+    """The kinds of names in the case that a test is ``value``, as far as that says more than ``env``.
 
-    Where ``isinstance(x, float)`` is true, ``x`` is on the host; where ``isinstance(x, paddle.Tensor)`` is false, it is
-    no tensor, whatever else.  That it is true makes no tensor of an unknown ``x``: the branch may never run.
+    If ``isinstance(x, float)`` is true, ``x`` is on the host; if ``isinstance(x, paddle.Tensor)`` is false, it is not a
+    tensor. If it is true, an unknown ``x`` still does not count as a tensor: the branch may never run.
     """
     found: dict[str, Kind] = {}
     for asked, truth in _certain(test, value, file, 0):
@@ -55,7 +55,7 @@ def narrowed(test: ast.expr, value: bool, env: Mapping[str, Kind], file: FileInd
 
 
 def impossible(test: ast.expr, value: bool, kind: Callable[[ast.expr], Kind], file: FileIndex, depth: int = 0) -> bool:
-    """Whether the kinds of the values that a test asks about rule out that it comes out as ``value``."""
+    """Whether the kinds of the tested values rule out that a test is ``value``."""
     if depth > _DEEPEST:
         return False
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -77,7 +77,7 @@ def _is_ruled_out(kind: Kind, asked: _Asked, value: bool) -> bool:
 
 
 def _certain(test: ast.expr, value: bool, file: FileIndex, depth: int) -> Iterator[tuple[_Asked, bool]]:
-    """The tests of types that have certainly come out in one way where the whole test is ``value``."""
+    """The type tests whose result is certain if the whole test is ``value``."""
     if depth > _DEEPEST:
         return
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

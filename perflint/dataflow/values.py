@@ -1,4 +1,4 @@
-"""What names, attributes and calls give across functions and files, and which function a call thereby reaches."""
+"""Finds the kinds of names, attributes and calls across functions and files, and which functions calls reach."""
 
 from __future__ import annotations
 
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
 Declared = TypeVar("Declared")
 
 _LONGEST = 200
-"""Statements of a function from which on it is not followed for what it returns."""
+"""A function with more statements is not followed to find what it returns."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
-"""What a function is called with: the class of its object (or ``""``), and the kinds of its parameters by name."""
+"""How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
 
 
 class Values(Part):
-    """What stands behind the names and calls of a project."""
+    """The meaning of names and calls in a project."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
         self._running: dict[Scope, Handed] = {}
-        """The functions that are being followed, with what each is handed."""
+        """The functions being followed, with their arguments."""
 
     # -- calls -------------------------------------------------------------------------------------------------
 
     def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
-        """The project function that a dotted call reaches, None when it is not known."""
+        """The project function that a dotted call reaches, None if it is not known."""
         first, _, rest = name.partition(".")
         enclosing: Scope | None = scope
         while enclosing is not None:
@@ -81,7 +81,7 @@ class Values(Part):
         return None
 
     def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
-        """The function or callable object that an attribute holds."""
+        """The function or callable object in an attribute."""
         kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
         if kind is None or not kind.type:
             return None
@@ -99,7 +99,7 @@ class Values(Part):
         return None
 
     def _receiver(self, file: FileIndex, scope: Scope, name: str, env: Env) -> Kind:
-        """The kind of the object a method is called on; without an environment, from its one assignment."""
+        """The kind of the object a method is called on; without an environment, from its only assignment."""
         if env:
             return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
         if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
@@ -110,7 +110,7 @@ class Values(Part):
         while enclosing is not None:
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
-            if held in all_parameters(enclosing):  # an object that the callers hand over
+            if held in all_parameters(enclosing):  # an object that the callers pass
                 return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
             part = unpacked_from(enclosing, name) if value is None else None
             if part is not None:
@@ -122,14 +122,14 @@ class Values(Part):
         return UNKNOWN
 
     def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
-        """The function that a name stands for: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
+        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
         if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
             return UNKNOWN
         kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
         return kind if kind.tag == FUNCTION_TAG else UNKNOWN
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of calling a project function or class by qualified name; None when it is neither."""
+        """The result of calling a project function or class by qualified name; None if it is neither."""
         if name in self._project.loaders:
             return LOADER
         found = Modules.of(self._project).find(name, origin)
@@ -158,7 +158,7 @@ class Values(Part):
 
     @query(cycle=UNKNOWN)
     def _returned(self, file: FileIndex, scope: Scope, handed: Handed) -> Kind:
-        """What a function returns for what it is handed; it hands the same to itself where it is recursive."""
+        """What a function returns for some arguments; recursive calls are assumed to have the same ones."""
         is_inner, (owner, parameters) = scope in self._running, handed
         self._running[scope] = handed
         try:
@@ -230,7 +230,7 @@ class Values(Part):
         return known
 
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
-        """What the subclasses set that a base class reads."""
+        """The kind of an attribute that subclasses set and a base class reads."""
         result: Kind | None = None
         for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
             if name in child.attributes:
@@ -240,7 +240,7 @@ class Values(Part):
 
     @query(cycle=False)
     def _is_given_a_loader(self, name: str) -> bool:
-        """Whether other code than a class's own gives its objects a loader under a name: ``task.loader = build()``."""
+        """Whether code outside a class gives its objects a loader under a name: ``task.loader = build()``."""
         given = [
             Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value).tag
             for file in self._project.mentions.of(name)
@@ -249,7 +249,7 @@ class Values(Part):
         return bool(given) and all(tag == LOADER_TAG for tag in given)
 
     def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
-        """The kind of an object that an expression stands for wherever it is asked: a class's instance, a function."""
+        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
         if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
             return Modules.of(self._project).kind_of_instance(file, scope.owner)
         name = dotted(node)
@@ -259,7 +259,7 @@ class Values(Part):
         return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
 
     def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
-        """A method of the object that a scope works on, as a value: ``self.train_step``."""
+        """A method of the scope's own object, as a value: ``self.train_step``."""
         first, _, method = name.partition(".")
         found = (
             Modules.of(self._project).method_of(file, scope.owner, method)
@@ -269,7 +269,7 @@ class Values(Part):
         return Modules.of(self._project).as_value(*found) if found is not None else UNKNOWN
 
     def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
-        """What every expression of a scope can name: its nested functions, and the object whose method it is.
+        """The names available everywhere in a scope: its nested functions, and the object whose method it is.
 
         A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
         """
@@ -289,7 +289,9 @@ class Values(Part):
 
     @query
     def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
-        """Names that are bound once, with the expression: those of a scope, and the module's where it hides none."""
+        """Names that are bound once, with the expression: those of a scope, and those of the module it does not
+        hide.
+        """
         own = {**self._answers(file, scope), **self.own_definitions(scope)}
         module = file.scopes.module
         if scope is module:
@@ -298,7 +300,7 @@ class Values(Part):
         return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
 
     def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
-        """What the small functions and properties answer that a scope's tests ask: ``if self.is_due():``."""
+        """The results of small functions and properties in the tests of a scope: ``if self.is_due():``."""
         answers: dict[str, ast.expr] = {}
         for statement in scope.statements:
             if isinstance(statement.node, (ast.If, ast.While)):
@@ -318,7 +320,7 @@ class Values(Part):
     def declared(
         self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
     ) -> Declared | None:
-        """What the configuration says of the function that a dotted name calls, by its name or where it is defined."""
+        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
         last = name.rpartition(".")[2]
         if not table or all(known.rpartition(".")[2] != last for known in table):
             return None
@@ -336,12 +338,12 @@ class Values(Part):
         return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
 
     def place_of(self, file: FileIndex, scope: Scope, name: str, parameter: str) -> int | None:
-        """The place of a parameter in calls of a function by this dotted name, None where its code is not known."""
+        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
         found = self.callee(file, scope, name, {})
         return position_of(found[1], parameter) if found is not None else None
 
     def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
-        """``lib.Meter.update`` for ``meter.update`` where ``meter`` is bound once, to ``lib.Meter(...)``."""
+        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
         receiver, _, method = name.rpartition(".")
         value = self.definitions(file, scope).get(receiver)
         if value is None and receiver.startswith("self.") and scope.owner is not None:
@@ -352,13 +354,13 @@ class Values(Part):
 
 
 def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
-    """The parameters of a function whose names the file has for something else: they stand for none of that."""
+    """The parameters of a function that hide another meaning of the name in the file."""
     names = (name for name in scope.parameters if file.names.is_bound(name))
     return {name: UNKNOWN for name in names if not means_loader(name)}
 
 
 def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:
-    """What a file gives an attribute of this name of other objects than ``self``."""
+    """What a file assigns to an attribute of this name on objects other than ``self``."""
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             node = statement.node
@@ -368,7 +370,7 @@ def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.ex
 
 
 def _only_return(scope: Scope) -> ast.expr | None:
-    """The expression that a function of one statement returns."""
+    """The expression returned by a function that consists of one statement."""
     node = scope.statements[-1].node if scope.statements else None
     if len(scope.statements) > 2 or not isinstance(node, ast.Return):
         return None

@@ -1,1 +1,1 @@
-"""Reading and writing files that strangers may have made: never without end, whole or not at all."""
+"""Reads and writes files that strangers may have made: in bounded time, and completely or not at all."""

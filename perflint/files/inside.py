@@ -1,4 +1,4 @@
-"""Where a project ends, so that nothing outside of it is written through a link that nobody asked to follow."""
+"""Decides where a project ends, so that nothing outside it is written through a link."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 
 def absolute(path: str | Path) -> str:
-    """The whole path of a file; links are not followed."""
+    """The absolute path of a file, without following links."""
     return os.path.abspath(path)  # noqa: PTH100 - which would follow them
 
 
 def project_around(path: Path) -> Path:
     """The project that a file named ``path`` belongs to.
 
-    That is the git repository around the current directory, or else that directory itself, if the file is below it;
-    else the repository around the file, or else its directory.  Links are not followed.
+    If the file is below the current directory, that is the git repository around this, or else this directory itself;
+    otherwise the repository around the file, or else its directory. Links are not followed.
     """
     file, here = Path(absolute(path)), Path.cwd()
     own = repository(here) or here
@@ -29,22 +29,22 @@ def repository(directory: Path) -> Path | None:
 
 
 def outside(path: Path, project: Path) -> Path | None:
-    """The file that ``path`` leads to where that lies outside of ``project``; None where it lies in it."""
+    """The file that ``path`` leads to if that is outside of ``project``; None if it is inside."""
     real = Path(os.path.realpath(path))
     return None if real.is_relative_to(os.path.realpath(project)) else real
 
 
 def from_here(path: Path) -> Path:
-    """A path as seen from the current directory where it lies below it; any other path stays as it is."""
+    """A path relative to the current directory if it is below it; any other path unchanged."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def outwards(directory: Path) -> Iterator[Path]:
-    """A directory and those above it, without the home directory and what is above that: those hold many projects."""
+    """A directory and those above it, without the home directory and those above it: these contain many projects."""
     try:
         home = Path.home()
-    except RuntimeError:  # a process without a home
+    except RuntimeError:  # the process has no home directory
         home = Path(directory.anchor)
     for place in (directory, *directory.parents):
         if home.is_relative_to(place):

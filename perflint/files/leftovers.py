@@ -1,12 +1,13 @@
-"""Temporary files, and what a process that was killed has left of them.
+"""Creates temporary files, and cleans up those left by a killed process.
 
-A temporary file stands beside the file that it is to become, and is locked as long as its process lives; the system
-gives up the lock with the process, however that ends.  Its name holds its own number on this file system
-(``.perflint-3f2a-k1x9w0_q.tmp``), which no file has that was copied, checked out or unpacked.  So `sweep` can tell: a
-file with such a name, with that number and without a lock was written by a perflint that is no more.
+A temporary file is next to the file that it will replace, and is locked as long as its process lives; the system
+releases the lock when the process ends, however it ends. Its name contains its own inode number
+(``.perflint-3f2a-k1x9w0_q.tmp``), which does not match in a file that was copied, checked out or unpacked. So `sweep`
+can recognize it: a file with such a name, with that number and without a lock was written by a perflint that is no
+longer running.
 
-A file that cannot be replaced by a new one is written in place (`overwrite`).  What it held and what it is to hold
-stand beside it meanwhile (``.redo``), so that `sweep` can finish what a kill has interrupted.
+A file that cannot be replaced by a new one is written in place (`overwrite`). Meanwhile, its old and new contents are
+in a ``.redo`` file next to it, so that `sweep` can finish a write that a kill has interrupted.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # on Windows, where no file can be removed that a process has open
+except ImportError:  # on Windows, a file that a process has open cannot be removed
     fcntl = None  # type: ignore[assignment]  # asked for before it is used
 
 PREFIX = ".perflint-"
 _NAME = re.compile(r"\.perflint-(?P<number>[0-9a-f]+)-[a-z0-9_]{8}\.(?P<kind>tmp|redo)")
 _UNNUMBERED = re.compile(r"\.perflint-[a-z0-9_]{8}\.tmp")
-"""The name for the moment in which a file has been made and its number is not known yet; it is empty then."""
+"""The name of a new file, still empty, until its number is known."""
 _MOST_BYTES = 64 * 2**20
-"""Of what ``.redo`` files are read."""
+"""The largest ``.redo`` file that is read."""
 
 
 @dataclass
 class Temporary:
-    """A file that nobody else removes; ``handle`` is open for writing, and holds the lock.
+    """A file that no other process removes; ``handle`` is open for writing, and holds the lock.
 
-    ``stays``: it is not to be removed in the end, for the next `sweep` needs it.
+    ``stays``: it is not removed at the end, because the next `sweep` needs it.
     """
 
     path: Path
@@ -49,26 +50,26 @@ class Temporary:
     stays: bool = False
 
     def write(self, data: bytes) -> None:
-        """Write all of ``data``, down to the disk.
+        """Write all of ``data``, and flush it to the disk.
 
         Raises:
-            OSError: there is no room.
+            OSError: there is no space left.
         """
         _write_all(self.handle, data)
         os.fsync(self.handle)
 
     def rename(self, path: Path) -> None:
-        """Give it another name, in place of any file that has it."""
+        """Rename it, replacing any file of that name."""
         self.path.replace(path)
         self.path = path
 
 
 @contextmanager
 def temporary(directory: Path) -> Iterator[Temporary]:
-    """A new file in ``directory``; it is removed in the end, unless it has got the name of another file.
+    """A new file in ``directory``; it is removed at the end, unless it was renamed.
 
     Raises:
-        OSError: the directory takes no file.
+        OSError: no file can be created in the directory.
     """
     made = _made(directory)
     try:
@@ -80,14 +81,14 @@ def temporary(directory: Path) -> Iterator[Temporary]:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a file may be a temporary file of perflint, as its name says."""
+    """Whether a file may be a temporary file of perflint, judging by its name."""
     return name.startswith(PREFIX) and (_NAME.fullmatch(name) or _UNNUMBERED.fullmatch(name)) is not None
 
 
 def sweep(directory: Path) -> list[Path]:
-    """Remove what killed processes have left in a directory; the files whose writing was finished.
+    """Remove what killed processes have left in a directory; return the files whose writing was finished.
 
-    What cannot be removed stays, without a word.
+    What cannot be removed stays, silently.
     """
     try:
         with os.scandir(directory) as scan:
@@ -98,7 +99,7 @@ def sweep(directory: Path) -> list[Path]:
 
 
 def sweep_files(paths: Iterable[Path]) -> list[Path]:
-    """Remove those of these files that killed processes have left; the files whose writing was finished."""
+    """Remove the files among these that killed processes have left; return the files whose writing was finished."""
     finished = []
     for path in paths:
         with contextlib.suppress(OSError):
@@ -109,10 +110,10 @@ def sweep_files(paths: Iterable[Path]) -> list[Path]:
 def overwrite(target: Path, data: bytes) -> None:
     """Write ``data`` into a file that keeps its number, and so its other names (hard links), owner and attributes.
 
-    Other programs can see a part of it for a moment.  A kill in that moment is mended by the next `sweep`.
+    Other programs can see a part of it for a moment. After a kill in that moment, the next `sweep` finishes the write.
 
     Raises:
-        OSError: there is no room, or the file may not be written; it is then as it was.
+        OSError: there is no space left, or the file cannot be written; it is then unchanged.
     """
     handle = os.open(target, os.O_RDWR | _NO_LINKS)
     try:
@@ -123,7 +124,7 @@ def overwrite(target: Path, data: bytes) -> None:
             try:
                 _put(handle, data)
             except BaseException:
-                note.stays = True  # until the old text is back
+                note.stays = True  # until the old text is restored
                 _put(handle, before)
                 note.stays = False
                 raise
@@ -140,9 +141,9 @@ def _made(directory: Path) -> Temporary:
         path = Path(name)
         try:
             if take_lock(handle) is Lock.THEIRS or os.fstat(handle).st_nlink == 0:
-                os.close(handle)  # another process has taken the empty file for a leftover
+                os.close(handle)  # another process thought that the empty file was a leftover
                 continue
-            if os.name != "posix":  # where an open file keeps its name
+            if os.name != "posix":  # on Windows, an open file keeps its name
                 return Temporary(path, handle)
             numbered = path.with_name(f"{PREFIX}{os.fstat(handle).st_ino:x}-{path.stem[-8:]}.tmp")
             os.rename(path, numbered)  # noqa: PTH104 - the path stays what is to be removed if this fails
@@ -154,7 +155,7 @@ def _made(directory: Path) -> Temporary:
 
 
 def _swept(path: Path) -> list[Path]:
-    """Remove one file, if it is a leftover; the file whose writing was finished with it."""
+    """Remove one file, if it is a leftover; return the file whose writing was finished with it."""
     handle = os.open(path, os.O_RDONLY | _NO_LINKS)
     try:
         status = os.fstat(handle)
@@ -178,7 +179,7 @@ def _is_left(name: str, status: os.stat_result) -> bool:
 
 
 class Lock(enum.Enum):
-    """Who has the lock of a file; nobody can where the file system knows no locks."""
+    """Who has the lock of a file; nobody can have it if the file system has no locks."""
 
     OURS = enum.auto()
     THEIRS = enum.auto()
@@ -186,7 +187,7 @@ class Lock(enum.Enum):
 
 
 def take_lock(handle: int) -> Lock:
-    """Take the lock of a file, if it can be had."""
+    """Take the lock of a file, if it is free."""
     if fcntl is None:
         return Lock.OURS
     try:
@@ -207,21 +208,21 @@ def _noted(name: str, number: int, before: bytes, after: bytes) -> bytes:
 
 
 def _finished(path: Path, handle: int) -> list[Path]:
-    """Finish what a ``.redo`` file is about, if it was begun, and nobody has changed the file since."""
+    """Finish the write of a ``.redo`` file, if it was started and nobody has changed the file since."""
     head, _, rest = _read_all(handle, _MOST_BYTES).partition(b"\n")
     try:
         known = json.loads(head)
         target = path.with_name(Path(os.fsdecode(bytes.fromhex(known["name"]))).name)
         number, first, second = (int(known[key]) for key in ("number", "before", "after"))
     except (ValueError, TypeError, KeyError, RecursionError):
-        return []  # killed before it was whole
+        return []  # killed before it was complete
     if len(rest) != first + second:
         return []
     try:
         opened = os.open(target, os.O_RDWR | _NO_LINKS)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
-            return []  # it is another file now, or none
+            return []  # the file was replaced or removed
         raise
     try:
         status = os.fstat(opened)
@@ -236,7 +237,7 @@ def _finished(path: Path, handle: int) -> list[Path]:
 
 
 def _is_between(now: bytes, before: bytes, after: bytes) -> bool:
-    """Whether ``now`` is neither, but parts of both; what a file has grown by may still be zeros."""
+    """Whether ``now`` is a mixture of both; the part by which a file has grown may still be zeros."""
     if now in (before, after) or not min(len(before), len(after)) <= len(now) <= max(len(before), len(after)):
         return False
     size = len(now)

@@ -1,7 +1,7 @@
-"""Reads files whose names come from a stranger's repository: never waits, and never reads without end.
+"""Reads files whose names come from a stranger's repository, without ever blocking or reading forever.
 
-A repository can hold a pipe, or a link to ``/dev/zero``, under the name of a ``.gitignore``, a configuration or a
-cache entry.  Opening a pipe waits for somebody to write into it, and a device has no end.
+A repository can hold a pipe, or a link to ``/dev/zero``, under the name of a ``.gitignore``, a configuration or a cache
+entry. Opening a pipe blocks until something writes to it, and a device has no end.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 MOST_BYTES = 100_000_000
-"""How large a file may be that perflint reads."""
+"""The largest file that perflint reads."""
 
 _KINDS = (
     (stat.S_ISFIFO, "it is a pipe, not a file"),
@@ -20,20 +20,20 @@ _KINDS = (
     (stat.S_ISCHR, "it is a device, not a file"),
     (stat.S_ISBLK, "it is a device, not a file"),
 )
-# Not to wait for a pipe that has taken the file's place, nor to make a terminal that of perflint.
+# So that this does not block on a pipe that has replaced the file, nor make a terminal perflint's own.
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
 
 
 def read(path: Path | str, most: int = MOST_BYTES) -> bytes:
-    """The bytes of a file; links to files are followed.
+    """Read the bytes of a file; links to files are followed.
 
     Args:
         path: the file.
         most: how many bytes it may have.
 
     Raises:
-        OSError: it is not there, it is a directory, a pipe, a device or a socket, or it is larger than ``most`` bytes;
-            ``error.strerror`` says which.
+        OSError: it does not exist, it is a directory, a pipe, a device or a socket, or it is larger than ``most``
+            bytes; ``error.strerror`` says which.
     """
     _insist_on_file(path, _status(path))  # a device is not even opened
     handle = os.open(path, _FLAGS)
@@ -50,7 +50,7 @@ def read(path: Path | str, most: int = MOST_BYTES) -> bytes:
 
 
 def problem(path: Path | str) -> str:
-    """What a path leads to, in words, where that is a pipe, a device or a socket; empty for anything else."""
+    """What a path leads to, in words, if that is a pipe, a device or a socket; empty for anything else."""
     try:
         return _problem(_status(path).st_mode)
     except OSError:
@@ -77,7 +77,7 @@ def _insist_on_file(path: Path | str, status: os.stat_result) -> None:
 
 
 def _read(handle: int, expected: int, most: int) -> bytes:
-    """All bytes, or one more than ``most``: files in ``/proc`` have more bytes than their status says."""
+    """All bytes, or one more than ``most``: files in ``/proc`` are larger than their status says."""
     parts: list[bytes] = []
     left = most + 1
     while left and (part := os.read(handle, min(left, max(expected + 1, 65_536)))):

@@ -1,6 +1,6 @@
-"""Reads TOML that a stranger may have written: in bounded time, and with the line of whatever is wrong.
+"""Reads TOML that a stranger may have written: in bounded time, and reporting the line of an error.
 
-``tomllib`` by itself takes minutes for a key with a hundred thousand points in it, since its time grows with the square
+``tomllib`` by itself takes minutes for a key with a hundred thousand dots in it, since its time grows with the square
 of their number, and fails without a line on a number of five thousand digits.
 """
 
@@ -19,20 +19,20 @@ _MOST_PARTS = 100
 """How many parts a dotted key may have."""
 
 _QUOTED = re.compile(r"""(?s:"[^"\\]*(?:\\.[^"\\]*)*"?|'[^']*'?)""")
-"""A text on one line; one that nothing closes goes on to the end, so that it is not sought from each place again."""
+"""A string on one line; an unclosed one extends to the end, so that the search does not restart from each place."""
 
 
 class TomlError(ValueError):
-    """A text that is no TOML, or none that can be read; ``line`` counts from 1, None where it is not known."""
+    """A text that is not TOML, or cannot be read; ``line`` counts from 1, None if unknown."""
 
     def __init__(self, problem: str, line: int | None) -> None:
-        """Say what is wrong, in words that follow the name of the file."""
+        """Store the problem, in words that follow the name of the file."""
         super().__init__(problem)
         self.line = line
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The tables, keys and values of a text.
+    """Parse a text into its tables, keys and values.
 
     Raises:
         TomlError: it cannot be read.
@@ -49,7 +49,7 @@ def parse(text: str) -> dict[str, Any]:
         raise TomlError(f"not valid TOML: {reason[: at.start()] if at else reason}", row) from error
     except RecursionError as error:
         raise TomlError("not valid TOML: brackets nested too deeply", None) from error
-    except ValueError as error:  # Python reads no numbers of thousands of digits
+    except ValueError as error:  # Python cannot read numbers with thousands of digits
         longest = max(re.finditer(r"[0-9][0-9_]*", text), key=lambda match: len(match[0]))
         row, digits = text.count("\n", 0, longest.start()) + 1, len(longest[0])
         raise TomlError(f"a number of {digits} digits cannot be read: write a smaller one", row) from error
@@ -57,7 +57,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def _words(line: str) -> list[str]:
-    """What stands between the brackets, commas and equals signs of a line of TOML; a quoted text is one character."""
+    """The parts between brackets, commas and equals signs of a line of TOML; a quoted string becomes one character."""
     plain = _QUOTED.sub("x", line).partition("#")[0]
     return re.split(r"[\[\]{},=\s]+", re.sub(r"[ \t]+", "", plain))
 

@@ -1,9 +1,9 @@
-"""Writes files whole: readers see the old bytes or the new ones, never a mixture, whatever happens.
+"""Writes files atomically: readers see the old bytes or the new ones, never a mixture, whatever happens.
 
-The new bytes are written to a temporary file beside the old one, which then takes its name.  There is one exception: a
-file with several names (hard links) would lose the others that way, and one whose attributes cannot be given to a new
-file would lose these.  Such a file is written in place; should that be interrupted by a kill, the next run finishes it
-(see ``leftovers``).
+The new bytes are written to a temporary file next to the old one, which is then renamed. There is one exception: a file
+with several names (hard links) would lose the others that way, and one whose attributes cannot be copied to a new file
+would lose these. Such a file is written in place; if a kill interrupts that, the next run finishes it (see
+``leftovers``).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from perflint.files.leftovers import Temporary, temporary
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Put ``data`` in place of the file at ``path``, which keeps its mode, other names and extended attributes.
+    """Replace the contents of the file at ``path`` by ``data``, keeping its mode, other names and extended attributes.
 
-    It keeps its owner where permitted.  A symbolic link stays a link: the file it leads to is replaced.
+    Its owner is kept if permitted. A symbolic link stays a link: the file it leads to is replaced.
 
     Raises:
-        OSError: the file is missing, is not writable, is no regular file, or its directory takes no new file;
-            the file is then as it was, and no temporary file is left.
+        OSError: the file is missing, is not writable, is not a regular file, or no new file can be created in its
+            directory; the file is then unchanged, and no temporary file is left.
     """
     target = Path(os.path.realpath(path))
     status = _status(target)
@@ -37,7 +37,7 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _replaced(target: Path, status: os.stat_result, data: bytes) -> bool:
-    """Let a new file take the place of ``target``; False where it would lack attributes of the old one."""
+    """Replace ``target`` by a new file; False if that would lack attributes of the old one."""
     with temporary(target.parent) as new:
         new.write(data)
         _copy_owner(new, status)
@@ -50,12 +50,12 @@ def _replaced(target: Path, status: os.stat_result, data: bytes) -> bool:
 
 
 def write_new(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Write a file whole, whether there was one or not; readers never see a part of it.
+    """Write a file, new or existing, so that readers never see a part of it.
 
-    ``mode`` are its permissions (default: its owner alone may read and write it).
+    ``mode`` are its permissions (default: only its owner may read and write it).
 
     Raises:
-        OSError: its directory takes no file; no temporary file is left.
+        OSError: no file can be created in its directory; no temporary file is left.
     """
     with temporary(path.parent) as new:
         new.write(data)
@@ -65,11 +65,11 @@ def write_new(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Put ``data`` in the file at ``path``, whether there was one or not: all of it, or what was there stays.
+    """Write ``data`` to the file at ``path``, new or existing: all of it, or the file stays unchanged.
 
-    A new file has the mode that other programs give theirs, one that was there keeps its own, and a link stays a link.
-    What is no file (a pipe, a terminal, ``/dev/stdout``) cannot be replaced, and gets the bytes as they come.  What a
-    killed process has left in the directory is removed.
+    A new file gets the usual mode, an existing one keeps its own, and a link stays a link. Anything that is not a file
+    (a pipe, a terminal, ``/dev/stdout``) cannot be replaced, and is written directly. What a killed process has left in
+    the directory is removed.
 
     Raises:
         OSError: the file or its directory cannot be written; no temporary file is left.
@@ -85,8 +85,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether what is written to ``path`` goes somewhere else than into a file of that name."""
-    # What a shell has sent to a file stands in /dev as that file, which the shell keeps open: it must not be replaced.
+    """Whether writing to ``path`` leads somewhere other than to a file of that name."""
+    # A file that the shell has redirected output to is in /dev as that file, which the shell keeps open: it must not be
+    # replaced.
     return path.absolute().parts[1:2] == ("dev",) or (path.exists() and not path.is_file())
 
 
@@ -107,18 +108,18 @@ def _copy_owner(new: Temporary, status: os.stat_result) -> None:
     try:
         os.chown(new.path, status.st_uid, status.st_gid)
     except OSError:
-        # Only root may give a file away; the group alone may still be ours to set.
+        # Only root may change the owner; the group alone may still be possible.
         with contextlib.suppress(OSError):
             os.chown(new.path, -1, status.st_gid)
 
 
 def _copy_attributes(target: Path, new: Temporary) -> bool:
-    """Give a new file the extended attributes of another (access lists and labels are such); whether it took all."""
-    if not hasattr(os, "listxattr"):  # on macOS and Windows Python does not know them
+    """Give a new file the extended attributes of another (such as access lists); return whether all were copied."""
+    if not hasattr(os, "listxattr"):  # on macOS and Windows Python does not support them
         return True
     try:
         wanted = {name: os.getxattr(target, name) for name in os.listxattr(target)}
-    except OSError:  # a file system without them
+    except OSError:  # a file system without attributes
         return True
     try:
         there = {name: os.getxattr(new.path, name) for name in os.listxattr(new.path)}

@@ -1,4 +1,4 @@
-"""Breaks the rows that an edit makes too long, as black would: inside the brackets of a call, or inside new ones.
+"""Breaks rows that an edit makes too long, like black: inside the brackets of a call, or inside new parentheses.
 
 For example, with rows of at most 60 characters::
 
@@ -10,7 +10,7 @@ becomes::
         loss.detach().astype("float64") * images.shape[0]
     )
 
-A row that was too long before stays as it is, and so does one that cannot be broken in this way.
+A row that was already too long is not changed, nor is one that cannot be broken in this way.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from perflint.text.source import LineTable
 
 _STEP = "    "
 _BLACK = 88
-"""Columns of a row as black has them, for projects that say nothing."""
+"""Black's default line length, for projects that do not set one."""
 
 
 def usual_limit(text: str) -> int:
-    """The columns of a row where the project does not say: those of black, or of the longest row there is."""
+    """The line length if the project does not set one: black's default, or that of the longest row."""
     return max(_BLACK, *map(_width, text.splitlines() or [""]))
 
 
 def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[Edit]:
-    """Some edits of a text, changed so that no row of the result is longer than it was and longer than ``limit``.
+    """Edits changed so that no row gets longer than ``limit``, unless it was that long before.
 
     Args:
         text: whole statements of a module before the edits, from the beginning of a row on.
         edits: sorted, not overlapping.
-        limit: the columns that a row may have.
+        limit: the greatest length of a row.
         newline: the line end of the file.
     """
     result = spliced(text, 0, len(text), edits)
@@ -61,14 +61,14 @@ def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[E
 
 
 def composed(edits: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
-    """The edits that give what ``later`` makes of the result of ``edits``.
+    """The edits with the same result as applying ``edits`` and then ``later``.
 
     Args:
         edits: sorted, not overlapping.
-        later: edits of the result; each replaces blanks that ``edits`` have left alone or written as a whole.
+        later: edits of the result; each replaces spaces that ``edits`` have left unchanged or have written completely.
     """
     pieces = [*edits]
-    starts, shifts, shift = [], [], 0  # where the content of each edit begins in the result; the shift behind it
+    starts, shifts, shift = [], [], 0  # where the content of each edit begins in the result, and the shift after it
     for edit in edits:
         starts.append(edit.start + shift)
         shift += len(edit.content) - (edit.end - edit.start)
@@ -87,7 +87,7 @@ def composed(edits: Sequence[Edit], later: Sequence[Edit]) -> list[Edit]:
 
 
 def _broken(text: str, lines: LineTable, statement: ast.stmt | None, limit: int, newline: str) -> list[Edit]:
-    """The changes that break the row of a statement; none where that does not help."""
+    """The changes that break the row of a statement; none if that does not help."""
     if statement is None or last_row(statement) != statement.lineno:
         return []
     row = statement.lineno
@@ -108,13 +108,13 @@ def _width(row: str) -> int:
 
 
 def _statement(nodes: Iterable[ast.AST], row: int) -> ast.stmt | None:
-    """The statement that begins on a row; None where several do."""
+    """The statement that begins on a row; None if several do."""
     found = [node for node in nodes if isinstance(node, ast.stmt) and node.lineno == row]
     return found[0] if len(found) == 1 else None
 
 
 def _splits(lines: LineTable, node: ast.stmt) -> Iterator[tuple[int, int, str]]:
-    """Where a statement may be broken: a range that gets rows of its own, and the parentheses it gets, if any."""
+    """Where a statement may be broken: a range that is put on separate rows, and the parentheses it gets, if any."""
     value = node.iter if isinstance(node, (ast.For, ast.AsyncFor)) else getattr(node, "value", None)
     if not isinstance(value, ast.expr):
         return

@@ -1,7 +1,7 @@
 """Applies fixes to texts: one pass (`apply`), and round after round until nothing changes (`fix_all`).
 
-A fix is applied whole or not at all.  A result that is no Python, or that the file's encoding cannot hold, is
-never kept: the file keeps the text it had before, and the outcome says which rules were to blame.
+A fix is applied whole or not at all. A result that is not valid Python, or that the file's encoding cannot represent,
+is discarded: the file keeps its previous text, and the outcome says which rules caused it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Mark = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Applied:
-    """The result of one pass over one text.  ``skipped`` are fixes that clashed with an applied one."""
+    """The result of one pass over one text. ``skipped`` are fixes that conflicted with an applied one."""
 
     text: str
     fixes: tuple[Fix, ...]
@@ -58,9 +58,10 @@ class Applied:
 
 @dataclass(frozen=True)
 class Rejected:
-    """Fixes that were not made because their result cannot be kept; ``reason`` is for a person.
+    """Fixes that were not applied because their result cannot be kept; ``reason`` is shown to the user.
 
-    ``bug`` tells perflint's own mistake (the result does not parse) from a file that cannot hold the text.
+    ``bug`` is True for a mistake of perflint (the result does not parse), and False for a file that cannot represent
+    the text.
     """
 
     path: str
@@ -71,7 +72,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Made:
-    """A finding whose fix was made, and the row that it stood on then, without the blanks around it."""
+    """A finding whose fix was applied, and the text of its row at that time, stripped."""
 
     finding: Finding
     row: str
@@ -79,11 +80,11 @@ class Made:
 
 @dataclass(frozen=True)
 class FixOutcome:
-    """What fixing did.
+    """The outcome of fixing.
 
-    ``changed`` holds the new sources of the files that changed, ``remaining`` the findings of the last check and
-    ``fixed`` how many findings of each (path, code) had their fix applied and are gone.  ``settled`` is False when
-    the rounds ran out while there was still something to apply.  ``applied`` holds what was made in each round.
+    ``changed`` has the new sources of the files that changed, ``remaining`` the findings of the last check and
+    ``fixed`` how many findings of each (path, code) had their fix applied and are gone. ``settled`` is False if the
+    rounds were used up while there was still something to apply. ``applied`` lists what was applied in each round.
     """
 
     level: Level
@@ -114,10 +115,10 @@ class FixOutcome:
 
 
 def apply(text: str, fixes: Iterable[Fix]) -> Applied:
-    """One pass: every fix that does not clash with one before it, in the order of their first edits.
+    """One pass: apply every fix that does not conflict with an earlier one, in the order of their first edits.
 
-    Edits that overlap, or that touch so that their order would matter, clash; an edit that two fixes share is
-    made once.  Missing imports are added after the docstring and the first imports.
+    Edits conflict if they overlap, or if they touch so that their order would matter; an edit that two fixes share is
+    applied once. Missing imports are added after the docstring and the first imports.
     """
     chosen: list[Fix] = []
     skipped: list[Fix] = []
@@ -141,12 +142,12 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, with the insertion of the imports that ``text`` lacks."""
+    """All edits of a fix in order of place, including the insertion of the imports that ``text`` lacks."""
     place = _import_place(text)
     return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
 
 
-_import_place = lru_cache(maxsize=4)(ImportPlace)  # which parses the text, and is asked for each finding of a file
+_import_place = lru_cache(maxsize=4)(ImportPlace)  # this parses the text, and is called for each finding of a file
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
@@ -161,15 +162,16 @@ def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
 def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_rounds: int = 10) -> FixOutcome:
     """Apply all fixes of ``level`` and above, check again, and so on until nothing changes.
 
-    What the first check says of a place holds to the end: a fix that it only shows, or trusts less than ``level``, is
-    made in no later round, even if the code around it has changed so much that the rule would trust it then.  A fix
-    whose rule still reports the place afterwards is not kept.
+    The first check's level for a place is final: a fix that is display-only, or below ``level``, is not applied in a
+    later round, even if the code around it has changed so that the rule would trust it then. A fix whose rule still
+    reports the place afterwards is not kept.
 
     Args:
         sources: the files by path.
-        check: finds what is in all of them; it gets them all each time, since a finding can depend on another file.
-        level: how far a fix must be trusted to be made.
-        max_rounds: how often fixes are made.
+        check: finds the findings in all of them; it gets all files each time, since a finding can depend on another
+            file.
+        level: the lowest level of fixes to apply.
+        max_rounds: the greatest number of rounds.
     """
     current = dict(sources)
     first = findings = check(current)
@@ -197,7 +199,7 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
 
 
 class _Shown:
-    """The places of the first check whose fixes are trusted less than ``level``, wherever edits move them."""
+    """The places from the first check whose fixes are below ``level``, followed as edits move them."""
 
     def __init__(self, first: Iterable[Finding], level: Level) -> None:
         self._places: dict[tuple[str, str], list[tuple[int, int]]] = {}
@@ -208,7 +210,7 @@ class _Shown:
                 self._places.setdefault((finding.path, finding.code), []).append(place)
 
     def without(self, findings: Sequence[Finding]) -> list[Finding]:
-        """The findings whose fixes may be made: those at none of these places."""
+        """The findings whose fixes may be applied: those at none of these places."""
         self._sorted = {}
         return [finding for finding in findings if not self._is_shown(finding)]
 
@@ -224,7 +226,7 @@ class _Shown:
         return before > 0 and finding.start < ends[before - 1]
 
     def _ends_up_to(self, path: str, code: str) -> tuple[list[int], list[int]]:
-        """Where the places of a rule in a file begin, in order, and the last end of those up to each of them."""
+        """The starts of the places of a rule in a file, in order, and for each the largest end so far."""
         key = path, code
         if key not in self._sorted:
             places = sorted((start, max(end, start + 1)) for start, end in self._places.get(key, ()))
@@ -234,7 +236,7 @@ class _Shown:
 
 @dataclass
 class _Refused:
-    """What was rejected so far; a fix that gave a bad result is known again by its code, line and contents."""
+    """The fixes rejected so far; a fix with a bad result is recognized by its code, line and contents."""
 
     marks: dict[str, set[_Mark]] = field(default_factory=dict)
     reports: list[Rejected] = field(default_factory=list)
@@ -263,7 +265,7 @@ def _row(source: Source, finding: Finding) -> str:
 def _round(
     sources: Mapping[str, Source], findings: Sequence[Finding], level: Level, refused: _Refused
 ) -> dict[str, Applied]:
-    """One pass over each file that has something to apply; only results that change the file and may be kept."""
+    """One pass over each file that has something to apply; only for results that change it and may be kept."""
     results = {}
     for path, candidates in _by_path(findings).items():
         source = sources.get(path)
@@ -279,7 +281,7 @@ def _round(
 def _apply_checked(
     sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
 ) -> Applied | None:
-    """Apply the fixes of these findings; leave out those to blame if the result cannot be kept."""
+    """Apply the fixes of these findings; leave out those that cause a result that cannot be kept."""
     while findings:
         result = apply(source.text, _fixes(findings))
         problem = _problem(source, result.text)
@@ -296,7 +298,7 @@ def _apply_checked(
 
 
 def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
-    """The result without the imports that only all fixes together leave unused: two calls of ``gc.collect()``."""
+    """The result without imports that all fixes together leave unused, as after two ``gc.collect()``."""
     before = Reading(source.text)
     names = unused_imports(before, Reading(result.text))
     if not names or before.tree is None:
@@ -311,7 +313,7 @@ def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> A
 
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:
-    """Why ``text`` cannot stand in this file, and whether that is perflint's fault."""
+    """Why ``text`` cannot be written to this file, and whether that is perflint's fault."""
     before, after = Reading(source.text), Reading(text)
     if after.tree is None or (before.compiles and not after.compiles):
         return "the result is not valid Python", True
@@ -336,10 +338,10 @@ def _by_path(findings: Iterable[Finding]) -> dict[str, list[Finding]]:
 def _judge(
     before: Iterable[Finding], after: Iterable[Finding], results: Mapping[str, Applied]
 ) -> tuple[list[Finding], Counter[tuple[str, str]], list[Finding]]:
-    """Whether the findings whose fix was made are no longer reported where they stood.
+    """Check that findings whose fix was applied are no longer reported at their place.
 
-    Gives all whose fix was made; how many of each (path, code) are gone; and those whose fix has left a finding that
-    it was offered for.
+    Returns all whose fix was applied; how many of each (path, code) are gone; and those whose fix did not remove its
+    finding.
     """
     now = _by_path(after)
     gone: Counter[tuple[str, str]] = Counter()
@@ -350,9 +352,10 @@ def _judge(
             continue
         result = results[path]
         made, left = frozenset(result.fixes), Counter((item.code, item.start) for item in now.get(path, ()))
-        # Findings that were not touched claim theirs first, so that each applied one is judged by its own place.
+        # Findings that were not touched claim their own places first, so that each applied one is judged by its own
+        # place.
         for finding in sorted(findings, key=lambda item: item.fix in made):
-            # One that begins inside of the place is another one, which the first had kept from being reported.
+            # A finding that begins inside the place is a different one, which the first had kept from being reported.
             place = finding.code, result.moved(finding.start, finding.end)[0]
             left[place] -= 1
             if finding.fix not in made:

@@ -1,4 +1,4 @@
-"""Where a module takes a new import, and which imports it has."""
+"""Finds where to insert a new import in a module, and which imports it already has."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from perflint.text.source import LineTable, Source
 
 @dataclass(frozen=True)
 class ImportPlace:
-    """Where a text takes new imports, and which it has; parsed only when a fix asks."""
+    """The place for new imports in a text, and the imports it has; parsed only when a fix needs it."""
 
     text: str
 
     def missing(self, statements: Iterable[str]) -> list[str]:
-        """Those statements whose names the module does not import yet."""
+        """The statements whose names the module does not import yet."""
         present = _names(self._body)
         return [item for item in dict.fromkeys(statements) if not _names(ast.parse(item).body) <= present]
 
     def free(self, edits: Iterable[Edit]) -> bool:
-        """Whether no edit rewrites the very place of the imports."""
+        """Whether no edit rewrites the place of the imports."""
         return not any(edit.start < self._offset < edit.end for edit in edits)
 
     def edits(self, statements: Sequence[str]) -> list[Edit]:
-        """The insertion of these statements, each on its line, with the file's line ends."""
+        """The insertion of these statements, each on its own line, with the file's line ends."""
         if not statements:
             return []
         newline = Source("", self.text).newline
@@ -62,7 +62,7 @@ class ImportPlace:
         return head
 
     def _last_row(self, last: ast.stmt) -> int:
-        """The last row of the line that ``last`` ends on: ``import os; x = [`` goes on below."""
+        """The last row of the line that ``last`` ends on: ``import os; x = [`` continues below."""
         row = last.end_lineno or last.lineno
         for statement in self._body:
             if statement.lineno <= row:

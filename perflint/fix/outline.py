@@ -1,4 +1,4 @@
-"""Which part of a file an edit touches, and the rest of the file in short, so that a trial need not read all of it."""
+"""Splits a file into the part that an edit touches and a shortened rest, so that a trial need not read all of it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Region:
-    """Some statements of a module that stand next to each other, whole rows.
+    """Consecutive statements of a module, in whole rows.
 
     ``start`` and ``end`` are character offsets; ``first`` and ``last`` number the statements, half open.
-    ``functions`` holds the paths of the functions in it that an edit touches: ``("Trainer", "fit")``.
+    ``functions`` are the paths of the functions in it that an edit touches: ``("Trainer", "fit")``.
     """
 
     start: int
@@ -47,7 +47,7 @@ class Outline:
         return len(self._body)
 
     def region(self, edits: Sequence[Edit]) -> Region:
-        """The statements that hold some edits, and those that an insertion between two rows touches."""
+        """The statements that contain some edits, and those next to an insertion between two rows."""
         low, high = min(edit.start for edit in edits), max(edit.end for edit in edits)
         first, last = bisect_left(self._ends, low), bisect_right(self._starts, high)
         while first > 0 and self._ends[first - 1] > self._starts[first]:  # ``a = 1; b = 2`` share a row
@@ -57,12 +57,12 @@ class Outline:
         start = min(low, self._starts[first]) if first < last else low
         end = max(high, self._ends[last - 1]) if first < last else high
         start = self._lines.line_start(self._lines.position(start)[0])
-        if end > start:  # up to the end of the row, unless it is the end of one already
+        if end > start:  # up to the end of the row, unless it already is one
             end = self._lines.line_end(self._lines.position(end - 1)[0])
         return Region(start, end, first, max(first, last), frozenset(self._touched(edits, first, last)))
 
     def inside(self, region: Region, part: Reading) -> Reading:
-        """The statements of ``part``, which stand for a region, with an empty body in each function no edit touches."""
+        """The statements of ``part``, the text of a region, with an empty body in untouched functions."""
         body = [] if part.tree is None else part.tree.body
         return Reading(part.text, ast.Module([_emptied(node, region.functions, ()) for node in body], []))
 
@@ -77,7 +77,7 @@ class Outline:
 
     @cached_property
     def _head(self) -> int:
-        """How many statements have to stay first: the docstring and what is imported from ``__future__``."""
+        """How many statements have to stay first: the docstring and the imports from ``__future__``."""
         head = 0
         for node in self._body:
             is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
@@ -98,7 +98,7 @@ class Outline:
                     yield path
 
     def _rows(self, edit: Edit) -> tuple[int, int]:
-        """The first and the last row of an edit; a row that is inserted belongs to the one above, too."""
+        """The first and the last row of an edit; an inserted row also belongs to the one above."""
         return self._lines.position(max(edit.start - 1, 0))[0], self._lines.position(edit.end)[0]
 
 
@@ -112,7 +112,7 @@ def _functions(node: ast.stmt, path: _Path) -> Iterator[tuple[_Path, ast.stmt]]:
 
 
 def _emptied(node: ast.stmt, kept: Collection[_Path], path: _Path) -> ast.stmt:
-    """The same statement, whose functions have lost their bodies, but for those that are kept."""
+    """The same statement with its functions emptied, except for those that are kept."""
     if isinstance(node, FUNCTIONS) and (*path, node.name) not in kept:
         return _with_body(node, [ast.copy_location(ast.Pass(), node.body[0])])
     if isinstance(node, ast.ClassDef):

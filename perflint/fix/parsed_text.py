@@ -1,4 +1,4 @@
-"""A piece of Python as a trial reads it: its tree, whether it compiles, what pyflakes says of it."""
+"""A piece of Python as a trial reads it: its tree, whether it compiles, and what pyflakes reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Messages = dict[Message, str]
 
 
 class Reading:
-    """A text of whole statements, or their tree where that is known already, read once."""
+    """A text of whole statements, or their tree if it is known already, read once."""
 
     def __init__(self, text: str, tree: ast.Module | None = None) -> None:
         self.text = text
@@ -27,7 +27,7 @@ class Reading:
 
     @cached_property
     def tree(self) -> ast.Module | None:
-        """The tree; None where the text is no Python for the interpreter that runs perflint."""
+        """The tree; None if the text is not valid Python for the interpreter that runs perflint."""
         return _accepted(lambda: ast.parse(self.text))
 
     @cached_property
@@ -38,7 +38,7 @@ class Reading:
 
     @cached_property
     def names(self) -> tuple[frozenset[str], frozenset[str], int]:
-        """The names that are read, and those that are bound or deleted; and how many values are made into text."""
+        """The names that are read, and those that are bound or deleted; and how many values are converted to text."""
         read: set[str] = set()
         bound: set[str] = set()
         texts = 0
@@ -50,13 +50,13 @@ class Reading:
         return frozenset(read), frozenset(bound), texts
 
     def new_messages(self, before: Reading) -> Messages:
-        """What pyflakes says of this and did not say of the text before: kind and subject, and the words."""
+        """The messages of pyflakes about this text and not about the previous one: kind and subject, and the words."""
         return {message: self._flakes[1][message] for message in self._flakes[0] - before._flakes[0]}
 
     @cached_property
     def _flakes(self) -> tuple[Counter[Message], Messages]:
-        """How often pyflakes says what, without rows, since an edit moves them; and each message in words."""
-        from pyflakes.checker import Checker  # loaded when there is an edit to try
+        """The count of each message of pyflakes, without rows, since an edit moves them; and each message in words."""
+        from pyflakes.checker import Checker  # imported only when there is an edit to try
 
         if self.tree is None:
             return Counter(), {}
@@ -69,7 +69,7 @@ class Reading:
 
 
 def _accepted(read: Callable[[], _Read]) -> _Read | None:
-    """What Python makes of some code, without its warnings ("invalid escape sequence"); None where it refuses it."""
+    """The result of parsing or compiling code, without warnings ("invalid escape sequence"); None if it is invalid."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -79,5 +79,5 @@ def _accepted(read: Callable[[], _Read]) -> _Read | None:
 
 
 def _key(message: Any) -> Message:
-    """What a message is about: its kind and its name, not the row of another place that it names."""
+    """The kind and subject of a message, without the row of another place that it mentions."""
     return type(message).__name__, str(message.message_args[0]) if message.message_args else ""

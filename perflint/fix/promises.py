@@ -1,8 +1,8 @@
-"""What a safe fix promises, as far as comparing the code before and after can show it.
+"""Checks what a safe fix promises, as far as a comparison of the code before and after can show it.
 
-A safe fix leaves the trained weights bit for bit as they were, nothing new can fail, comments survive, and the program
-prints, logs and saves what it did before.  Most of that only the rule can know, and the tests run it.  What the two
-texts show is checked here for every safe fix, so that no rule can break it by mistake:
+A safe fix keeps the trained weights bit for bit, nothing new can fail, comments survive, and the program prints, logs
+and saves the same as before. Most of that only the rule can ensure, and the tests run it. What the two texts show is
+checked here for every safe fix, so that no rule can break it by mistake:
 
 * each comment is still there;
 * no statement stands under a test or in a loop that it did not stand under before;
@@ -28,11 +28,11 @@ _REPORTS = frozenset(
     | {"save", "async_save", "save_state_dict", "save_pretrained", "savez", "savetxt", "dump", "write", "writelines"}
     | {"append", "update", "step", "backward"}
 )
-"""Calls that show or keep something, by their last name."""
+"""Calls that show or store something, by their last name."""
 
 
 def broken_promise(before: Reading, after: Reading) -> str:
-    """What an edit of this code takes from the program, as the reason of an unsafe fix; empty where nothing is seen."""
+    """The promise that an edit of this code breaks, as the reason of an unsafe fix; empty if none is seen."""
     if before.tree is None or after.tree is None:
         return ""
     if "#" in before.text and _comments(before.text) - _comments(after.text):
@@ -52,7 +52,7 @@ def _comments(text: str) -> Counter[str]:
 
 
 def _runs_less_often(before: ast.Module, after: ast.Module) -> bool:
-    """Whether a statement that is still there stands under more tests and loops than it did."""
+    """Whether a remaining statement is under more tests and loops than before."""
     if _tests(before) == _tests(after):
         return False
     old, new = _depths(before), _depths(after)
@@ -64,7 +64,7 @@ def _tests(tree: ast.Module) -> int:
 
 
 def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
-    """Each simple statement, as text, with how often it stands there and the tests and loops around all of these."""
+    """Each simple statement, as text, with its number of occurrences and the tests and loops around them."""
     found: dict[str, tuple[int, int]] = {}
     stack: list[tuple[ast.AST, int]] = [(tree, 0)]
     while stack:
@@ -82,6 +82,6 @@ def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
 
 
 def _reports(tree: ast.Module) -> Counter[str]:
-    """How many calls there are of each function that shows or keeps something, by its last name."""
+    """How many calls there are of each function that shows or stores something, by its last name."""
     names = (terminal(node) or "" for node in ast.walk(tree) if isinstance(node, ast.Call))
     return Counter(name for name in names if name in _REPORTS)

@@ -1,7 +1,7 @@
-"""The edits that a pass over a text makes so far, and whether those of another fix can join them.
+"""Collects the edits of a pass over a text, and decides whether those of another fix can join them.
 
-Edits clash if they overlap, or if they touch so that their order would matter.  Those that are looked at are the ones
-near the new edit alone: a file may have thousands.
+Edits conflict if they overlap, or if they touch so that their order would matter. Only the edits near the new one are
+compared: a file may have thousands.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
 
 _Sort = tuple[bool, str]
-"""Whether an edit inserts a row by itself, and how that is indented."""
+"""Whether an edit inserts a complete row, and the indentation of that row."""
 
 
 class Taken:
-    """The edits of the fixes that are made.
+    """The edits of the fixes that are applied.
 
     ``edits`` are all of them, in the order in which they were taken.
     """
@@ -37,11 +37,12 @@ class Taken:
         own = sorted(set(fix.edits))
         if overlap(own):
             return False
-        # An edit shared with an earlier fix is already made, and this fix knows how its other edits stand to it.
+        # An edit shared with an earlier fix is already taken, and that fix has its own edits in a known order around
+        # it.
         return not any(self._clashes(edit, own) for edit in own if edit not in self._known)
 
     def add(self, fix: Fix) -> None:
-        """Take the edits of a fix that fits."""
+        """Add the edits of a fix that fits."""
         for edit in dict.fromkeys(fix.edits):
             if edit in self._known:
                 continue
@@ -57,13 +58,13 @@ class Taken:
             self._at.setdefault(place, {}).setdefault(self._sort(edit), []).append(edit)
 
     def leave(self, place: ImportPlace) -> bool:
-        """Whether no edit rewrites the very place of new imports."""
+        """Whether no edit rewrites the place of new imports."""
         self._is_free = self._is_free and place.free(self.edits[self._checked :])
         self._checked = len(self.edits)
         return self._is_free
 
     def _clashes(self, edit: Edit, own: list[Edit]) -> bool:
-        """Whether an edit overlaps another one that is no edit of the same fix, or touches it so that order matters."""
+        """Whether an edit overlaps one of another fix, or touches it so that their order matters."""
         first, last = bisect_left(self._ends, edit.start), bisect_right(self._starts, edit.end)
         for place in zip(self._starts[first:last], self._ends[first:last], strict=True):
             for sort, there in self._at[place].items():
@@ -78,7 +79,7 @@ class Taken:
 
 
 def _is_row(edit: Edit, text: str) -> bool:
-    """Whether an edit inserts one line that is a whole statement, as fixes do behind a loop, one for each sum in it."""
+    """Whether an edit inserts one line with a whole statement, as fixes do after a loop for each sum in it."""
     if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
         return False
     line = edit.content.rstrip("\r\n")

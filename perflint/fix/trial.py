@@ -1,11 +1,11 @@
-"""Tries each edit before it is offered, and takes back those that would leave the file worse.
+"""Tries each edit before it is offered, and withdraws those that would make the file worse.
 
-An edit is offered if the edited file compiles and pyflakes says nothing of it that it did not say before: no name
-that does not exist, no import or variable that nothing uses any more.  A safe one must also keep its promises
-(``promises``).  What fails keeps its title and its reason, so a person still reads what to do, but loses its edit.
+An edit is offered if the edited file compiles and pyflakes reports nothing new: no undefined name, and no import or
+variable that became unused. A safe one must also keep its promises (``promises``). A fix that fails keeps its title and
+its reason, so the user still reads what to do, but loses its edit.
 
-For example, ``if step % 10 == 0:`` around a log line is not offered where nothing is called ``step``.  An import that
-only the edit leaves unused is taken out along with it, unless another file takes the name from there.
+For example, ``if step % 10 == 0:`` around a log line is not offered if there is no name ``step``. An import that
+becomes unused by the edit is removed along with it, unless another file imports the name from there.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from perflint.text.source import Source
 
 _BUDGET = 4_000_000
 _BUDGET_PER_CHARACTER = 8
-"""How many characters the trials of one file may read.  Real files stay far below: a trial reads the function that it
-edits.  A file made up of thousands of costly calls in one function takes time that grows with its size, no faster.
+"""How many characters the trials of one file may read. Real files stay far below: a trial reads the function that it
+edits. This keeps the time linear for a file with thousands of costly calls in one function.
 """
 
 _PER_FUNCTION = 30
-"""What it takes to read an emptied function, or another statement of the module, in characters."""
+"""The cost, in characters, of reading an emptied function or another statement of the module."""
 
 
 class Trials:
@@ -41,9 +41,9 @@ class Trials:
 
     Args:
         source: the file.
-        tree: the same, parsed.
-        limit: the columns that a row may have; None where the project does not say.
-        is_taken: whether another file takes an imported name from this one.
+        tree: its tree.
+        limit: the greatest length of a row; None if the project does not set one.
+        is_taken: whether another file imports an imported name from this one.
         is_loaded: whether another file that this one imports loads a package.
     """
 
@@ -68,7 +68,7 @@ class Trials:
         self._modules: dict[Region, Reading] = {}
 
     def tried(self, fix: Fix | None) -> Fix | None:
-        """The fix if its edit may be offered; else the same without the edit, or trusted less."""
+        """The fix if its edit may be offered; otherwise the fix without its edit, or with a lower level."""
         if fix is None or not fix.edits:
             return fix
         if fix not in self._verdicts:
@@ -95,7 +95,7 @@ class Trials:
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
     def _fitted(self, region: Region, edits: Sequence[Edit], after: Reading) -> list[Edit]:
-        """The edits with the rows broken that they make too long; ``after``: what they make of the region."""
+        """The edits, with rows that get too long broken; ``after``: the text of the region after the edits."""
         text, newline = self._source.text[region.start : region.end], self._source.newline
         near = [Edit(edit.start - region.start, edit.end - region.start, edit.content) for edit in edits]
         fitting = fitted(text, near, self._limit, newline)
@@ -104,7 +104,7 @@ class Trials:
         return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
     def _tidying(self, new: Messages, edits: Sequence[Edit], imports: Sequence[str]) -> list[Edit] | None:
-        """The edits that take out the imports which nothing uses any more; None where something else is new."""
+        """The edits that remove imports which became unused; None if pyflakes reports something else new."""
         names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
         is_tidy = len(names) == len(new)
         extra = removals(self._source, self._tree, names, imports, self._is_loaded) if is_tidy else None
@@ -114,16 +114,16 @@ class Trials:
         return extra if Reading(spliced(text, 0, len(text), in_order((*edits, *extra)))).tree is not None else None
 
     def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
-        """What pyflakes says of the edited file and did not say of the file before.
+        """The messages of pyflakes about the edited file that it did not have about the file before.
 
-        The functions that the edits leave alone are emptied first, which is quick and finds all there is, and sometimes
-        too much: an import may be used in another function alone.  So what it finds is asked of the whole file again.
+        First, functions that the edits do not touch are emptied, which is fast and finds everything, but sometimes too
+        much: an import may only be used in another function. So anything found is checked again with the whole file.
         """
         outline, text = self._outline, self._source.text
         inside = outline.inside(region, after)
         missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
-            return {}  # no name has come or gone, so there is nothing new to say
+            return {}  # no name was added or removed, so pyflakes has nothing new to report
         self._left -= _PER_FUNCTION * outline.size
         module = outline.around(region, inside, missing)
         if not module.new_messages(self._module(region, before)):
@@ -157,6 +157,6 @@ def _is_same(one: Reading, other: Reading) -> bool:
 
 
 def _in_words(fix: Fix, problem: str) -> Fix:
-    """The fix without its edit: a person makes it."""
+    """The fix without its edit, which the user has to make."""
     reason = fix.reason if fix.level is Level.DISPLAY and fix.reason else problem
     return replace(fix, edits=(), imports=(), level=Level.DISPLAY, reason=reason)

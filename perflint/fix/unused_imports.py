@@ -1,6 +1,6 @@
-"""Imports that nothing uses any more once an edit is made, and the edits that take them out.
+"""Finds imports that an edit leaves unused, and makes the edits that remove them.
 
-For example, where the only ``gc.collect()`` of a file goes, ``import gc`` goes with it.
+For example, if the only ``gc.collect()`` of a file is removed, ``import gc`` is removed with it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Import = ast.Import | ast.ImportFrom
 def unused_imports(before: Reading, after: Reading) -> list[str] | None:
     """The imports that only ``after`` leaves unused, as pyflakes names them (``numpy as np``).
 
-    None where pyflakes has something else to say that it did not say of the text before.
+    None if pyflakes reports something else that it did not report before.
     """
     new = after.new_messages(before)
     return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
@@ -34,17 +34,17 @@ def removals(
     added: Iterable[str] = (),
     is_loaded: Callable[[str], bool] = lambda package: False,
 ) -> list[Edit] | None:
-    """The edits that take imports, as pyflakes names them, out of a file; None if one has to stay, or cannot be told.
+    """The edits that remove imports, as pyflakes names them, from a file; None if one has to stay or is unclear.
 
     Args:
         source: the file.
-        tree: of it.
+        tree: its tree.
         names: the imports.
-        added: import statements that the file gets.
+        added: import statements that are added to the file.
         is_loaded: whether another file that this one imports loads a package.
     """
     if PurePath(source.path).name == "__init__.py":
-        return None  # what a package imports, others take from it
+        return None  # other files may import what a package imports
     edits = []
     imports = list(_imports(tree))
     new = [node for statement in added for node in _imports(ast.parse(statement))]
@@ -59,7 +59,7 @@ def removals(
 
 
 def taking(name: str, path: str) -> re.Pattern[str]:
-    """How a text takes an import, as pyflakes names it, from a file: ``from train import np``, ``train.np``."""
+    """How a text uses an import of a file, as pyflakes names it: ``from train import np``, ``train.np``."""
     module = re.escape(PurePath(path).stem)
     bound = re.escape(name.rpartition(" ")[2].rpartition(".")[2])
     taken = rf"(?:\*|\b{bound}\b)"
@@ -69,7 +69,7 @@ def taking(name: str, path: str) -> re.Pattern[str]:
 
 
 def _imports(node: ast.AST) -> Iterator[_Import]:
-    """The import statements below a node, but for those in a test or a ``try``, which may be there to find out."""
+    """The import statements below a node, except for conditional ones, such as in a ``try``."""
     for block in (getattr(node, name, ()) for name in ("body", "orelse")):
         for item in block if isinstance(block, list) else ():
             if isinstance(item, _Import):
@@ -79,7 +79,7 @@ def _imports(node: ast.AST) -> Iterator[_Import]:
 
 
 def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import], is_loaded: Callable[[str], bool]) -> bool:
-    """Whether leaving a name out changes nothing: its package does nothing when it is imported, or still is."""
+    """Whether leaving a name out changes nothing: importing its package has no effect, or it is still imported."""
     others = {_package(other, item) for other in imports for item in other.names if item is not alias}
     package = _package(node, alias)
     return package in {"numpy", *sys.stdlib_module_names, *others} or is_loaded(package)
@@ -103,7 +103,7 @@ def _spelling(node: _Import, alias: ast.alias) -> str:
 
 
 def _removal(source: Source, node: _Import, alias: ast.alias, is_first: bool) -> Edit | None:
-    """Take out a whole import statement with its rows, or one of the names in it."""
+    """The edit that removes a whole import statement with its rows, or one of the names in it."""
     lines = source.lines
     names = node.names
     start, end = lines.span(node)
@@ -123,7 +123,7 @@ def _removal(source: Source, node: _Import, alias: ast.alias, is_first: bool) ->
 
 
 def _past_blank_rows(source: Source, row: int, end: int) -> int:
-    """The end of the blank rows below the first row of a file, so that the file does not begin with them."""
+    """The end of the blank rows after the first row of a file, so that the file does not begin with them."""
     if row > 1:
         return end
     rest = source.text[end:]

@@ -1,1 +1,1 @@
-"""A project whose files are edited: what is kept after an edit, and what is worked out again."""
+"""A project whose files are edited: decides what is kept after an edit, and what is computed again."""

@@ -1,4 +1,4 @@
-"""A file of a project that is kept: what it says of itself is remembered like any answer, as an edit may change it."""
+"""A file of a kept project: its own contents are cached like any answer, because an edit may change them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _METHODS = (
 )
 _PROPERTIES = ("identifiers", "loads", "is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 _PARTS = {"source": "text", "words": "text", "tree": "text", "scopes": "definitions"}
-"""What holds nodes and text, and the part of the file that it counts as."""
+"""The attributes with nodes and text, and the part of the file that each counts as."""
 
 
 class KeptFile(FileIndex):
-    """A file of a project that is kept; who asks for the parts of one that is edited is noted.
+    """A file of a kept project; if it is edited, it is recorded who uses which of its parts.
 
-    These are its text, the names that it binds, which definitions it has, and each of those.
+    The parts are its text, the names that it binds, the list of its definitions, and each definition.
     """
 
     memory: RevisedMemory
@@ -62,23 +62,23 @@ class KeptFile(FileIndex):
         return answer(folded(self.source.text), name)
 
     def note(self, part: str) -> None:
-        """Say that a part of the file is asked for."""
+        """Note that a part of the file is used."""
         if self._is_edited:
             self.memory.note(self._named[part])
 
     def take_over(self, other: FileIndex) -> None:
-        """Take what another project's index of the same text has."""
+        """Take over what another project's index of the same text has."""
         vars(self).update({name: known for name, known in vars(other).items() if name in _PARTS})
 
     def open(self) -> None:
-        """Note who looks into the definitions from now on."""
+        """Start recording who uses the definitions."""
         note_looks(self.scopes, self._named["text"], self.memory.note)
 
     def put(self, text: str, tree: ast.Module) -> tuple[list[Part], list[Scope | Class]]:
-        """Put another text, and its tree, in place of the old ones.
+        """Replace the text and the tree.
 
         Returns:
-            The parts of the file that are not as they were, and the functions and classes that are gone.
+            The parts of the file that have changed, and the functions and classes that are gone.
         """
         source, scopes = self.source, self.scopes
         renew_body(self.tree.body, tree.body, lines_of(source.text), lines_of(text))
@@ -96,7 +96,7 @@ class KeptFile(FileIndex):
 
 
 def _noted(name: str) -> property:
-    """What a file is given, or remembers of its text, with a note of who asks."""
+    """An attribute of a file, or something cached about its text, that records who uses it."""
     original = inspect.getattr_static(FileIndex, name, None)
 
     def get(self: KeptFile) -> Any:

@@ -1,4 +1,4 @@
-"""A project of which some files are edited: its answers know what of those files they were worked out from."""
+"""A project of which some files are edited: its answers know which parts of those files they depend on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KeptProject(Project):
 
     Args:
         sources: every readable file by path.
-        settings: of the run.
+        settings: the settings of the run.
         paths: the files that may be edited.
         known: an index of an earlier state; files with the same source are not parsed again.
     """
@@ -62,12 +62,12 @@ class KeptProject(Project):
         return cast("KeptFile", self.files[path])
 
     def put(self, path: str, text: str, anyway: bool = False) -> Exception | None:
-        """Put another text in place of that of a file; what keeps Python from parsing it.
+        """Replace the text of a file; return the syntax error, if any.
 
         Args:
             path: one of those that may be edited.
             text: the new one.
-            anyway: take one that does not parse as well, which then holds nothing.
+            anyway: also accept a text that does not parse; the file is then empty.
         """
         error: Exception | None = None
         try:
@@ -82,7 +82,7 @@ class KeptProject(Project):
         return error
 
     def _renew(self, file: KeptFile, text: str, tree: ast.Module) -> None:
-        """Say what an edit changes: parts of the file, and which files have a word."""
+        """Record what an edit changes: parts of the file, and which files contain a word."""
         words = file.words
         changed, gone = file.put(text, tree)
         self.memory.change([*changed, *self.mentions.move(file, words)])
@@ -92,16 +92,16 @@ class KeptProject(Project):
 
 
 class KeptMentions(Mentions[FileIndex]):
-    """The inverted index of a project that is kept; who asks for a word is noted."""
+    """The inverted index of a kept project; it records who looks up a word."""
 
     def __init__(self, files: Iterable[FileIndex], memory: RevisedMemory) -> None:
         super().__init__(files)
         self.memory = memory
-        _ = self._by_word  # before anything notes who asks for words
+        _ = self._by_word  # before recording who looks up words
 
     @query
     def of(self, *names: str) -> list[FileIndex]:
-        """The files in which one of these words stands."""
+        """The files that contain one of these words."""
         for name in names:
             self.memory.note((name, "word"))
         found = {id(file) for name in names for file in self._by_word.get(name, ())}
@@ -109,11 +109,11 @@ class KeptMentions(Mentions[FileIndex]):
 
     @query
     def other_names(self, name: str) -> frozenset[str]:
-        """What a function or class of this name may be called anywhere."""
+        """The other names that a function or class of this name may have anywhere."""
         return self._find_other_names(name)
 
     def move(self, file: FileIndex, before: frozenset[str]) -> list[Part]:
-        """Enter a file under the words that it has gained, and take it out under those that it has lost; these words.
+        """Add a file under the words that it has gained, and remove it under those it has lost; return these words.
 
         Args:
             file: one of the files, which has another text now.

@@ -1,8 +1,8 @@
-"""Keeps the tree, the functions and the classes of a file through an edit: what reads as before stays the same object.
+"""Keeps the tree, functions and classes of a file through an edit: unchanged code stays the same object.
 
-What is remembered of other functions, in this file and in others, holds nodes and functions of the tree.  So the text
-is parsed as a whole, and then each definition whose rows are as they were is put back, its rows moved; and a function
-that is still there keeps its identity, with new contents.
+Cached answers about other functions, in this file and in others, refer to nodes and functions of the tree. So the whole
+text is parsed, and then each definition with unchanged rows is replaced by the old one, with its rows moved; a function
+that still exists keeps its identity, with new contents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _POSITION = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 
 
 def renew_body(old: list[ast.stmt], new: list[ast.stmt], before: list[str], now: list[str]) -> None:
-    """Put the old nodes of what is as it was into a module or a class that has been parsed again.
+    """Put the old nodes of unchanged code into a module or a class that has been parsed again.
 
     Args:
         old: the statements of the body before the edit.
@@ -43,7 +43,7 @@ def renew_body(old: list[ast.stmt], new: list[ast.stmt], before: list[str], now:
         known = left.pop(_called(node), None)
         if isinstance(known, ast.ClassDef):
             renew_body(known.body, node.body, before, now)
-        elif isinstance(known, FUNCTIONS) and alike(known, node):  # but for comments and layout
+        elif isinstance(known, FUNCTIONS) and alike(known, node):  # equal except for comments and layout
             new[at] = _placed(known, node)
 
 
@@ -52,7 +52,7 @@ def _called(node: ast.stmt) -> Hashable:
 
 
 def _text(node: ast.stmt, rows: list[str]) -> Hashable:
-    """The rows on which a statement stands, and where it begins on the first of them."""
+    """The rows of a statement, and where it begins on the first of them."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     first = min([node.lineno, *(item.lineno for item in decorators)])
     return "".join(rows[first - 1 : node.end_lineno]), node.col_offset
@@ -69,7 +69,7 @@ def _moved(node: ast.stmt, row: int) -> ast.stmt:
 
 
 def _placed(node: ast.stmt, other: ast.stmt) -> ast.stmt:
-    """A statement, put where one stands that says the same."""
+    """A statement, moved to the place of an equal one."""
     for one, there in zip(walk(node), walk(other), strict=True):
         for name in _POSITION if hasattr(there, "lineno") else ():
             setattr(one, name, getattr(there, name))
@@ -77,11 +77,11 @@ def _placed(node: ast.stmt, other: ast.stmt) -> ast.stmt:
 
 
 class NotedScope(Scope):
-    """A function of an edited file: who looks into it is noted."""
+    """A function of an edited file, which records who uses it."""
 
 
 class NotedClass(Class):
-    """A class of an edited file: who looks into it is noted."""
+    """A class of an edited file, which records who uses it."""
 
     @property
     def decorators(self) -> list[ast.expr]:
@@ -92,7 +92,7 @@ class NotedClass(Class):
 
 
 def _noted(name: str, whole: bool = False) -> property:
-    """A field of a function or class; ``whole``: it holds nodes from all of the file, so that the text counts."""
+    """A field of a function or class; ``whole``: it contains nodes from the whole file, so it depends on the text."""
 
     def get(self: Any) -> Any:
         known = self.__dict__
@@ -113,7 +113,7 @@ setattr(NotedClass, "node", _noted("node", whole=True))  # noqa: B010 - a field 
 
 
 def note_looks(scopes: FileScopes, text: Hashable, note: Callable[[Hashable], None]) -> None:
-    """Note from now on who looks into the functions and classes of a file, whose ``text`` has this name."""
+    """Start recording who uses the functions and classes of a file, whose ``text`` part has this name."""
     for part in _by_key(scopes).values():
         if not isinstance(part, (NotedScope, NotedClass)):
             part.__class__ = NotedScope if isinstance(part, Scope) else NotedClass
@@ -121,14 +121,14 @@ def note_looks(scopes: FileScopes, text: Hashable, note: Callable[[Hashable], No
 
 
 def renew_scopes(old: FileScopes, new: FileScopes) -> tuple[list[Scope | Class], list[Scope | Class]]:
-    """Let the functions and classes that were there before an edit be those that are there now.
+    """Make functions and classes that existed before an edit stand for those that exist now.
 
     Args:
         old: those of the tree before.
         new: those of a tree that ``renew_body`` has been through.
 
     Returns:
-        The functions and classes whose contents are not as they were, and those that are gone.
+        The functions and classes whose contents have changed, and those that are gone.
     """
     before, after = _by_key(old), _by_key(new)
     same: dict[Any, Any] = {part: before.get(key, part) for key, part in after.items()}
@@ -142,19 +142,19 @@ def renew_scopes(old: FileScopes, new: FileScopes) -> tuple[list[Scope | Class],
     new.module = same[new.module]
     for part, kept in same.items():
         if part is not kept:
-            vars(part).clear()  # they point at one another, and no collector looks
+            vars(part).clear()  # they refer to one another, and garbage collection is paused
     return changed, [part for key, part in before.items() if key not in after]
 
 
 def take_apart(part: Scope | Class) -> None:
-    """Take a function or class apart that is gone: its parts point at one another, and no collector looks."""
+    """Take apart a removed function or class: its parts refer to one another, and garbage collection is paused."""
     for table in vars(part).values():
         if isinstance(table, (dict, list)):
             table.clear()
 
 
 def _by_key(scopes: FileScopes) -> dict[Hashable, Scope | Class]:
-    """The functions and classes of a file by what is around them, their names, and which of this name they are."""
+    """The functions and classes of a file by what encloses them, their names, and their number among equal names."""
     keys: dict[Scope | Class | None, Hashable] = {None: None}
     counts = Counter[Hashable]()
     owners = (scope.owner for scope in scopes.scopes if scope.owner is not None)
@@ -167,7 +167,7 @@ def _by_key(scopes: FileScopes) -> dict[Hashable, Scope | Class]:
 
 
 def _fill_scope(old: dict[str, Any], new: dict[str, Any], same: Mapping[Any, Any]) -> bool:
-    """Fill an old function with what a new one has; whether its contents are something else."""
+    """Copy the contents of a new function to the old one; return whether they have changed."""
     functions = {name: same[inner] for name, inner in new["functions"].items()}
     statements = old["statements"]
     if old["node"] is not new["node"]:
@@ -183,7 +183,7 @@ def _fill_scope(old: dict[str, Any], new: dict[str, Any], same: Mapping[Any, Any
 
 
 def _fill_class(old: dict[str, Any], new: dict[str, Any], same: Mapping[Any, Any]) -> bool:
-    """Fill an old class with what a new one has; whether that is something else."""
+    """Copy the contents of a new class to the old one; return whether they have changed."""
     is_decorated = alike(*(known["node"].decorator_list for known in (old, new)))
     now = {
         "bases": new["bases"],

@@ -1,10 +1,10 @@
-"""A memory that knows what each answer was worked out from, as salsa does for rust-analyzer, in miniature.
+"""A memory that knows what each answer depends on, a small version of salsa in rust-analyzer.
 
 A *part* is something that an edit may change: the text of a file, the contents of a function, the files with a word.
-While an answer is worked out, the parts and the other answers that are asked for are noted as its *needs*.  An edit
-raises the number of the revision and notes which parts it has changed; no answer is touched.  When one is asked for
-again, its needs are looked at in the order in which they were asked: it is right if none of them has changed, where
-another answer has only changed if it comes out as something else.  Then it is not worked out again:
+While an answer is computed, the parts and other answers that it uses are recorded as its *needs*. An edit increases the
+revision number and records which parts it has changed; no answer is touched. When an answer is used again, its needs
+are checked in the order in which they were used: it is still right if none of them has changed. Another answer counts
+as changed only if computing it again gives a different result. A right answer is not computed again:
 
     text of a.py  ->  names of a.py  ->  who calls train()
                       the same after an edit of a number: so is the last one
@@ -18,14 +18,14 @@ from typing import Any
 from perflint.query import Memory, Question
 
 Part = Hashable
-"""A part of a file, or of all files, by name: ``("a.py", "text")``, a function, a class."""
+"""The name of a part of a file, or of all files: ``("a.py", "text")``, a function, a class."""
 
 
 class Answer:
     """One remembered answer that an edit may change.
 
-    ``right_at``: the last revision in which it was known to be right.  ``changed_at``: that in which it became what it
-    is.  ``is_out``: it is wrong, and may be being worked out again.
+    ``right_at``: the last revision in which it was known to be right. ``changed_at``: the revision in which it got its
+    current value. ``is_out``: it is wrong, and may currently be computed again.
     """
 
     __slots__ = ("changed_at", "is_out", "key", "needs", "right_at", "table", "value")
@@ -50,16 +50,16 @@ class RevisedMemory(Memory):
         self._tables: list[Answers] = []
 
     def table(self, question: Question | None = None) -> Answers:
-        """A table that notes what its answers need."""
+        """A table that records what its answers need."""
         self._tables.append(Answers(self, question))
         return self._tables[-1]
 
     def note(self, part: Part) -> None:
-        """Say that a part of a file is asked for."""
+        """Note that a part of a file is used."""
         self.asked.append(part)
 
     def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
-        """Remember an answer, which needs what has been asked since its start, and stands for it from now on."""
+        """Store an answer, whose needs are everything used since its start; from now on it replaces them."""
         answers[key] = answer
         needs = tuple(dict.fromkeys(self.asked[start:]))
         if needs:
@@ -67,14 +67,14 @@ class RevisedMemory(Memory):
             self.asked[start:] = [answers.noted(key, answer, needs)]
 
     def change(self, parts: Iterable[Part]) -> None:
-        """Begin a revision in which these parts are not as they were."""
+        """Begin a revision in which these parts have changed."""
         self.revision += 1
         self._changed_at.update(dict.fromkeys(parts, self.revision))
 
     def is_right(self, answer: Answer) -> bool:
-        """Whether an answer still is what it would be worked out as; brings up to date what it needs.
+        """Whether an answer is still right; updates what it needs.
 
-        No recursion: answers that were asked for one after the other may need one another in a long chain.
+        This does not recurse: answers may need one another in a long chain.
         """
         if answer.right_at == self.revision:
             return True
@@ -96,7 +96,8 @@ class RevisedMemory(Memory):
                     each.table.renew(each.key)
             else:
                 needs.pop()
-        if not self.provisional:  # which answers to come may go by without asking for what they need
+        # later answers may depend on which of these were used, without asking for what they need
+        if not self.provisional:
             del self.asked[start:]
         return answer.right_at == self.revision
 
@@ -106,13 +107,13 @@ class RevisedMemory(Memory):
         return self._changed_at.get(need, 0) > since
 
     def rest(self) -> None:
-        """Between two questions from outside: nothing is being worked out."""
+        """Called between two questions from outside, when nothing is being computed."""
         self.asked.clear()
         for table in self._tables:
             table.out.clear()
 
     def forget(self, gone: frozenset[Part]) -> None:
-        """Forget the answers that are about parts which are no longer there, or need them."""
+        """Forget the answers about parts that no longer exist, and answers that need them."""
         if not gone:
             return
         for table in self._tables:
@@ -120,7 +121,7 @@ class RevisedMemory(Memory):
                 answer.changed_at, answer.needs = self.revision, ()
 
     def sweep(self, since: int) -> None:
-        """Forget what nobody has needed since a revision, in which all has been asked that is ever asked."""
+        """Forget answers not used since a revision, after which every question has been asked at least once."""
         for table in self._tables:
             table.keep(lambda answer: answer.right_at >= since)
         self._changed_at = {part: revision for part, revision in self._changed_at.items() if revision > since}
@@ -129,19 +130,19 @@ class RevisedMemory(Memory):
 class Answers(dict[Any, Any]):
     """The answers to one question, used as ``if key not in answers: memory.keep(answers, key, ...)``.
 
-    Those that no edit can change are there as in any dict.
+    Answers that no edit can change are stored as in any dict.
     """
 
     def __init__(self, memory: RevisedMemory, question: Question | None) -> None:
         super().__init__()
         self.out: dict[Any, Answer] = {}
-        """The answers that are wrong, as long as they may be worked out again."""
+        """The answers that are wrong, as long as they may be computed again."""
         self._memory = memory
         self._question = question
         self._known: dict[Any, Answer] = {}
 
     def renew(self, key: Any) -> None:
-        """Work an answer out again, where it is known how."""
+        """Compute an answer again, if it is known how."""
         if self._question is not None:
             self.pop(key, None)
             self._question(*key)
@@ -152,7 +153,7 @@ class Answers(dict[Any, Any]):
         if super().__contains__(key):
             if answer is None:
                 return True
-            if memory.is_right(answer) and super().__contains__(key):  # which a circle may have let go of meanwhile
+            if memory.is_right(answer) and super().__contains__(key):  # a cycle may have dropped it meanwhile
                 memory.note(answer)
                 return True
             self.pop(key, None)
@@ -163,7 +164,7 @@ class Answers(dict[Any, Any]):
         return False
 
     def noted(self, key: Any, value: Any, needs: tuple[Answer | Part, ...]) -> Answer:
-        """An answer with what it needs; the same as before where it was wrong before."""
+        """An answer with what it needs; the same object if it existed and was wrong."""
         revision = self._memory.revision
         answer = self.out.pop(key, None) or Answer(self, key, revision)
         if answer.needs and answer.value != value:
@@ -173,7 +174,7 @@ class Answers(dict[Any, Any]):
         return answer
 
     def keep(self, is_wanted: Callable[[Answer], bool]) -> list[Answer]:
-        """Forget the answers that are not wanted; these."""
+        """Forget the answers that are not wanted, and return these."""
         others = [answer for answer in self._known.values() if not is_wanted(answer)]
         for answer in others:
             del self._known[answer.key]

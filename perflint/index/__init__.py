@@ -1,1 +1,1 @@
-"""A project: its files, the modules, classes and functions in them, and who calls, imports and inherits from what."""
+"""The index of a project: its files, modules, classes and functions, and what calls, imports and inherits from what."""

@@ -1,4 +1,4 @@
-"""The calls of a name, and its uses as a value, wherever they lead."""
+"""Finds the calls of a name, and its uses as a value, whatever they refer to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
-"""A call with the file, function and statement that it stands in."""
+"""A call with its file, function and statement."""
 
 _ASKS = frozenset({"super", "isinstance", "issubclass", "type"})
 _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.import_module", "import_module"})
@@ -25,7 +25,7 @@ _LOOKS_UP = frozenset({"eval", "exec", "globals", "locals", "vars", "importlib.i
 
 @dataclass(frozen=True)
 class HeldNames:
-    """The names that a file uses other than by calling them, and whether it finds some by a text that it works out."""
+    """The names that a file uses other than by calling them, and whether it looks names up by a computed text."""
 
     held: frozenset[str]
     finds_names: bool
@@ -36,12 +36,12 @@ class Callers(Part):
     """The call sites of one project's functions."""
 
     def named(self, name: str, home: FileIndex | None = None) -> Iterator[Placed]:
-        """The calls whose last name is this one, wherever they lead: a file is parsed when its calls are asked for.
+        """The calls whose last name is this one, whatever they refer to: a file is parsed when its calls are needed.
 
         Args:
-            name: the last name of what is called.
-            home: the file of the one function or class that is meant, if one is.  Its own calls come first, and files
-                that can only mean something of their own by the name are left out.
+            name: the last part of the called name.
+            home: the file of the function or class that is meant, if it is a certain one. Calls in that file come
+                first, and files in which the name can only mean something else are left out.
         """
         files = self._project.mentions.of(name)
         for file in files if home is None else sorted(files, key=lambda file: file is not home):
@@ -52,7 +52,9 @@ class Callers(Part):
 
     @query
     def _may_mean_another(self, name: str, file: FileIndex) -> bool:
-        """Whether a file may call what another has by a name: it binds it, but not by a ``def``, or it is a member."""
+        """Whether a file may call another file's function by a name: it binds it, not by a ``def``, or it is a
+        member.
+        """
         if file.may_hold(name) or file.may_have_stars:
             return True
         return file.may_be_member(name)
@@ -68,7 +70,7 @@ class Callers(Part):
 
     @query
     def attributes_holding(self, name: str) -> frozenset[str]:
-        """The attributes that a function is kept in: ``self.train_epoch_func = train.train_epoch``."""
+        """The attributes that a function is stored in: ``self.train_epoch_func = train.train_epoch``."""
         held = {
             attribute
             for file in self._project.mentions.assigned(name)
@@ -112,7 +114,7 @@ def _held_names(file: FileIndex) -> HeldNames:
 
 
 def _named_only(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that name something without handing it on: what is called, bases, annotations."""
+    """The parts of a node that name something without passing it on: called functions, bases, annotations."""
     if isinstance(node, ast.Call):
         yield node.func
         if dotted(node.func) in _ASKS:
@@ -124,11 +126,11 @@ def _named_only(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _asks_by_literal(call: ast.Call) -> bool:
-    """Whether a ``getattr`` writes out the name that it asks for."""
+    """Whether a ``getattr`` has a literal name."""
     return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
 
 
 def _is_a_module(call: ast.Call, file: FileIndex) -> bool:
-    """Whether ``getattr`` may be asked about a module: about a name that the file imports, or something worked out."""
+    """Whether the object of ``getattr`` may be a module: an imported name, or something computed."""
     root = dotted(call.args[0]) if call.args else None
     return root is None or file.names.is_bound(root.partition(".")[0])

@@ -1,4 +1,4 @@
-"""Who does what among processes that work on the same list: one byte for each thing, in memory that they share."""
+"""Divides a list of work among processes: one byte for each item, in shared memory."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Iterable
 
 
 class Claims:
-    """Which things have been taken, by this process or by one that it has forked since.
+    """Which items have been taken, by this process or by one that it has forked since.
 
-    Nothing is locked: two processes that ask at the same moment may both be given a thing, so what is done with it has
-    to be right when it is done twice.
+    There are no locks: two processes may take an item at the same moment, so doing its work twice must be harmless.
 
     Args:
-        names: the things.
+        names: the items.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -21,7 +20,7 @@ class Claims:
         self._taken = mmap.mmap(-1, max(len(self._number), 1))
 
     def take(self, name: str) -> bool:
-        """Take a thing; False where somebody has it."""
+        """Take an item; False if it is already taken."""
         number = self._number[name]
         if self._taken[number]:
             return False
@@ -29,5 +28,5 @@ class Claims:
         return True
 
     def is_taken(self, name: str) -> bool:
-        """Whether somebody has a thing."""
+        """Whether an item is taken."""
         return bool(self._taken[self._number[name]])

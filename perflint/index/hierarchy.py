@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
 
 Placed = tuple["FileIndex", Class]
-"""A class with the file that it stands in."""
+"""A class with its file."""
 
 
 class Hierarchy(Part):
@@ -31,7 +31,7 @@ class Hierarchy(Part):
                 yield found[0], found[1]
 
     def lineage(self, file: FileIndex, owner: Class) -> list[Placed]:
-        """A class and those of the project that it inherits from, near ones first."""
+        """A class and the project's classes that it inherits from, nearest first."""
         return [(file, owner), *self.ancestors(file, owner)]
 
     def base_names(self, file: FileIndex, owner: Class) -> frozenset[str]:
@@ -39,17 +39,17 @@ class Hierarchy(Part):
         return frozenset(base for _, one in self.lineage(file, owner) for base in one.bases)
 
     def unseen(self, file: FileIndex, owner: Class) -> frozenset[str]:
-        """Those of these names that stand for no class of the project."""
+        """Those of these names that are not classes of the project."""
         find = Modules.of(self._project).find
         found = {(base, there): find(base, there) for there, one in self.lineage(file, owner) for base in one.bases}
         return frozenset(base for (base, _), place in found.items() if place is None or not isinstance(place[1], Class))
 
     def is_plain(self, file: FileIndex, owner: Class) -> bool:
-        """Whether all the code of a class and of its bases is seen, but for that of ``Layer``."""
+        """Whether all code of a class and of its bases is known, except for that of ``Layer``."""
         return self.unseen(file, owner) <= _PLAIN_BASES
 
     def ancestors(self, file: FileIndex, owner: Class) -> list[Placed]:
-        """The classes of the project that a class inherits from, near ones first."""
+        """The classes of the project that a class inherits from, nearest first."""
         found: list[Placed] = []
         seen = {owner}
         queue = list(self.bases(file, owner))
@@ -62,7 +62,7 @@ class Hierarchy(Part):
         return found
 
     def descendants(self, owner: Class) -> list[Placed]:
-        """The classes of the project that inherit from a class, near ones first."""
+        """The classes of the project that inherit from a class, nearest first."""
         found: list[Placed] = []
         seen = {owner}
         queue = list(self._children(owner))
@@ -78,7 +78,7 @@ class Hierarchy(Part):
     def runs(self, file: FileIndex, owner: Class, method: Scope) -> bool:
         """Whether an object of a class runs a method of one of its bases when that method's name is called.
 
-        It does not where a nearer class has a version of its own, unless that one calls others, as with ``super()``.
+        It does not if a nearer class has its own version, unless that one calls others, as with ``super()``.
         """
         for _, one in self.lineage(file, owner):
             own = one.methods.get(method.name)
@@ -89,7 +89,7 @@ class Hierarchy(Part):
         return True
 
     def are_related(self, first: Class, second: Class) -> bool:
-        """Whether two classes are one, or one inherits from the other."""
+        """Whether two classes are the same, or one inherits from the other."""
         return first is second or any(
             child is other for one, other in ((first, second), (second, first)) for _, child in self.descendants(one)
         )
@@ -117,7 +117,7 @@ class Hierarchy(Part):
 
 
 def _calls_others(method: Scope) -> bool:
-    """Whether a method calls one of its name on something else than ``self``: ``super().fit()``, ``Base.fit(self)``."""
+    """Whether a method calls its namesake on something else than ``self``: ``super().fit()``, ``Base.fit(self)``."""
     return any(
         terminal(call) == method.name and dotted(call.func) != f"self.{method.name}"
         for statement in method.statements

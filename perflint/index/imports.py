@@ -1,4 +1,4 @@
-"""Which files of a project a file imports, which files import it, and where both lead."""
+"""Finds which files of a project a file imports, and which files import it, directly and indirectly."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Imports(Part):
     """The imports among the files of one project."""
 
     def closure(self, starts: Iterable[FileIndex]) -> frozenset[FileIndex]:
-        """The files that are loaded with these: what they import, and so on; themselves included."""
+        """The files that are loaded with these: what they import, and so on; including themselves."""
         return _closure(starts, self.direct)
 
     def users(self, files: Iterable[FileIndex]) -> frozenset[FileIndex]:
-        """The files that load some of these: they import one, or what imports one, and so on; these included."""
+        """The files that load some of these: they import one, directly or not; including these."""
         return _closure(files, lambda file: [other for other in self._may_load(file) if file in self.direct(other)])
 
     def importers(self, file: FileIndex) -> Iterator[FileIndex]:
-        """The files with a statement that imports a file: each is parsed when it is asked for, scripts first.
+        """The files with a statement that imports a file, scripts first; each is parsed when it is needed.
 
         Who imports a module of a package imports the package as well.
         """
@@ -51,7 +51,7 @@ class Imports(Part):
         return (other for other in self._may_load(file) if file in self.direct(other) or self._may_find(file, other))
 
     def _may_find(self, file: FileIndex, other: FileIndex) -> bool:
-        """Whether the path of a file ends as a module that another one imports, which is not to be seen where it is."""
+        """Whether the path of a file ends like a module that another file imports but that is not found from there."""
         own = file.parts[:-1] if file.is_package else file.parts
         return bool(own) and any(
             _ends_with(own, target.split(".")) and next(self._loaded(target, other), None) is None
@@ -65,7 +65,7 @@ class Imports(Part):
 
     @query
     def _may_load(self, file: FileIndex) -> list[FileIndex]:
-        """The files whose text allows for an import of a file."""
+        """The files whose text may contain an import of a file."""
         name, mentions = file.module.rpartition(".")[2], self._project.mentions
         found = {other for other in mentions.of(name) if _may_name(other, name, file.is_package)} if name else set()
         found.update(mentions.of(*_DYNAMIC))
@@ -78,12 +78,12 @@ class Imports(Part):
 
     @query
     def _order(self) -> Mapping[FileIndex, int]:
-        """Which place each file has among those of the project."""
+        """The position of each file among those of the project."""
         return {file: place for place, file in enumerate(self._project.files.values())}
 
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
-        """The files that one file imports, packages on the way included."""
+        """The files that one file imports, including packages on the way."""
         return (self._stated(file) | frozenset(self._dynamic(file))) - {file}
 
     @query
@@ -92,7 +92,7 @@ class Imports(Part):
         return frozenset(found for target in file.names.imported for found in self._loaded(target, file))
 
     def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
-        """The modules that importing a qualified name runs: the one that has the name or holds it, and its packages."""
+        """The modules that importing a qualified name runs: the one with or around the name, and its packages."""
         parts, directory = tuple(part for part in target.split(".") if part), origin.parts[:-1]
         for length in range(len(directory), -1, -1):
             found = [
@@ -109,15 +109,16 @@ class Imports(Part):
 
     @query
     def by_settings(self, file: FileIndex) -> bool:
-        """Whether settings may name what is to be made of a file: ``instantiate({"_target_": "models.net.Net"})``.
+        """Whether configuration files may name objects of a file: ``instantiate({"_target_": "models.net.Net"})``.
 
-        A program that asks them means the top folders that it is in or imports from; one at the top means any file.
+        A program that uses such settings may mean the top folders that it is in or imports from; one at the top, any
+        file.
         """
         return any(len(found.parts) == 1 or found.parts[0] == file.parts[0] for found in self._asking_settings())
 
     @query
     def _asking_settings(self) -> frozenset[FileIndex]:
-        """The files that settings may tell what to import, and what those import."""
+        """The files that import what settings name, and the files that those import."""
         files = (file for file in self._project.files.values() if not file.is_foreign)
         return self.closure(filter(_asks_settings, files))
 
@@ -147,7 +148,7 @@ def _closure(
 
 
 def _ends_with(module: tuple[str, ...], target: list[str]) -> bool:
-    """Whether the first parts of a qualified name are the last ones of a module's: ``net.Net`` of ``models.net``."""
+    """Whether the first parts of a qualified name are the last ones of a module's: ``net.Net`` and ``models.net``."""
     return any(
         part == module[-1] and size <= len(module) and tuple(target[:size]) == module[-size:]
         for size, part in enumerate(target, 1)
@@ -155,7 +156,7 @@ def _ends_with(module: tuple[str, ...], target: list[str]) -> bool:
 
 
 def _imported_by_call(file: FileIndex) -> Iterator[ast.expr]:
-    """The names of modules that calls of ``import_module`` are handed."""
+    """The names of modules that are passed to ``import_module``."""
     if file.has_words(*_DYNAMIC):
         for scope in file.scopes.scopes:
             for call in scope.calls:
@@ -164,7 +165,7 @@ def _imported_by_call(file: FileIndex) -> Iterator[ast.expr]:
 
 
 def _asks_settings(file: FileIndex) -> bool:
-    """Whether a file makes objects of classes, or imports modules, that settings name."""
+    """Whether a file creates objects of classes, or imports modules, that settings name."""
     if file.has_words("instantiate", "locate", "import_string", "_target_") and file.matches(_BY_SETTINGS):
         return True
     return any(not isinstance(name, ast.Constant) and not _prefix(name) for name in _imported_by_call(file))
@@ -172,13 +173,13 @@ def _asks_settings(file: FileIndex) -> bool:
 
 @query
 def _may_name(file: FileIndex, name: str, is_package: bool) -> bool:
-    """Whether the text of a file allows for an import of a module of this name, or from it."""
+    """Whether the text of a file may contain an import of a module of this name, or from it."""
     text = file.source.text
     return any(_is_imported(text, at, name, is_package) for at in places(text, name))
 
 
 def _is_imported(text: str, at: int, name: str, is_package: bool) -> bool:
-    """Whether a name stands in what may be an import: behind the word itself, or among names and commas alone."""
+    """Whether a name is in a possible import: after the word itself, or in a row of only names and commas."""
     start = max(text.rfind(end, 0, at) for end in "\r\n") + 1
     row = next(_ROW.finditer(text, start)).group()
     if at >= start + len(row):
@@ -189,7 +190,7 @@ def _is_imported(text: str, at: int, name: str, is_package: bool) -> bool:
 
 
 def _prefix(node: ast.expr) -> str:
-    """The part of a module's name that is written down: ``"models." + name``, ``f"models.{name}"``."""
+    """The literal part of a module's name: ``"models." + name``, ``f"models.{name}"``."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Mod)):

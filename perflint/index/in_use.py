@@ -1,4 +1,4 @@
-"""Which classes and functions of a project some of its code uses, and which are left over."""
+"""Finds which classes and functions of a project are used by its code, and which are left over."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")
-"""What finds classes and functions by names that it works out."""
+"""Calls that find classes and functions by computed names."""
 _SETTING_UP = ("sys.path.", "sys.setrecursionlimit", "warnings.", "logging.", "os.environ.", "matplotlib.use")
 _SETS_UP = frozenset({"seed", "enable_static", "disable_static", "set_printoptions", "switch_backend", "setNumThreads"})
-"""Calls after which a module has still done nothing."""
+"""Calls after which a module still has not done anything."""
 _MADE_UP = frozenset({"rand", "randn", "randint", "uniform", "normal", "ones", "zeros", "full", "summary"})
-"""What makes an input that says nothing: whoever hands that to a layer only looks whether the layer runs."""
+"""Calls that make meaningless input: code that passes it to a layer only tests whether the layer runs."""
 _IN_EARNEST = frozenset(
     {"backward", "minimize", "step", "fit", "train", "train_batch", "evaluate", "test", "predict", "infer", "run"}
     | {"main", "DataLoader", "load", "save", "export", "jit"}
 )
-"""What trains, reads or leaves something: a program, even if it starts with an input that is made up."""
+"""Calls that train, read or store something: a real program, even if it starts with made-up input."""
 _RUN = (ast.Expr, ast.For, ast.While, ast.With)
 _QUOTES = ('"', "'")
 
@@ -41,9 +41,9 @@ Definition = Class | Scope
 
 
 class InUse(Part):
-    """Which definitions of one project are used.
+    """Decides which definitions of one project are used.
 
-    ``Old`` is used by nothing but ``OldNet``, which nothing uses, so both are left over::
+    ``Old`` is used only by ``OldNet``, which is unused, so both are left over::
 
         class Old(nn.Layer): ...
         class OldNet(nn.Layer):
@@ -54,18 +54,19 @@ class InUse(Part):
         if __name__ == "__main__":
             train(Net())
 
-    Nor does a trial use a layer: ``if __name__ == "__main__": print(Net()(paddle.rand([1, 3, 64, 64])).shape)``.
+    A trial run does not count as a use either: ``if __name__ == "__main__": print(Net()(paddle.rand([1, 3, 64,
+    64])).shape)``.
 
-    In doubt a definition is used: one that a decorator may register, that a package exports, whose name stands in
-    quotes anywhere, or that lies where code looks names up.
+    In doubt a definition counts as used: if a decorator may register it, a package exports it, its name is in quotes
+    anywhere, or it is where code looks names up.
     """
 
     @query(cycle=False)
     def is_used(self, file: FileIndex, definition: Definition) -> bool:
-        """Whether some code that may run uses a class, or a function of the module; those inside others always are.
+        """Whether some code that may run uses a class, or a function of the module; nested ones always are.
 
-        What no program loads is a library, for programs that are not to be seen, unless it is left over; so is what a
-        ``setup.py`` installs.  A program that nothing imports has to use its own functions and classes itself.
+        A file that no program loads is a library for unknown programs, unless it is left over; so is one that a
+        ``setup.py`` installs. A program that nothing imports has to use its own functions and classes itself.
         """
         if "." in definition.qualname or _is_decorated(definition) or self._is_installed(file):
             return True
@@ -78,7 +79,7 @@ class InUse(Part):
 
     @query
     def is_left_over(self, file: FileIndex) -> bool:
-        """Whether nothing that may run imports a file, although a program loads a module that lies beside it."""
+        """Whether nothing that may run imports a file, although a program loads a module next to it."""
         if file.is_package or file.is_quiet or self._is_installed(file) or self._is_run(file):
             return False
         if Imports.of(self._project).by_settings(file):
@@ -89,13 +90,13 @@ class InUse(Part):
 
     @query
     def _loaded_in(self, package: tuple[str, ...]) -> tuple[FileIndex, ...]:
-        """Two modules of a package, or of a directory, that programs load, or fewer where there are not so many."""
+        """Two modules of a package, or of a directory, that programs load, or fewer if there are fewer."""
         modules = _by_package(self._project).get(package, ())
         return tuple(islice((file for file in modules if not file.is_package and self._is_loaded(file)), 2))
 
     @query
     def _is_installed(self, file: FileIndex) -> bool:
-        """Whether a ``setup.py`` lies beside the outermost package that a file is in."""
+        """Whether there is a ``setup.py`` next to the outermost package of a file."""
         modules, top = self._project.modules, len(file.parts) - 1
         while top > 0 and file.parts[:top] in modules:
             top -= 1
@@ -107,18 +108,18 @@ class InUse(Part):
 
     @query(cycle=False)
     def _is_loaded(self, file: FileIndex) -> bool:
-        """Whether a program loads a file: it imports it, or what imports it."""
+        """Whether a program loads a file: directly or indirectly."""
         return any(self._is_run(other) for other in Imports.of(self._project).loaders(file))
 
     def is_used_at(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether the class, or the function of the module, that a place belongs to is used; a module always is."""
+        """Whether the class or module-level function around a place is used; a module always is."""
         holder = _holder(scope)
         return holder is None or self.is_used(file, holder)
 
     # -- names -------------------------------------------------------------------------------------------------
 
     def _is_dead(self, file: FileIndex, definition: Definition) -> bool:
-        """Whether no code that may run uses a definition of a program that no other file imports."""
+        """Whether a definition of a program that no other file imports is not used by any code that may run."""
         if self._is_looked_up(file) or Imports.of(self._project).by_settings(file) or _is_quoted(file, definition.name):
             return False
         if isinstance(definition, Class) and any(
@@ -132,7 +133,7 @@ class InUse(Part):
         )
 
     def _is_named(self, file: FileIndex, definition: Definition) -> bool:
-        """Whether code that may run names a definition; its own file is asked first, as it is parsed already."""
+        """Whether code that may run names a definition; its own file comes first, since it is already parsed."""
         mentions = self._project.mentions
         for name in sorted(mentions.other_names(definition.name)):
             naming = mentions.of(name)
@@ -158,25 +159,25 @@ class InUse(Part):
         )
 
     def _binds(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
-        """Whether an import of another file makes a name stand for a definition."""
+        """Whether an import in another file binds a name to a definition."""
         return any(self._is_meant(meaning, other, file, definition) for meaning in other.names.meanings(name))
 
     def _is_member(self, node: ast.Attribute, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
-        """Whether ``module.Net`` may stand for a definition."""
+        """Whether ``module.Net`` may refer to a definition."""
         name = dotted(node)
         if name is None or not other.names.is_bound(name.partition(".")[0]):
             return True
         return any(self._is_meant(meaning, other, file, definition) for meaning in other.names.meanings(name))
 
     def _is_meant(self, qualified: str, other: FileIndex, file: FileIndex, definition: Definition) -> bool:
-        """Whether a qualified name in a file stands for a definition, or may do so by way of ``sys.path``."""
+        """Whether a qualified name in a file refers to a definition, or may do so through ``sys.path``."""
         found = Modules.of(self._project).find(qualified, other)
         if found is not None:
             return found[1] is definition
         return file.module.rpartition(".")[2] in qualified.split(".")[:-1]
 
     def _may_run(self, other: FileIndex, load: Load, definition: Definition) -> bool:
-        """Whether a place that names a definition may run, and is no part of the definition."""
+        """Whether a place that names a definition may run, and is not part of the definition."""
         holder = _holder(load.scope) if load.scope is not None else None
         if other.is_quiet:
             return True
@@ -188,7 +189,7 @@ class InUse(Part):
 
     @query
     def _is_looked_up(self, file: FileIndex) -> bool:
-        """Whether a file, or one that imports it, finds definitions by names that it works out."""
+        """Whether a file, or one that imports it, looks definitions up by computed names."""
         callers = Callers.of(self._project)
         return any(
             other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and callers.held_by(other).finds_names)
@@ -198,7 +199,7 @@ class InUse(Part):
 
 @query
 def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
-    """The files of a project by the package, or the directory, that they lie in."""
+    """The files of a project by their package or directory."""
     found: dict[tuple[str, ...], list[FileIndex]] = {}
     for file in project.files.values():
         found.setdefault(file.parts[:-1], []).append(file)
@@ -207,7 +208,7 @@ def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
 
 @query
 def _is_program(file: FileIndex) -> bool:
-    """Whether a file does something when it runs, or holds settings alone, which programs load by their paths."""
+    """Whether a file does something when it runs, or only contains settings, which programs load by path."""
     statements, trial = file.scopes.module.statements, _trial(file)
     if trial is None and file.has("__main__"):
         return True
@@ -219,7 +220,7 @@ def _is_program(file: FileIndex) -> bool:
 
 @query
 def _runs_its_own(file: FileIndex) -> bool:
-    """Whether a file is a program: a statement of its module, as ``main()``, runs what the file defines."""
+    """Whether a file is a program: a statement of its module, such as ``main()``, runs what the file defines."""
     if file.is_quiet or file.has_words("fire"):  # `fire.Fire()` makes a command of each function
         return False
     module, trial = file.scopes.module, _trial(file)
@@ -235,9 +236,9 @@ def _runs_its_own(file: FileIndex) -> bool:
 
 @query
 def _trial(file: FileIndex) -> ast.If | None:
-    """The ``if __name__ == "__main__"`` of a file, where it only tries a class of the file with an input it makes up.
+    """The ``if __name__ == "__main__"`` of a file, if it only tries a class of the file with made-up input.
 
-    A function of the file that it calls has to give something back: ``main()`` alone may do anything.
+    A function of the file that it calls has to return something: ``main()`` without a result may do anything.
     """
     if file.is_quiet or not file.has("__main__"):
         return None
@@ -258,7 +259,7 @@ def _asks_for_main(node: ast.If) -> bool:
 
 
 def _last(item: ast.AST) -> str:
-    """The name that a node is, or the one behind its last dot."""
+    """The name that a node is, or the part after its last dot."""
     return item.id if isinstance(item, ast.Name) else item.attr if isinstance(item, ast.Attribute) else ""
 
 
@@ -272,7 +273,7 @@ def _does_something(statement: Statement) -> bool:
 
 
 def _is_idle(value: ast.expr) -> bool:
-    """Whether a statement is a text, or only sets something up, as modules do: ``sys.path.append("..")``."""
+    """Whether a statement is a string, or only sets something up, as modules do: ``sys.path.append("..")``."""
     if isinstance(value, ast.Call):
         name = dotted(value.func) or ""
         return name.startswith(_SETTING_UP) or name.rpartition(".")[2] in _SETS_UP
@@ -281,12 +282,12 @@ def _is_idle(value: ast.expr) -> bool:
 
 @query
 def _bases(file: FileIndex) -> frozenset[ast.AST]:
-    """The parts of the bases of a file's classes: naming a class there does not make an object of it."""
+    """The parts of the bases of a file's classes: naming a class there does not create an object of it."""
     return frozenset(item for owner in file.scopes.classes.values() for base in owner.node.bases for item in walk(base))
 
 
 def _holder(scope: Scope) -> Definition | None:
-    """The class, or the function of the module, that a function belongs to; None for the module itself."""
+    """The class or module-level function that a function belongs to; None for the module itself."""
     if scope.parent is None:
         return None
     while scope.parent is not None and scope.parent.parent is not None:

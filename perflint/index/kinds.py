@@ -10,30 +10,30 @@ TENSOR_TAG, HOST_TAG, LOADER_TAG, DATASET_TAG = "tensor", "host", "loader", "dat
 ITERABLE_TAG, LAYER_TAG, OBJECT_TAG, TUPLE_TAG, UNKNOWN_TAG = "iterable", "layer", "object", "tuple", "unknown"
 FUNCTION_TAG, DICT_TAG = "function", "dict"
 EITHER = " or "
-"""Between the types of a value that may be of several."""
+"""Separates the types of a value that may have one of several."""
 _MOST_TYPES = 8
 _DEEPEST = 12
-"""Tuples inside each other that are told apart; what is deeper is taken for one value."""
+"""How many levels of nested tuples are distinguished; deeper ones count as one value."""
 _DEEPEST_DICT = 3
-"""The same for dicts inside each other: where two paths meet, each entry of one is joined with that of the other."""
+"""The same for nested dicts: where two paths meet, each entry of one is joined with that of the other."""
 _MOST_KEYS = 32
-"""A dict with more known keys is one of tensors, with no keys."""
+"""A dict with more known keys counts as a dict of tensors without keys."""
 
 
 class Kind:
-    """A value: ``tag`` is one of the constants of this module.
+    """A value: ``tag`` is a constant of this module.
 
-    ``scalar``/``floating``/``truth``: a tensor known to be 0-D / of a floating dtype / of truth values.  ``guess``:
-    known only from how the code calls it.  ``type``: qualified class of an ``object`` or ``layer``, qualified name of a
-    ``function`` (whose ``guess`` says that it gets other arguments than those of the call, as a ``partial`` does).
+    ``scalar``/``floating``/``truth``: a tensor known to be 0-D / of a floating dtype / of truth values. ``guess``:
+    known only from its name in the code. ``type``: qualified class of an ``object`` or ``layer``, qualified name of a
+    ``function`` (whose ``guess`` says that its arguments differ from those of the call, as with a ``partial``).
     ``items``: kinds of a tuple's items, or of a dict's values: one for each of its ``keys``, and last what any other
-    value may be.  Of a loader that ``enumerate`` or ``zip`` goes through, what each pass gets.
+    value may be. For a loader in ``enumerate`` or ``zip``, what each iteration yields.
 
-    ``is_tensor``: this is device data: a tensor, or a container of tensors.  ``is_host``: this is known to live in host
-    memory (numbers, strings, NumPy arrays).  ``depth``: how many tuples or dicts stand inside each other.
+    ``is_tensor``: this is device data: a tensor, or a container of tensors. ``is_host``: this is known to live in host
+    memory (numbers, strings, NumPy arrays). ``depth``: how many tuples or dicts are nested.
 
-    Equal kinds are one object, so that two are compared at once however deeply they are nested: ``v1 = (v0, v0)``,
-    ``v2 = (v1, v1)`` and so on would make 2^30 parts of 30 rows.
+    Equal kinds are one object, so comparing two is fast however deeply they are nested: ``v1 = (v0, v0)``, ``v2 = (v1,
+    v1)`` and so on would make 2^30 parts of 30 rows.
     """
 
     __slots__ = (
@@ -74,7 +74,7 @@ class Kind:
         keys: tuple[str, ...] = (),
         truth: bool = False,
     ) -> Kind:
-        """The one kind with these properties."""
+        """The only kind with these properties."""
         key = (tag, scalar, floating, guess, type, items, keys, truth)
         known = _MADE.get(key)
         if known is not None:
@@ -89,7 +89,7 @@ class Kind:
         return made
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Another process has its own."""
+        """How another process finds its own equal kind."""
         return Kind, (self.tag, self.scalar, self.floating, self.guess, self.type, self.items, self.keys, self.truth)
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ CPU_PLACE = Kind(OBJECT_TAG, type="paddle.CPUPlace")
 
 
 def loader_of(given: Kind) -> Kind:
-    """What goes through a loader and gives more than its batches: ``enumerate(loader)`` gives a count with each."""
+    """An iterator over a loader that yields more than its batches: ``enumerate(loader)`` yields a count with each."""
     return Kind(LOADER_TAG, items=(given if given.depth < _DEEPEST else _flat(given),))
 
 
@@ -143,10 +143,10 @@ def tuple_of(items: Iterable[Kind]) -> Kind:
 def dict_of(entries: Mapping[str, Kind], rest: Kind = UNKNOWN) -> Kind:
     """A dict, some of whose values are tensors: ``{"loss": loss, "seconds": 0.5}``.
 
-    One with nothing but tensors, as far as is known, is taken for a tensor, as a list of them is.
+    A dict with only tensors, as far as is known, counts as a tensor, like a list of tensors.
 
     Args:
-        entries: what is known of its values by their keys.
+        entries: the known kinds of its values, by key.
         rest: what its other values may be.
     """
     values = {key: kind if kind.depth < _DEEPEST_DICT else _flat(kind) for key, kind in entries.items()}
@@ -158,12 +158,12 @@ def dict_of(entries: Mapping[str, Kind], rest: Kind = UNKNOWN) -> Kind:
 
 
 def entries_of(kind: Kind) -> dict[str, Kind]:
-    """What is known of a dict's values by their keys."""
+    """The known kinds of a dict's values, by key."""
     return dict(zip(kind.keys, kind.items, strict=False))
 
 
 def rest_of(kind: Kind) -> Kind:
-    """What the values of a dict may be whose keys are not known."""
+    """What the values of a dict with unknown keys may be."""
     return kind.items[-1] if kind.tag == DICT_TAG else kind
 
 
@@ -175,7 +175,7 @@ def _flat(kind: Kind) -> Kind:
 
 
 def join(first: Kind, second: Kind) -> Kind:
-    """What is known where two paths meet: device data wins, and only what both agree on stays known of it."""
+    """The kind where two paths meet: device data wins, and only properties of both remain known."""
     if first is second:
         return first
     if DICT_TAG in (first.tag, second.tag):
@@ -189,7 +189,7 @@ def join(first: Kind, second: Kind) -> Kind:
             truth=first.truth and second.truth,
         )
     for one, other in ((first, second), (second, first)):
-        if one.is_tensor:  # ``mask=None`` and a mask: where it is a tensor, it is one of truth values
+        if one.is_tensor:  # ``mask=None`` and a mask: if it is a tensor, it is one of truth values
             is_truth = one.truth and not other.is_tensor
             return Kind(TENSOR_TAG, guess=one.guess, truth=is_truth) if one.tag == TENSOR_TAG else TENSOR
     for one, other in ((first, second), (second, first)):
@@ -212,7 +212,7 @@ def join(first: Kind, second: Kind) -> Kind:
 
 
 def _joined_dicts(first: Kind, second: Kind) -> Kind:
-    """What two values may be of which one is a dict: the other may be the ``None`` or ``{}`` of before it was made."""
+    """What two values may be, one of which is a dict: the other may be its initial ``None`` or ``{}``."""
     for one, other in ((first, second), (second, first)):
         if one.tag != DICT_TAG:
             return other if one.is_host or one.tag == UNKNOWN_TAG or one is Kind(TUPLE_TAG) else TENSOR
@@ -230,7 +230,7 @@ def _joined_dicts(first: Kind, second: Kind) -> Kind:
 
 
 def _common_type(first: str, second: str) -> str:
-    """The classes (or functions) a value may be of: the project's own, which can be followed; none of Paddle's."""
+    """The classes (or functions) a value may be of: only the project's own, which can be followed."""
     if first == second:
         return first
     own = {name for both in (first, second) for name in both.split(EITHER) if name and not name.startswith("paddle.")}
@@ -238,7 +238,7 @@ def _common_type(first: str, second: str) -> str:
 
 
 def element(kind: Kind) -> Kind:
-    """What iterating over, or indexing into, a value gives; of a dict, one of its values."""
+    """The kind that iterating over, or indexing into, a value gives; for a dict, one of its values."""
     if kind.tag == LOADER_TAG:
         return kind.items[0] if kind.items else TENSOR
     if kind.tag in (TUPLE_TAG, DICT_TAG):

@@ -1,4 +1,4 @@
-"""Which files of a project can name something: told by their text, so that the others need not be parsed for it."""
+"""Finds by text which files of a project can name something, so that the others need not be parsed for it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from perflint.syntax.file_text import FileText
 F = TypeVar("F", bound=FileText)
 
 _FEW = 500
-"""Words for which all files are looked through: an index of all words takes as long as so many."""
+"""How many words are searched for in all files: an index of all words takes as long as that many searches."""
 
 
 class Mentions(Generic[F]):
-    """Looks for names in the texts of one project.  Every answer is a superset, with the files in their order.
+    """Looks for names in the texts of one project. Every answer is a superset, in the order of the files.
 
     Args:
         files: every file of the project.
@@ -28,7 +28,7 @@ class Mentions(Generic[F]):
         self._other_names: dict[str, frozenset[str]] = {}
 
     def of(self, *names: str) -> list[F]:
-        """The files in which one of these words stands."""
+        """The files that contain one of these words."""
         if len(names) == 1:
             return self._with(names[0])
         if not names:
@@ -54,15 +54,15 @@ class Mentions(Generic[F]):
         return found
 
     def calls(self, name: str) -> list[F]:
-        """The files that can call something by this name: ``name(`` stands there, and not after ``def``."""
+        """The files that can call something by this name: they contain ``name(``, not after ``def``."""
         return [file for file in self.of(name) if file.may_call(name)]
 
     def values(self, name: str) -> list[F]:
-        """The files that can use a function of this name as a value: it stands there without a ``(`` after it."""
+        """The files that can use a function of this name as a value: they contain it without a ``(`` after it."""
         return [file for file in self.of(name) if file.may_hold(name)]
 
     def assigned(self, name: str) -> list[F]:
-        """The files that can bind something to a function of this name: it ends a statement with a ``=`` before it."""
+        """The files that can bind something to a function of this name: it ends a statement with a ``=``."""
         return [file for file in self.values(name) if file.may_assign(name)]
 
     def bases(self, name: str) -> list[F]:
@@ -70,7 +70,7 @@ class Mentions(Generic[F]):
         return [file for file in self.of(name) if file.may_derive(name)]
 
     def other_names(self, name: str) -> frozenset[str]:
-        """What a function or class of this name may be called anywhere: ``import name as other`` makes another."""
+        """Other names that a function or class of this name may have, as by ``import name as other``."""
         if name not in self._other_names:
             self._other_names[name] = self._find_other_names(name)
         return self._other_names[name]

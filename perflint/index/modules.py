@@ -1,4 +1,4 @@
-"""The files of a run as modules: which function or class a name stands for, through imports and base classes."""
+"""The files of a run as modules: finds which function or class a name refers to, through imports and base classes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from perflint.syntax.names import is_like
 from perflint.syntax.scopes import Class, Scope
 
 MAX_DEPTH = 5
-"""How far names, base classes and calls are followed."""
+"""How many names, base classes and calls are followed in a row."""
 _MOST_PARTS = 32
 _FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddle.io.DataLoader": "loader"}
 _FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
 _MOST_STARS = 8
-"""Star imports of one file that are asked for each name one by one."""
+"""How many star imports of one file are tried for each name one by one."""
 _MOST_LIKE = 8
-"""Methods with names of one kind; where there are more, the name may stand for any of them."""
+"""How many methods with similar names a value may be; with more, the name may mean any method."""
 
 
 class Modules(Part):
@@ -29,16 +29,16 @@ class Modules(Part):
     # -- names across files ------------------------------------------------------------------------------------
 
     def find(self, name: str, origin: FileIndex) -> tuple[FileIndex, Scope | Class] | None:
-        """The function or class a qualified name stands for, seen from a file (its directory and those above)."""
+        """The function or class that a qualified name refers to in a file (from its directory upwards)."""
         found = self._seen_from(origin.parts[:-1], name)
         parts = [] if found else _parts(name)
         return self._starred(origin, parts) if parts and not origin.names.is_bound(parts[0]) else found
 
     @query(cycle=None)  # a cycle of re-exports finds nothing
     def _seen_from(self, directory: tuple[str, ...], name: str) -> tuple[FileIndex, Scope | Class] | None:
-        """What a qualified name stands for in a directory, or else in one of those above."""
+        """What a qualified name refers to in a directory, or else in one of those above."""
         parts = _parts(name)
-        if len(parts) > _MOST_PARTS:  # imports that lead to one another add a part each time
+        if len(parts) > _MOST_PARTS:  # each turn of an import cycle adds a part
             return None
         for length in range(len(directory), -1, -1):
             for split in range(len(parts) - 1, 0, -1):
@@ -49,7 +49,7 @@ class Modules(Part):
         return None
 
     def _starred(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
-        """What a name stands for that a file has from one of its ``from x import *``."""
+        """What a name refers to that a file gets from one of its ``from x import *``."""
         source = self._star_source(file, rest[0])
         return self._member(source, rest) if source is not None else None
 
@@ -66,7 +66,7 @@ class Modules(Part):
         return None
 
     def _star_candidates(self, file: FileIndex, name: str) -> list[FileIndex]:
-        """The files of the star imports of a file that have a word, or star imports themselves, in order."""
+        """The files of the star imports of a file that contain a word, or have star imports themselves, in order."""
         sources, words = self._star_sources(file)
         if len(sources) <= _MOST_STARS:
             return sources
@@ -74,7 +74,7 @@ class Modules(Part):
 
     @query
     def _star_sources(self, file: FileIndex) -> tuple[list[FileIndex], dict[str, list[int]]]:
-        """The files of the star imports of a file, and, where there are many, at which places a word is."""
+        """The files of the star imports of a file, and, if there are many, in which of them a word occurs."""
         found = [self._module(base, file) for base in file.names.stars]
         sources = [source for source in found if source is not None and source is not file]
         words: dict[str, list[int]] = {}
@@ -84,7 +84,7 @@ class Modules(Part):
         return sources, words
 
     def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
-        """The file of a module by its qualified name, seen from a file."""
+        """The file of a module by its qualified name, as imported in a file."""
         return self._module(name, origin) if name else None
 
     def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
@@ -113,7 +113,7 @@ class Modules(Part):
 
     @query
     def class_named(self, qualified: str) -> tuple[FileIndex, Class] | None:
-        """A project class by the qualified name that ``Kind.type`` holds: ``package.module.Class``."""
+        """A project class by the qualified name in ``Kind.type``: ``package.module.Class``."""
         parts = tuple(qualified.split("."))
         for split in range(len(parts) - 1, -1, -1):
             file = self._project.modules.get(tuple(filter(None, parts[:split])))
@@ -123,7 +123,7 @@ class Modules(Part):
         return None
 
     def method(self, owner: str, name: str) -> tuple[FileIndex, Scope] | None:
-        """A method of a project class or of its bases (of the first that has it, for one of several classes)."""
+        """A method of a project class or of its bases (for several possible classes, of the first that has it)."""
         for part in owner.split(EITHER):
             found = self.class_named(part)
             method = self.method_of(found[0], found[1], name) if found else None
@@ -146,7 +146,7 @@ class Modules(Part):
         return None
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
-        """What constructing a project class gives."""
+        """The kind of an instance of a project class."""
         qualified = f"{file.module}.{owner.qualname}"
         family = self._family(file, owner)
         if family == "loader":
@@ -156,7 +156,7 @@ class Modules(Part):
         return layer(qualified) if family == "layer" else instance(qualified)
 
     def _family(self, file: FileIndex, owner: Class, depth: int = 0) -> str:
-        """What the bases of a class make it; ``unseen`` where one that is not in the project may make it anything."""
+        """The kind that a class gets from its bases; ``unseen`` if a base outside the project may make it anything."""
         is_seen = True
         for base in owner.bases:
             family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, owner, base, depth)
@@ -177,7 +177,7 @@ class Modules(Part):
 
     @query
     def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:
-        """A project function by the qualified name that ``Kind.type`` holds: ``package.module:Class.method``."""
+        """A project function by the qualified name in ``Kind.type``: ``package.module:Class.method``."""
         module, _, name = qualified.partition(":")
         file = self._project.modules.get(tuple(filter(None, module.split("."))))
         scope = file.scopes.scopes_by_qualname.get(name) if file is not None else None
@@ -189,7 +189,7 @@ class Modules(Part):
         return [place for place in map(self.function_named, parts) if place is not None]
 
     def function_value(self, file: FileIndex, scope: Scope | None, name: str) -> Kind | None:
-        """The kind of a name that stands for a project function (not for its result).
+        """The kind of a name that refers to a project function (not to its result).
 
         A parameter of the same name hides the function.
         """
@@ -211,7 +211,7 @@ class Modules(Part):
         return self.as_value(*found) if found else None
 
     def methods_like(self, owner: str, begin: str, end: str) -> Kind | None:
-        """The few methods of a project class whose names begin and end so, as one value that may be any of them."""
+        """The methods of a project class with names that begin and end so, as a value that may be any of them."""
         found = self.class_named(owner)
         if found is None:
             return None
@@ -236,7 +236,7 @@ class Modules(Part):
         return function(f"{file.module}:{scope.qualname}")
 
     def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
-        """The nested functions that a scope sees, as values."""
+        """The nested functions that are visible in a scope, as values."""
         env: dict[str, Kind] = {}
         enclosing: Scope | None = scope
         while enclosing is not None and enclosing is not file.scopes.module:
@@ -247,7 +247,7 @@ class Modules(Part):
 
 
 def _family_by_name(base: str) -> str:
-    """What a base class makes of those that inherit from it, as far as its name tells; ``""`` where it does not."""
+    """The kind of classes that inherit from a base, as far as its name shows; ``""`` if it does not."""
     if base.endswith(".Layer"):
         return "layer"
     if base.startswith("paddle.io.") or base.endswith("Dataset"):

@@ -1,4 +1,4 @@
-"""A part of the index: one kind of question about a project, such as who calls a function."""
+"""A part of the index answers one kind of question about a project, such as who calls a function."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ P = TypeVar("P", bound="Part")
 
 
 class Part:
-    """Answers questions about one project, and keeps the answers in its memory.  Each project has one of each class.
+    """Answers questions about one project, cached in the project's memory. Each project has one instance of each class.
 
     Args:
-        project: what the questions are about.
+        project: the project.
     """
 
     def __init__(self, project: Project) -> None:
@@ -22,7 +22,7 @@ class Part:
 
     @classmethod
     def of(cls: type[P], project: Project) -> P:
-        """The part of this class that a project has."""
+        """The instance of this class that belongs to a project."""
         known = project.parts.get(cls)
         if known is None:
             known = project.parts[cls] = cls(project)

@@ -1,7 +1,7 @@
-"""A project and its files: what is parsed of them, and the memory that keeps what is worked out of them.
+"""A project and its files: what was parsed of them, and the memory for what is computed from them.
 
-Nothing is worked out here.  A question about a project is a function, or a method of a ``Part``, in a module above this
-one; ``opening.opened`` makes a project that all of them can be asked about.
+Nothing is computed here. A question about a project is a function, or a method of a ``Part``, in a module above this
+one; ``opening.opened`` creates a project that can answer all of them.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
 _MOST_LOOKS = 64
-"""Names for whose calls a file is searched one by one; where more are asked for, all of its calls are listed once."""
+"""How many names are searched for in a file one by one; for more, all of its calls are listed once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """A place that reads a name or an attribute; without a statement: in a default, a decorator or the like."""
+    """A place that reads a name or an attribute; without a statement if it is in a default, a decorator or the like."""
 
     node: ast.Name | ast.Attribute
     scope: Scope | None
@@ -53,7 +53,7 @@ class NamedLoad(NamedTuple):
 
 @dataclass(eq=False)
 class _Calls:
-    """The calls of a text by their last names, as far as they have been asked for (``is_all``: all of them)."""
+    """The calls of a text by their last names, as far as they have been needed (``is_all``: all of them)."""
 
     text: str
     of: dict[str, list[tuple[Scope, Statement, ast.Call]]] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class _Calls:
 
 @dataclass(eq=False)
 class FileIndex(FileText):
-    """One file of a project, which is parsed when something asks for what is in it."""
+    """One file of a project, which is parsed when its contents are first needed."""
 
     project: Project
     memory: Memory = field(init=False)
@@ -73,7 +73,7 @@ class FileIndex(FileText):
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The parsed file; an empty module where it does not parse, which the project is then told."""
+        """The parsed file; an empty module if it does not parse, which is noted in the project."""
         if self.project.parsed is not None:
             self.project.parsed.take(self.path)
         try:
@@ -88,15 +88,15 @@ class FileIndex(FileText):
     @cached_property
     def scopes(self) -> FileScopes:
         """The functions, classes and statements of the file."""
-        _ = self.tree  # sets the scopes of its file when it is first asked for
+        _ = self.tree  # sets the scopes of its file when they are first needed
         return self.scopes
 
     def scopes_where(self, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
-        """The functions for which a function says so that looks at them and at the names of the file alone."""
+        """The functions that satisfy a test, which may only look at them and at the names of the file."""
         return [scope for scope in self.scopes.scopes if answer(self, scope)]
 
     def row(self, node: ast.AST) -> int:
-        """The row of a node.  An answer that is remembered asks for it here, since an edit above moves the node."""
+        """The row of a node. Cached answers must get it here, since an edit above moves the node."""
         return node.lineno  # type: ignore[attr-defined, no-any-return]  # a statement or an expression
 
     @property
@@ -106,22 +106,22 @@ class FileIndex(FileText):
 
     @property
     def syntax_error(self) -> Exception | None:
-        """What keeps Python from parsing the file; asks the compiler alone where the tree is not needed."""
+        """The syntax error of the file; only runs the compiler if the tree is not needed."""
         if not self.is_parsed:
             try:
                 symtable.symtable(self.source.text, self.path, "exec")
-            except Exception:  # also of what only the compiler minds, so the parser has to be asked
-                _ = self.tree  # tells the project what is wrong
+            except Exception:  # includes errors that only the compiler reports, so the parser has to run too
+                _ = self.tree  # this notes the error in the project
         return self.project.broken.get(self.path)
 
     @property
     def is_parsed(self) -> bool:
-        """Whether anything has asked for the tree so far."""
+        """Whether the tree has been needed so far."""
         return "tree" in vars(self)
 
     @cached_property
     def identifiers(self) -> frozenset[str]:
-        """Every name that the file reads or binds (attributes are no names)."""
+        """Every name that the file reads or binds (attributes are not names)."""
         found = {
             name
             for node in walk(self.tree)
@@ -132,7 +132,7 @@ class FileIndex(FileText):
 
     @cached_property
     def loads(self) -> Mapping[str, list[Load]]:
-        """Where the file reads a name or an attribute, by that name."""
+        """The places where the file reads a name or an attribute, by that name."""
         found: dict[str, list[Load]] = {}
         for scope in self.scopes.scopes:
             for statement in scope.statements:
@@ -148,9 +148,9 @@ class FileIndex(FileText):
         return found
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
-        """The calls whose last name is this one, each with its statement: looks only where the text has the name."""
+        """The calls whose last name is this one, each with its statement; only searches where the name occurs."""
         known = self._asked_calls
-        if known is None or known.text is not self.source.text:  # after an edit, all begins again
+        if known is None or known.text is not self.source.text:  # after an edit, everything starts again
             known = self._asked_calls = _Calls(self.source.text)
         if name not in known.of and not known.is_all:
             if len(known.of) >= _MOST_LOOKS:
@@ -165,7 +165,7 @@ class FileIndex(FileText):
         return known.of.get(name, [])
 
     def loads_named(self, name: str) -> list[NamedLoad]:
-        """The places in statements that read a name or an attribute: looks only where the text has the name."""
+        """The places in statements that read a name or an attribute: only searches where the text contains the name."""
         return [
             NamedLoad(scope, statement, item)
             for scope, statement in self._statements_at(places(self.source.text, name))
@@ -177,7 +177,7 @@ class FileIndex(FileText):
         ]
 
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
-        """All calls of the file by their last names: quicker than to look for each of hundreds of names."""
+        """All calls of the file by their last names: faster than searching for each of hundreds of names."""
         found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
         for scope in self.scopes.scopes:
             for statement in scope.statements:
@@ -195,14 +195,14 @@ class FileIndex(FileText):
 
     @cached_property
     def is_foreign(self) -> bool:
-        """Code for another framework: it imports one, and nothing of Paddle's."""
+        """Whether it is code for another framework: it imports one, and nothing from Paddle."""
         if not self.has_words(*_OTHER_FRAMEWORKS):
             return False
         packages = self.names.packages
         return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
 
     def close(self) -> None:
-        """Take the tree apart, whose parts point at one another."""
+        """Take the tree apart, whose parts refer to one another."""
         for scope in self.scopes.scopes:
             scope.statements.clear()
             scope.functions.clear()
@@ -220,53 +220,53 @@ def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None,
 
 
 class Resolver(Protocol):
-    """What evaluators of expressions ask of a project: what calls of its functions, classes and attributes give.
+    """What evaluators of expressions need from a project: the results of calls and attributes.
 
     ``resolving.py`` answers, which is above the evaluator because it needs one.
     """
 
     def call_project(self, file: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function or class of the project by qualified name, None when it is neither."""
+        """The result of a function or class of the project by qualified name, None if it is neither."""
 
     def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a method of a project class, None when there is none."""
+        """The result of a method of a project class, None if there is none."""
 
     def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The parts of what a layer of the project gives when it is called, where some are numbers; None otherwise."""
+        """The parts of the result of calling a layer of the project, if some are numbers; None otherwise."""
 
     def call_looked_up(
         self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]
     ) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None when it is not known."""
+        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
 
     def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function that is held as a value."""
+        """The result of calling a function that is a value."""
 
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
 
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers hand to a function, by parameter."""
+        """The kinds of objects that the known callers pass to a function, by parameter."""
 
 
 class Project:
     """All files of a run.
 
-    ``files``: by path; files that do not parse hold nothing, and are in ``broken`` with the error once that is known.
+    ``files``: by path; files that do not parse are empty, and are in ``broken`` with the error once it is known.
     ``modules``: the same by the parts of their modules' names, a package by those of its folder.
-    ``parts``: what answers questions about the project, one of each class.
-    ``loaders``: the functions that make loaders, by qualified name, as the configuration declares them.
+    ``parts``: the parts that answer questions about the project, one of each class.
+    ``loaders``: the functions that create loaders, by qualified name, as declared in the configuration.
     ``inputs``: what the files of other kinds say that belong to the project.
 
     Args:
         sources: every readable file by path.
-        settings: of the run (default: those of a run without configuration).
-        memory: keeps the answers; of its own where none is given.
+        settings: the settings of the run (default: those of a run without configuration).
+        memory: stores the answers (default: a new one).
     """
 
     resolving: Resolver
     is_edited = False
-    """Whether files change while the project is there."""
+    """Whether files can change while the project exists."""
 
     def __init__(
         self,
@@ -280,9 +280,9 @@ class Project:
         self.loaders, self.inputs = settings.loaders, settings.inputs
         self.broken: dict[str, Exception] = {}
         self.parsed: Claims | None = None
-        """Where processes share the project: the files that this one has parsed."""
+        """If processes share the project: the files that this one has parsed."""
         self.stepped: Claims | None = None
-        """Where processes share the project: the files in which steps have been found so far."""
+        """If processes share the project: the files in which steps have been found so far."""
         self.files: dict[str, FileIndex] = {}
         self.modules: dict[tuple[str, ...], FileIndex] = {}
         for path, parts in relative_parts(sources, common_root(sources)).items():
@@ -297,8 +297,9 @@ class Project:
         return Mentions(self.files.values())
 
     def close(self) -> None:
-        """Let go of everything.  The parts of an index point at one another, so nothing else would free them before
-        the garbage collector runs, and that is paused while a project is checked."""
+        """Free everything. The parts of an index refer to one another, so otherwise only the garbage collector could
+        free them, and it is paused while a project is checked.
+        """
         for file in self.files.values():
             if file.is_parsed:
                 file.close()

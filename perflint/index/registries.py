@@ -17,14 +17,14 @@ from perflint.syntax.tree import string_of
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
 _REGISTERS = re.compile(r"regist|add_component", re.IGNORECASE)
-"""A part of the name of a decorator that registers a class."""
+"""What the name of a decorator that registers a class contains."""
 
 
 class Registries(Part):
     """The classes of one project that decorators register."""
 
     def registered(self, name: str, registry: str | None = None) -> Kind | None:
-        """An instance of the class that a registry (any, for None) knows by a name."""
+        """An instance of the class that a registry (None: any) has under a name."""
         found = self._registered_class(name)
         if found and registry and not _belongs(found[1], registry):
             return None
@@ -32,7 +32,7 @@ class Registries(Part):
 
     @query
     def _registered_class(self, name: str) -> tuple[FileIndex, Class] | None:
-        """The class that a decorator registers by a name; None where nothing does, or two classes share it."""
+        """The class that a decorator registers by a name; None if nothing does, or two classes share it."""
         files = self._project.mentions.of(name) if name.isidentifier() else self._project.files.values()
         found = [
             (file, file.scopes.classes[own])
@@ -45,7 +45,7 @@ class Registries(Part):
 
 @query
 def registered_classes(file: FileIndex) -> dict[str, list[str]]:
-    """The names of a file's classes by what its decorators register them by."""
+    """The names of a file's classes by the names under which decorators register them."""
     found: dict[str, list[str]] = {}
     for own, owner in file.scopes.classes.items():
         names = {_registered_name(decorator, owner) for decorator in owner.decorators} - {None}
@@ -64,7 +64,7 @@ def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
 
 
 def requested(call: ast.Call) -> str | None:
-    """The literal name that a call asks a registry for an object of; None when it asks for none."""
+    """The literal name that a call looks up in a registry; None if it does not."""
     if isinstance(call.func, ast.Call):  # MODELS.get("ResNet")(depth=50)
         return string_of(call.func.args[0]) if call.func.args and _builds(call.func) else None
     if isinstance(call.func, ast.Subscript):  # MODELS["ResNet"](depth=50)
@@ -76,14 +76,14 @@ def requested(call: ast.Call) -> str | None:
 
 
 def looks_up(call: ast.Call) -> bool:
-    """Whether a call looks up what it calls, or hands over a literal name that its function may look up."""
+    """Whether a call looks up what it calls, or passes a literal name that its function may look up."""
     if isinstance(call.func, (ast.Subscript, ast.Call)):
         return True
     return any(string_of(node) is not None for node in (*call.args, *(item.value for item in call.keywords)))
 
 
 def asked(call: ast.Call) -> str | None:
-    """The registry that a call names: ``MODELS`` in ``MODELS.get("ResNet")()``; None where it names none."""
+    """The registry that a call names: ``MODELS`` in ``MODELS.get("ResNet")()``; None if it names none."""
     holder = call.func.func if isinstance(call.func, ast.Call) else call.func
     value = holder.value if isinstance(holder, (ast.Attribute, ast.Subscript)) else None
     name = dotted(value) if value is not None and not isinstance(call.func, ast.Attribute) else None

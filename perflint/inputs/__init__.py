@@ -1,1 +1,1 @@
-"""Which files a run reads, which of them are one project, and what stands beside them."""
+"""Decides which files a run reads and which form one project, and reads files of other kinds next to them."""

@@ -1,4 +1,4 @@
-"""Which lines of a working tree were added or changed since a revision, as ``git diff`` tells it."""
+"""Finds the lines of a working tree that were added or changed since a revision, with ``git diff``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 class Changed:
     """The changed rows of a file, counted from 1 as git counts them: only ``\\n`` ends one.
 
-    ``gaps`` are the rows that now stand behind rows which are gone.  ``is_new``: all rows were added.
+    ``gaps`` are the rows that now follow deleted rows. ``is_new``: all rows were added.
     """
 
     rows: frozenset[int] = frozenset()
@@ -38,7 +38,7 @@ class Changed:
         return self.is_new or bool(self.rows) or bool(self.gaps)
 
     def touches(self, first: int, last: int) -> bool:
-        """Whether a change is in the rows from one to another: one of them is new, or some between them are gone."""
+        """Whether a change is within a range of rows: one of them is new, or some between them are deleted."""
         return (
             self.is_new
             or any(row in self.rows for row in range(first, last + 1))
@@ -46,7 +46,7 @@ class Changed:
         )
 
     def moved(self, before: str, after: str) -> Changed:
-        """The same for the file with another text, whose own changes count as well."""
+        """The changes for another text of the file, plus the changes to that text."""
         if self.is_new or before == after:
             return self
         rows: set[int] = set()
@@ -72,11 +72,11 @@ class ChangedLines:
 
     Args:
         directory: a directory of the working tree.
-        revision: what git takes for one commit, or ``A...`` for the last that ``A`` and HEAD share.
-        names: patterns for the names of the files that will be asked about (none: any).
+        revision: anything that names one commit for git, or ``A...`` for the last commit that ``A`` and HEAD share.
+        names: patterns for the names of the files of interest (none: any).
 
     Raises:
-        git.GitError: git is not there, has no such revision, or there is no repository.
+        git.GitError: git is not installed, has no such revision, or there is no repository.
     """
 
     def __init__(self, directory: Path, revision: str, names: Sequence[str] = ()) -> None:
@@ -85,10 +85,10 @@ class ChangedLines:
         self._trees = {self._top: _Tree(self._top, git.commit_of(self._top, revision), names)}
 
     def of(self, path: str) -> Changed:
-        """The changes of a file; it is new where git does not keep it, as what a link out of the repository leads to.
+        """The changes of a file; it is new if git does not track it, as one behind a link out of the repository.
 
         Raises:
-            git.GitError: it is in another repository, or in a submodule whose history is not here.
+            git.GitError: it is in another repository, or in a submodule whose history was not fetched.
         """
         real = Path(os.path.realpath(path))
         if not real.is_relative_to(self._top):
@@ -99,20 +99,20 @@ class ChangedLines:
         return tree.of(real) if tree is not None else NEW
 
     def _tree(self, top: Path) -> _Tree | None:
-        """The tree of a submodule, as of the commit that the tree around it had; None where it had none."""
+        """The tree of a submodule at the commit that the outer tree recorded; None if it recorded none."""
         outer = _top_of(top.parent)
         around = self._trees.get(outer) or self._tree(outer)
         commit = around.submodule(top) if around is not None else None
         if commit is None:
             return None
-        git.top_of(top)  # which says what is wrong with it
+        git.top_of(top)  # git reports what is wrong with it
         self._trees[top] = _Tree(top, git.commit_of(top, commit), self._names)
         return self._trees[top]
 
 
 @cache
 def _top_of(directory: Path) -> Path:
-    """The directory with the repository around a directory; the root of the file system where there is none."""
+    """The directory with the repository around a directory; the root of the file system if there is none."""
     return repository(directory) or Path(directory.anchor)
 
 
@@ -129,7 +129,7 @@ class _Tree:
         return self._changed.get(path, SAME if path in self._kept else NEW)
 
     def _diff(self, names: Sequence[str]) -> bytes:
-        """The differences from the commit, without those of files that are pipes now, at which git would give up."""
+        """The differences from the commit, without files that are now pipes, on which git would fail."""
         arguments = (*_DIFF, self._commit, "--", *names)
         try:
             return git.diff(self._top, *arguments)
@@ -147,7 +147,7 @@ class _Tree:
 
 
 def _hunks(diff: bytes) -> Iterator[tuple[str, Changed]]:
-    """The changes of each file in a diff without context, by its name now; files that are gone are left out."""
+    """The changes of each file in a diff without context, by its current name, without deleted files."""
     lines = iter(diff.split(b"\n"))
     name, is_new, rows, gaps = "", False, set[int](), set[int]()
 
@@ -174,14 +174,14 @@ def _hunks(diff: bytes) -> Iterator[tuple[str, Changed]]:
 
 
 def _skip(lines: Iterator[bytes], number: int) -> None:
-    """Go past the rows of a hunk, which may look like anything."""
+    """Skip the rows of a hunk, which may contain anything."""
     while number:
         number -= not next(lines).startswith(b"\\")
 
 
 def _name(shown: bytes) -> str:
-    """A name as git shows it behind ``+++``; empty for a file that is gone."""
-    shown = shown.rstrip(b"\t")  # behind a name with a blank
+    """A name as git shows it after ``+++``; empty for a deleted file."""
+    shown = shown.rstrip(b"\t")  # git adds a tab after a name with a space
     if shown.startswith(b'"') and shown.endswith(b'"'):
         shown = _ESCAPE.sub(_unescaped, shown[1:-1])
     return os.fsdecode(shown[2:]) if shown != b"/dev/null" else ""
@@ -193,6 +193,6 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 
 def rows_of(text: str, start: int, end: int) -> tuple[int, int]:
-    """The first and last row, as git counts them, of the text from one offset to another."""
+    """The first and last row, as git counts them, of the text between two offsets."""
     first = text.count("\n", 0, start) + 1
     return first, first + text.count("\n", start, max(start, end - 1))

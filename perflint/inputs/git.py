@@ -1,13 +1,13 @@
-"""What git says of a working tree: asked of the ``git`` command, which reads all kinds of repositories.
+"""Queries a working tree with the ``git`` command, which can read all kinds of repositories.
 
 The configuration of a repository may name programs: filters, hooks, diff drivers, a file system monitor, a command that
-fetches what is missing.  Whoever has a file of theirs checked would run them, so git is asked to run none:
+fetches what is missing. A check of somebody's files would run them, so git is told to run none:
 
-* what a single setting switches off is switched off here, for each call, which outweighs every configuration;
+* programs that one setting switches off are switched off here, for each call, overriding every configuration;
 * filters have names, and are switched off by the names that the configuration gives them (`diff`);
 * nothing is fetched: no protocol is allowed;
-* git starts where the nearest ``.git`` stands, so that it takes no directory for a repository that merely looks like
-  one, with a ``HEAD``, ``objects`` and ``refs`` among the files that are checked.
+* git starts where the nearest ``.git`` is, so that it does not take a directory for a repository because the checked
+  files in it include ``HEAD``, ``objects`` and ``refs``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from perflint.files.inside import repository
 
 PATIENCE = 300
-"""Seconds after which git is ended: its files may be pipes, which it waits for."""
+"""Seconds after which git is stopped: its files may be pipes, which it would wait for."""
 
 _OPTIONS = ("--no-pager", "--no-optional-locks")
 _SETTINGS = {
@@ -39,12 +39,12 @@ _SETTINGS = {
 }
 _ENVIRONMENT = {
     "LC_ALL": "C",
-    "GIT_ALLOW_PROTOCOL": "none",  # which outweighs what a configuration allows
+    "GIT_ALLOW_PROTOCOL": "none",  # overrides what a configuration allows
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_TERMINAL_PROMPT": "0",
 }
 _KEPT = ("GIT_CONFIG_", "GIT_EXEC_PATH", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEST_ASSUME_DIFFERENT_OWNER")
-"""What names variables of git that a person has set for good; a hook that runs perflint sets others for itself."""
+"""Git variables that a user sets permanently; a hook that runs perflint sets others for itself."""
 
 
 class GitError(Exception):
@@ -52,14 +52,14 @@ class GitError(Exception):
 
 
 def ask(directory: Path, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
-    """What ``git ARGUMENTS`` prints in a directory.
+    """Run ``git ARGUMENTS`` in a directory, and return what it prints.
 
-    It is for commands that look into no file of the working tree; that is what `diff` is for.
+    Use it for commands that read no file of the working tree; `diff` is for the others.
 
     Args:
-        directory: where git runs; the repository around it is meant, whatever a hook that runs perflint has set.
+        directory: where git runs, in the repository around it, whatever variables a hook that runs perflint has set.
         arguments: the command with its options.
-        ok: the exit statuses of an answer; after any other, what git printed as its error is raised.
+        ok: the exit statuses of success; any other raises the error that git printed.
 
     Raises:
         GitError: git is not installed, has failed, or does not answer.
@@ -68,7 +68,7 @@ def ask(directory: Path, *arguments: str, ok: Sequence[int] = (0,)) -> bytes:
 
 
 def diff(directory: Path, *arguments: str) -> bytes:
-    """What ``git diff ARGUMENTS`` prints in a directory: files are compared as they are, no filter is run over them.
+    """Run ``git diff ARGUMENTS`` in a directory without running filters, and return what it prints.
 
     Raises:
         GitError: as for `ask`; or a filter has a name that cannot be written on a command line.
@@ -121,7 +121,7 @@ def _is_kept(name: str) -> bool:
 
 
 def _program() -> str:
-    """The path of git; never one that stands in a directory which is searched because it is the current one."""
+    """The path of git, but never a ``git`` that is only found because the current directory is searched."""
     for place in os.get_exec_path():
         found = shutil.which(os.path.join(place, "git")) if os.path.isabs(place) else None  # noqa: PTH117, PTH118
         if found is not None:
@@ -183,7 +183,7 @@ def _unknown(top: Path, revision: str) -> str:
 
 
 def _more(top: Path) -> str:
-    """What else to do where a part of the history alone was fetched, as CI does."""
+    """A further hint if only a part of the history was fetched, as in CI."""
     if ask(top, "rev-parse", "--is-shallow-repository").strip() != b"true":
         return ""
     return (

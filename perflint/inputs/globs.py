@@ -1,12 +1,12 @@
 """One line of a ``.gitignore`` as git reads it, as a regular expression that never takes exponential time.
 
-Git compares bytes: ``?`` and ``[...]`` stand for one byte, and ``*`` for any bytes but a slash.  A pattern is cut at
-its slashes, and each part at its stars.  What stands between two stars has a fixed length, so the first place where it
-fits is always good enough; the same holds for the parts between two ``**``.  So the expression takes the first place
-and never tries another one (`_first`).  A plain translation of ``*a*a*a*ab`` would try all ways to cut ``aaa...``.
+Git compares bytes: ``?`` and ``[...]`` match one byte, and ``*`` any bytes except for a slash. A pattern is split at
+its slashes, and each part at its stars. A chunk between two stars has a fixed length, so the first place where it
+matches is always good enough; the same holds for the parts between two ``**``. So the expression takes the first match
+and never tries another one (`_first`). A plain translation of ``*a*a*a*ab`` would try all ways to split ``aaa...``.
 
 pathspec, which most Python tools use, differs from git in details: for git ``[z-a]`` matches nothing, ``[[:alpha:]]``
-means letters, and a line with an unclosed bracket is passed over.
+means letters, and a line with an unclosed bracket is ignored.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from functools import cached_property
 from itertools import count
 
 _SLASH, _STAR, _DEEP, _DEEPER = "/", "*", "**/", "**"
-"""Tokens beside bytes: ``_DEEP`` stands for any number of directories, ``_DEEPER`` for at least one more name."""
+"""Tokens besides bytes: ``_DEEP`` stands for any number of directories, ``_DEEPER`` for at least one more name."""
 
 _SIMPLE = re.compile(rb"[^*?\[\\/]+|/|\*+")
-"""What stands for itself, one slash, or stars."""
+"""A byte or a set of bytes, one slash, or stars."""
 
 _STAR_BYTE, _QUESTION_MARK, _OPENING = b"*?["
 _ANY = frozenset(range(256))
@@ -46,20 +46,20 @@ _CLASSES = {
 }
 
 Unit = bytes | frozenset[int]
-"""These bytes of a name, one after the other; or one byte that is one of these."""
+"""A fixed sequence of bytes, or one byte out of a set."""
 Token = Unit | str
 Chunk = tuple[Unit, ...]
-"""What stands between two stars; no two units of bytes are next to one another."""
+"""What is between two stars; adjacent bytes are one unit."""
 Part = tuple[Chunk, ...]
-"""What one name of a path must look like: chunks with a star between each two."""
+"""The pattern of one name in a path: chunks with a star between each two."""
 
 
 class _Malformed(Exception):
-    """A pattern that git never finds anywhere: an unclosed bracket, or a backslash at the end."""
+    """A pattern that never matches in git: an unclosed bracket, or a backslash at the end."""
 
 
 class Where(Enum):
-    """Where in a path a piece of text stands: anywhere, or in the name of the entry."""
+    """Where in a path a piece of text has to be: anywhere, or in the name of the entry."""
 
     PATH = auto()
     NAME = auto()
@@ -69,11 +69,11 @@ class Where(Enum):
 
 @dataclass(eq=False)
 class Glob:
-    """A pattern: what it says (``ignores`` or takes back), of which entries, and how their paths look.
+    """A pattern: whether it ignores or re-includes entries, of which kind, and how their paths look.
 
-    ``runs`` are parts that stand for names right after one another.  A path begins with the first run, which may be
-    empty, and ends with the last one; any number of directories may stand between two.  ``by_name``: the pattern is
-    one part, for the name of an entry in any directory.
+    ``runs`` are parts that match consecutive names. A path begins with the first run, which may be empty, and ends with
+    the last one; any number of directories may be between two runs. ``by_name``: the pattern is one part, for the name
+    of an entry in any directory.
     """
 
     ignores: bool
@@ -83,13 +83,13 @@ class Glob:
 
     @property
     def literal(self) -> bytes | None:
-        """The one path that it names, or the one name in any directory; None where it may be another."""
+        """The one path that it names, or the one name in any directory; None if it is not just one."""
         names = [part[0][0] for part in self.runs[0] if len(part) == 1 and len(part[0]) == 1]
         plain = [name for name in names if isinstance(name, bytes)]
         return b"/".join(plain) if len(self.runs) == 1 and len(plain) == len(self.runs[0]) else None
 
     def pieces(self) -> Iterator[tuple[bytes, Where]]:
-        """Pieces of text that the path of each such entry holds, and where."""
+        """Pieces of text that every matching path contains, and where."""
         *directories, name = (part for run in self.runs for part in run)
         for where, parts in ((Where.PATH, directories), (Where.NAME, [name])):
             units = (unit for part in parts for chunk in part for unit in chunk)
@@ -100,7 +100,7 @@ class Glob:
             yield last, Where.END
 
     def fits(self, path: bytes) -> bool:
-        """Whether it speaks of the entry with this path; whether that is a directory is not asked."""
+        """Whether the pattern matches a path, without regard to whether that is a directory."""
         return self._regex.fullmatch(path.rpartition(b"/")[2] if self.by_name else path) is not None
 
     @cached_property
@@ -117,7 +117,7 @@ _DIRECTORIES = b"(?:[^/]*/)*"
 
 
 def _first(regex: bytes, groups: Iterator[int]) -> bytes:
-    """What a regular expression finds first; no other match of it is tried (an atomic group, which came with 3.11)."""
+    """An expression whose first match is final: no other is tried (an atomic group, which Python has since 3.11)."""
     return b"(?=(?P<at%d>%b))(?P=at%d)" % ((number := next(groups)), regex, number)
 
 
@@ -136,7 +136,7 @@ def _unit_regex(unit: Unit) -> bytes:
 
 
 def parse(line: bytes) -> Glob | None:
-    """The pattern of a line without its line end; None for a comment, a blank line, and what never matches."""
+    """Parse a line without its line end; None for a comment, a blank line, or a pattern that never matches."""
     if line.startswith(b"#"):
         return None
     body = _without_trailing_spaces(line.partition(b"\0")[0])
@@ -155,12 +155,12 @@ def parse(line: bytes) -> Glob | None:
 
 
 def _can_fit(part: Part) -> bool:
-    """Whether any name can look like this: it has at least one byte, and where there is a choice, one to choose."""
+    """Whether any name can match: it has at least one byte, and no set of bytes is empty."""
     return part != ((),) and all(unit for chunk in part for unit in chunk)
 
 
 def _without_trailing_spaces(line: bytes) -> bytes:
-    """The line without the spaces at its end, of which one behind a backslash stays."""
+    """The line without trailing spaces, except for one after a backslash."""
     end = len(line.rstrip(b" "))
     backslashes = end - len(line[:end].rstrip(b"\\"))
     return line[: end + 1] if backslashes % 2 else line[:end]
@@ -180,7 +180,7 @@ def _part(tokens: Sequence[Token]) -> Part:
 
 
 def _runs(tokens: Sequence[Token]) -> list[list[Part]]:
-    """The names of a pattern, cut at the places that stand for any number of directories."""
+    """The names of a pattern, split where any number of directories may be."""
     runs: list[list[Part]] = [[]]
     name: list[Token] = []
     deep = False
@@ -202,7 +202,7 @@ def _runs(tokens: Sequence[Token]) -> list[list[Part]]:
 
 
 def _tokens(body: bytes) -> list[Token]:
-    """The tokens of a pattern with slashes, in which no star stands for one."""
+    """The tokens of a pattern with slashes, in which no star matches a slash."""
     found: list[Token] = []
     for token, start, end in _scan(body):
         if token == _STAR and end - start > 1 and body[start - 1 : start] in (b"", b"/"):
@@ -213,16 +213,16 @@ def _tokens(body: bytes) -> list[Token]:
             if behind in (b"", b"\\/"):
                 found.append(_DEEPER)
                 continue
-        # No name holds a slash, so neither does what a bracket or a question mark stands for.
+        # No name contains a slash, so a bracket or question mark cannot match one.
         found.append(token - _SLASHES if isinstance(token, frozenset) else _SLASH if token == b"/" else token)
     return found
 
 
 def _scan(body: bytes) -> list[tuple[Token, int, int]]:
-    """The names, choices, slashes and stars of a pattern, each with its place; stars next to one another are one.
+    """The names, choices, slashes and stars of a pattern, each with its place; adjacent stars count as one.
 
     Raises:
-        _Malformed: git never finds the pattern anywhere.
+        _Malformed: the pattern never matches in git.
     """
     found: list[tuple[Token, int, int]] = []
     at = 0
@@ -245,16 +245,16 @@ def _scan(body: bytes) -> list[tuple[Token, int, int]]:
 
 
 def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
-    """The bytes that a bracket stands for, and the offset behind its end; ``at`` is behind the one that opens it.
+    """The bytes that a bracket matches, and the offset after its end; ``at`` is after the opening bracket.
 
     Raises:
-        _Malformed: nothing closes it, or it names a class that there is none of.
+        _Malformed: nothing closes it, or it names an unknown class.
     """
     negated = body[at : at + 1] in (b"!", b"^")
     at += negated
     chosen: set[int] = set()
-    before = 0  # what a range can begin with; 0: nothing
-    end = -1  # of a class: where the next bracket closes
+    before = 0  # the possible start of a range; 0: none
+    end = -1  # for a class: where the next closing bracket is
     is_first = True
     while is_first or body[at : at + 1] != b"]":
         is_first = False
@@ -276,7 +276,7 @@ def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
 
 
 def _is_class(body: bytes, at: int, end: int) -> bool:
-    """Whether what goes from ``[:`` to the next ``]`` is a class: ``[[:alpha:]]``, and not ``[[:x]``."""
+    """Whether the text from ``[:`` to the next ``]`` is a class: ``[[:alpha:]]``, but not ``[[:x]``."""
     return end - at >= 3 and body[end - 1 : end] == b":"
 
 
@@ -287,7 +287,7 @@ def _class(name: bytes) -> frozenset[int]:
 
 
 def _byte(body: bytes, at: int) -> tuple[int, int]:
-    """A byte of a bracket, which may stand behind a backslash, and the offset behind it."""
+    """A byte in a bracket, which may be escaped by a backslash, and the offset after it."""
     at += body[at : at + 1] == b"\\"
     if at >= len(body):
         raise _Malformed

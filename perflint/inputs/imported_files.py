@@ -1,7 +1,7 @@
-"""The files of a project that some of its files import.
+"""Finds the files of a project that some of its files import.
 
-Of ``train.py`` with ``from flowers.dataset import Flowers``, these are ``flowers/__init__.py`` and
-``flowers/dataset.py``, and what those two import in turn.
+For ``train.py`` with ``from flowers.dataset import Flowers``, these are ``flowers/__init__.py`` and
+``flowers/dataset.py``, and the files that those two import in turn.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from perflint.inputs.projects import imported_modules
 from perflint.inputs.wholeness import project_top
 
 _MOST = 1000
-"""Files that are looked for at most: a check of one file should not take as long as one of a large repository."""
+"""The most files to find: a check of one file should not take as long as one of a large repository."""
 
 
 def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
     """The files that some files import, and those that these import, in the order in which they were found.
 
-    Modules are looked for beside the file that imports them, and in the directories above it, up to the top of its
-    project.  Those that are installed elsewhere are not read, nor is anything run.
+    Modules are searched for next to the file that imports them, and in the directories above it, up to the top of its
+    project. Installed packages are not read, and nothing is run.
 
     Args:
-        files: the files, as somebody in the current directory names them.
+        files: the files, relative to the current directory.
         root: the directory of the configuration, which is a project too.
     """
     waiting = [*files]
     seen = {os.path.realpath(path) for path in waiting}
     found: list[Path] = []
     tops = {path: project_top(path.parent.absolute(), root.absolute()) for path in waiting}
-    for path in waiting:  # which grows
+    for path in waiting:  # grows during the loop
         for module in _modules(path, tops[path]):
             real = os.path.realpath(module)
             if real not in seen and len(found) < _MOST:
@@ -48,7 +48,7 @@ def _modules(path: Path, top: Path) -> Iterator[Path]:
     try:
         text = plain_files.read(path).decode("utf-8", "replace")
     except OSError:
-        return  # what is wrong with it is said where it is checked
+        return  # its errors are reported where it is checked
     places = [*_upwards(path.parent, top)]
     for dots, name in imported_modules(text):
         steps = name.split(".") if name else []
@@ -62,7 +62,7 @@ def _modules(path: Path, top: Path) -> Iterator[Path]:
 
 
 def _upwards(directory: Path, top: Path) -> Iterator[Path]:
-    """A directory and those above it, up to the top, in the spelling of the first one."""
+    """A directory and those above it, up to the top, spelled like the first one."""
     here, above = directory, directory.absolute()
     while True:
         yield here
@@ -73,7 +73,7 @@ def _upwards(directory: Path, top: Path) -> Iterator[Path]:
 
 
 def _files(place: Path, steps: list[str]) -> Iterator[Path]:
-    """The files of a module below a directory, with those of the packages that hold it."""
+    """The files of a module below a directory, with those of the packages that contain it."""
     at = place
     for number, step in enumerate(steps):
         module = at / f"{step}.py"

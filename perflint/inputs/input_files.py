@@ -1,8 +1,8 @@
-"""Files other than Python that facts are drawn from: where they are looked for, and what each of them says.
+"""Reads files other than Python that provide facts: where they are searched for, and what each of them says.
 
-A kind is declared once, as ``requirements.REQUIREMENTS`` is, and listed in ``input_kinds.KINDS``.  What its files say
-is part of the settings of a run, so the cache, an open session, the server and a watch notice a change by themselves;
-facts and checks ask ``project.inputs``.
+A kind is declared once, like ``requirements.REQUIREMENTS``, and listed in ``input_kinds.KINDS``. What its files say is
+part of the settings of a run, so the cache, an open session, the server and ``--watch`` notice changes automatically;
+facts and checks use ``project.inputs``.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ T = TypeVar("T")
 _MOST_BYTES = 1_000_000
 _MOST_REMEMBERED = 4_096
 _MARKS = frozenset({".git", "setup.py", "pyproject.toml", "setup.cfg"})
-"""What stands in the top directory of a project."""
+"""What the top directory of a project contains."""
 _ANY_DIRECTORIES = "**"
 
 
 @dataclass(frozen=True)
 class InputKind(Generic[T]):
-    """A kind of file that facts are drawn from.
+    """A kind of file that provides facts.
 
     Args:
-        name: no two kinds have the same.
-        places: patterns of paths, seen from the directory of a checked file or one above it in the same project:
-            ``setup.cfg``, ``requirements/*.txt``, ``configs/**/*.yml``.  Upper and lower case are alike.
-        read: what a file says, from its name and its bytes; None where it says nothing.  That is plain data, such as
-            tuples of texts: findings are worked out again once it is no longer equal, and the cache goes by its
-            ``repr``.  A ValueError says in words why the file cannot be used.
+        name: unique among the kinds.
+        places: patterns of paths, relative to the directory of a checked file or one above it in the same project:
+            ``setup.cfg``, ``requirements/*.txt``, ``configs/**/*.yml``. Case does not matter.
+        read: a function that returns what a file says, from its name and its bytes; None if it says nothing. The result
+            is plain data, such as tuples of texts: findings are computed again when it changes, and the cache uses its
+            ``repr``. A ValueError says in words why the file cannot be used.
     """
 
     name: str
@@ -48,7 +48,7 @@ class InputKind(Generic[T]):
 
 @dataclass(frozen=True)
 class InputFile(Generic[T]):
-    """A file that says something: its path from the top of the project, and what it says."""
+    """A file with facts: its path relative to the top of the project, and what it says."""
 
     path: str
     said: T
@@ -58,8 +58,8 @@ class InputFile(Generic[T]):
 class Inputs:
     """What the files of all kinds say that belong to the checked files.
 
-    ``said``: by the name of the kind, then by the absolute path of the directory that the patterns are seen from.
-    ``files``: all that are there, those that say nothing among them.
+    ``said``: by the name of the kind, then by the absolute path of the directory that the patterns are relative to.
+    ``files``: all existing files, including those that say nothing.
     ``problems``: a sentence for each file that cannot be used.
     """
 
@@ -76,15 +76,15 @@ class Inputs:
 
 
 def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Inputs:
-    """What the files of some kinds say that are there.
+    """Read the existing files of some kinds.
 
-    Looked at are the directories of the checked files and those above them, up to the top of the project: the outermost
+    The directories of the checked files and those above them are searched, up to the top of the project: the outermost
     one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
-    Where there is none of these, only the directories of the files count.
+    If there is none of these, only the directories of the files count.
 
     Args:
-        kinds: what is looked for.
-        paths: of the files that are checked.
+        kinds: the kinds to read.
+        paths: the paths of the checked files.
         root: the directory of the configuration.
     """
     listing, tops = _Listing(), dict[Path, Path]()
@@ -107,7 +107,7 @@ def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> I
 
 
 def _answer(kind: InputKind[Any], file: Path) -> tuple[Any, str]:
-    """What a file says, and why it cannot be used; neither for one that is gone."""
+    """What a file says, and why it cannot be used; neither for a deleted file."""
     try:
         return _understood(kind, file.name, plain_files.read(file, _MOST_BYTES))
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def _answer(kind: InputKind[Any], file: Path) -> tuple[Any, str]:
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _understood(kind: InputKind[Any], name: str, data: bytes) -> tuple[Any, str]:
-    """What a file says, and why it cannot be used, remembered by its content."""
+    """What a file says, and why it cannot be used, cached by its content."""
     try:
         return kind.read(name, data), ""
     except (ValueError, RecursionError, MemoryError) as error:
@@ -144,7 +144,7 @@ def _up_to_the_top(directory: Path, root: Path, listing: _Listing) -> list[Path]
 
 
 class _Listing:
-    """What stands in directories, each of which is read once."""
+    """The contents of directories, each of which is read once."""
 
     def __init__(self) -> None:
         self._names: dict[Path, Mapping[str, bool]] = {}
@@ -160,7 +160,7 @@ class _Listing:
         return self._names[directory]
 
     def matching(self, directory: Path, pattern: str) -> Iterator[Path]:
-        """The files below a directory whose path is as a pattern says, in no order."""
+        """The files below a directory whose paths match a pattern, in no particular order."""
         waiting = [(directory, _parts(pattern))]
         while waiting:
             place, (first, *rest) = waiting.pop()

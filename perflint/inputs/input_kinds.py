@@ -1,4 +1,4 @@
-"""The kinds of files that facts are drawn from, besides Python: what a run reads of them, and what a watch looks at."""
+"""The kinds of files besides Python that provide facts, as read by a run and watched by ``--watch``."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from perflint.inputs.input_files import InputKind, Inputs
 from perflint.inputs.requirements import REQUIREMENTS
 
 KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS,)
-"""All of them."""
+"""All kinds."""
 
 
 def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
-    """What the files of all kinds say that belong to the checked files.
+    """Read the files of all kinds that belong to the checked files.
 
     Args:
-        paths: of the files that are checked.
+        paths: the paths of the checked files.
         root: the directory of the configuration.
     """
     return input_files.read(KINDS, paths, root)
 
 
 def patterns() -> list[str]:
-    """Patterns for the paths of all such files, as editors are asked to watch them."""
+    """Patterns for the paths of all such files, for editors to watch."""
     return [f"**/{place}" for kind in KINDS for place in kind.places]

@@ -1,8 +1,8 @@
-"""How long a row of a project may be, as the settings of its formatter or its linter say.
+"""Finds the line length of a project in the settings of its formatter or linter.
 
-For example, ``[tool.black]`` with ``line-length = 100`` in ``pyproject.toml`` gives 100; without that key it is 88.
-Read are ``pyproject.toml`` (black, Ruff), ``ruff.toml``, ``.flake8``, ``setup.cfg``, ``tox.ini``, ``.style.yapf`` and
-``.editorconfig``, in a directory and those above it, up to the top of the repository.
+For example, ``[tool.black]`` with ``line-length = 100`` in ``pyproject.toml`` gives 100; without that key it is 88. It
+reads ``pyproject.toml`` (black, Ruff), ``ruff.toml``, ``.flake8``, ``setup.cfg``, ``tox.ini``, ``.style.yapf`` and
+``.editorconfig`` in a directory and those above it, up to the top of the repository.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from perflint.files import plain_files, toml_text
 _MOST_BYTES = 1_000_000
 _BLACK = 88
 _LEAST, _MOST = 40, 1_000
-"""Other numbers are no lengths of rows: 0 and -1 stand for "any"."""
+"""Other numbers are not line lengths: 0 and -1 mean "any"."""
 
 _INI = (
     ("flake8", "max-line-length"),
@@ -34,7 +34,7 @@ _PYTHON = re.compile(r"(?:^|[.,{*])py(?:$|[,}])")
 
 
 def of_project(start: Path) -> tuple[int, str] | None:
-    """The columns of a row, and the file that says so; None where no file does.
+    """The line length, and the file that sets it; None if no file does.
 
     Args:
         start: a directory of the project.
@@ -50,11 +50,11 @@ def of_project(start: Path) -> tuple[int, str] | None:
 
 
 def _length(read: Callable[[str], int | None], path: Path) -> int | None:
-    """What one file says; a file that cannot be read, or that is broken, says nothing."""
+    """The length in one file; None if the file is unreadable or broken."""
     try:
         length = read(plain_files.read(path, _MOST_BYTES).decode("utf-8", "replace").removeprefix("\ufeff"))
     except (OSError, ValueError, configparser.Error, AttributeError):
-        # AttributeError: configparser fails so at a row that goes on below a key without a value.
+        # AttributeError: configparser raises it at a row that continues below a key without a value.
         return None
     return length if length is not None and _LEAST <= length <= _MOST else None
 
@@ -80,7 +80,7 @@ def _ini(text: str) -> int | None:
 
 
 def _editorconfig(text: str) -> int | None:
-    """The length for Python files: the last section that means them and says one."""
+    """The length for Python files: from the last section that applies to them and sets one."""
     parser = _parsed(f"[top]\n{text}")
     lengths = [
         _number(parser.get(section, "max_line_length", fallback=None))
@@ -92,7 +92,7 @@ def _editorconfig(text: str) -> int | None:
 
 def _parsed(text: str) -> configparser.RawConfigParser:
     parser = configparser.RawConfigParser(strict=False, allow_no_value=True)
-    # The time that configparser takes for a row grows with the square of the blanks in it.
+    # The time that configparser takes for a row grows with the square of its number of spaces.
     parser.read_string("\n".join(_BLANKS.sub(" ", line) for line in text.split("\n")))
     return parser
 

@@ -1,4 +1,4 @@
-"""Whether a file that somebody names is Python, which is all that perflint reads.
+"""Decides whether a file named by the user is Python, which is all that perflint reads.
 
 A directory is searched for ``*.py``, but any file may be named: ``perflint check *`` names notebooks and YAML too.
 Many of these would even parse (``workers: 4`` is an annotation in Python), and pass as clean.
@@ -20,9 +20,9 @@ _RUN_BY_PYTHON = re.compile(rb"#!.*python")
 
 
 def why_not_read(path: str) -> str:
-    """Why perflint does not read a file as Python, and what to do, for a person; empty where it does.
+    """Why perflint does not read a file as Python, and what to do; empty if it does.
 
-    What cannot be opened is not judged: reading it says what is wrong.
+    A file that cannot be opened is not judged: reading it will report what is wrong.
 
     Args:
         path: a file.
@@ -37,7 +37,7 @@ def why_not_read(path: str) -> str:
 
 
 def why_not_python(path: str, data: bytes) -> str:
-    """Why a file with this name and these bytes is not read as Python; empty where it is.
+    """Why a file with this name and these bytes is not read as Python; empty if it is.
 
     Args:
         path: its name; only the end of it counts.

@@ -1,11 +1,11 @@
-"""Which releases of Paddle a project runs on, so that no edit is offered that the oldest of them cannot run.
+"""Finds the releases of Paddle that a project supports, so that no edit is offered that the oldest of them cannot run.
 
-``paddle.full([], 0.5)`` makes a tensor without dimensions, which Paddle has since 2.5.  Where ``requirements.txt`` says
-``paddlepaddle>=2.2`` that line would fail for some of the project's users.  So such an edit says which release it needs
-(``Fix.paddle``), and ``hold_back`` turns it into words where the project admits an older one.
+``paddle.full([], 0.5)`` makes a tensor without dimensions, which Paddle supports since 2.5. If ``requirements.txt``
+says ``paddlepaddle>=2.2``, that line would fail for some of the project's users. So such an edit says which release it
+needs (``Fix.paddle``), and ``hold_back`` turns it into words if the project accepts an older one.
 
-Read are the requirements that stand next to the files and above them (``requirements.py``), and what the code itself
-asks for, as ``paddle.utils.require_version("2.2")`` does (``lint/version_checks.py``).
+The sources are the requirements next to the files and above them (``requirements.py``), and what the code itself
+requires, as ``paddle.utils.require_version("2.2")`` does (``lint/version_checks.py``).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _COMMENT = re.compile(r"(?:^|\s)#")
 
 @dataclass(frozen=True)
 class Admitted:
-    """The oldest Paddle that one place admits.
+    """The oldest Paddle that one place accepts.
 
-    ``path`` and ``line``: where that is said (line 0: nowhere in particular).  ``excluded``: the place admits only
-    releases before ``version``, as ``paddlepaddle<2.5`` does.
+    ``path`` and ``line``: that place (line 0: no particular line). ``excluded``: the place accepts only releases before
+    ``version``, as ``paddlepaddle<2.5`` does.
     """
 
     version: Version
@@ -46,7 +46,7 @@ class Admitted:
     excluded: bool = False
 
     def lacks(self, needed: Version) -> bool:
-        """Whether a release that the place admits comes before ``needed``."""
+        """Whether the place accepts a release before ``needed``."""
         return needed > self.version or (self.excluded and needed == self.version)
 
     def __str__(self) -> str:
@@ -67,9 +67,9 @@ def version_of(text: str) -> Version | None:
 
 
 def lower_bound(specifier: str) -> tuple[Version, bool] | None:
-    """The oldest release that a specifier such as ``>=2.2,<3`` admits, and whether that one itself is left out.
+    """The oldest release that a specifier such as ``>=2.2,<3`` accepts, and whether that one itself is excluded.
 
-    An upper bound alone gives that bound: ``<2.5`` says that 2.5 is not there.  None where no release is named.
+    An upper bound alone gives that bound: ``<2.5`` says that 2.5 is excluded. None if no release is named.
     """
     least: list[Version] = []
     most: list[tuple[Version, bool]] = []
@@ -88,16 +88,16 @@ def lower_bound(specifier: str) -> tuple[Version, bool] | None:
 
 
 def stated(name: str, text: str) -> Iterator[tuple[int, Version, bool]]:
-    """The rows of a file that require some Paddle: row, oldest release, and whether that one is left out.
+    """The rows of a file that require some Paddle: row, oldest release, and whether that one is excluded.
 
     Args:
-        name: of the file, which tells its format.
+        name: the name of the file, which shows its format.
         text: all of it.
     """
     for row, line in enumerate(text.splitlines(), 1):
         if len(line) > _LONGEST_ROW or "paddlepaddle" not in line.lower():
             continue
-        line = " ".join(line.split())  # the patterns below try a run of blanks in many ways
+        line = " ".join(line.split())  # the patterns below would try a run of spaces in many ways
         comment = _COMMENT.search(line)
         found = _bound(name, line[: comment.start()] if comment else line)
         if found is not None:
@@ -117,12 +117,12 @@ def _bound(name: str, line: str) -> tuple[Version, bool] | None:
 
 
 def oldest(admitted: Iterable[Admitted]) -> Admitted | None:
-    """The one of several places that admits the oldest release."""
+    """The one of several places that accepts the oldest release."""
     return min(admitted, key=lambda item: (item.version, not item.excluded, item.path, item.line), default=None)
 
 
 def hold_back(fix: Fix, admitted: Admitted | None) -> Fix:
-    """The fix; without its edits where the project admits a Paddle that lacks what they use."""
+    """The fix, without its edits if the project accepts a Paddle that lacks what they use."""
     needed = version_of(fix.paddle)
     if admitted is None or needed is None or not fix.edits or not admitted.lacks(needed):
         return fix

@@ -1,8 +1,8 @@
-"""Gitignore patterns, asked about one directory entry at a time.
+"""Gitignore patterns, matched against one directory entry at a time.
 
-Git asks about a directory before it enters it, and about an entry by the entry's own path.  A list may have hundreds
-of thousands of lines, so it is not gone through for each path: a pattern is looked up by the longest piece of text
-that the name of an entry must hold for it, and only those found so are compared.
+Git asks about a directory before it enters it, and about an entry by the entry's own path. A list may have hundreds of
+thousands of lines, so it is not searched completely for each path: patterns are indexed by the longest piece of text
+that a matching name must contain, and only those found this way are compared.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from perflint.inputs.globs import Glob, Where
 
 
 class _Rule(NamedTuple):
-    """A pattern, and the number of its line from the end of the list: a lower one outweighs a higher."""
+    """A pattern, and the number of its line from the end of the list: a lower one overrides a higher one."""
 
     number: int
     glob: Glob
 
 
 class _Index:
-    """Rules by a piece of text that stands at some place, in tables for each length of such pieces."""
+    """Rules by a piece of text at some place, in tables for each length of such pieces."""
 
     def __init__(self, where: Where) -> None:
         self._where = where
@@ -36,7 +36,7 @@ class _Index:
         self._tables.setdefault(len(piece), defaultdict(list))[piece].append(rule)
 
     def look_up(self, path: bytes, name: bytes) -> Iterator[_Rule]:
-        """The rules whose piece stands there in a path whose last part is ``name``."""
+        """The rules whose piece is at that place in a path whose last part is ``name``."""
         for length, table in self._tables.items():
             if self._where is Where.END:
                 yield from table.get(name[-length:], ())
@@ -51,11 +51,11 @@ class _Index:
 class Patterns:
     """The lines of one ``.gitignore`` or one list of the configuration.
 
-    Lines that are no pattern (blank, comment, or one that git never finds anywhere) are passed over.
+    Lines that are not patterns (blank, comment, or one that never matches in git) are ignored.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:
-        """Take in ``lines``, of which a later one outweighs an earlier."""
+        """Parse ``lines``, of which a later one overrides an earlier one."""
         self._lines = list(dict.fromkeys(reversed(list(lines))))
         self._names: dict[bytes, list[_Rule]] = defaultdict(list)
         self._paths: dict[bytes, list[_Rule]] = defaultdict(list)
@@ -73,7 +73,7 @@ class Patterns:
         return self._count > 0
 
     def verdict(self, path: str) -> bool | None:
-        """Whether these patterns ignore (True) or take back (False) this very entry; None: they do not speak of it.
+        """Whether these patterns ignore (True) or re-include (False) this entry itself; None: they do not match it.
 
         ``path`` is relative to the directory the patterns belong to, has ``/`` between its parts and ends in ``/``
         for a directory.
@@ -86,7 +86,7 @@ class Patterns:
         return any(self.verdict(part) for part in _with_parents(path))
 
     def each_covering(self, path: str) -> set[str]:
-        """The lines of which each by itself ignores ``path`` or a directory above it."""
+        """The lines each of which alone ignores ``path`` or a directory above it."""
         rules = [rule for part in _with_parents(path) for rule in self._speaking_of(part)]
         return {self._lines[rule.number] for rule in rules if rule.glob.ignores}
 
@@ -96,7 +96,7 @@ class Patterns:
         if literal is not None:
             (self._names if glob.by_name else self._paths)[literal].append(rule)
             return
-        # Of pieces that are as long, the ends of names are looked up fastest, and pieces anywhere in a path slowest.
+        # Among pieces of equal length, the ends of names are looked up fastest, and pieces anywhere in a path slowest.
         piece, where = max(glob.pieces(), key=_usefulness, default=(b"", Where.PATH))
         if piece:
             self._by_piece[where].add(piece, rule)
@@ -104,7 +104,7 @@ class Patterns:
             self._others.append(rule)
 
     def _speaking_of(self, path: str) -> Iterator[_Rule]:
-        """The patterns that match an entry, in no order."""
+        """The patterns that match an entry, in no particular order."""
         is_directory = path.endswith("/")
         whole = _bytes(path[:-1] if is_directory else path)
         for rule in self._candidates(whole):
@@ -112,7 +112,7 @@ class Patterns:
                 yield rule
 
     def _candidates(self, path: bytes) -> Iterator[_Rule]:
-        """The patterns that can match an entry: few of them, for most entries."""
+        """The patterns that can match an entry: for most entries, only a few."""
         name = path.rpartition(b"/")[2]
         yield from self._names.get(name, ())
         yield from self._paths.get(path, ())
@@ -134,7 +134,7 @@ def is_valid(line: str) -> bool:
 
 
 def relative(path: str, root: str) -> str:
-    """``path`` as patterns below ``root`` see it: relative, with ``/`` between its parts ("" for ``root`` itself).
+    """``path`` relative to ``root``, for its patterns, with ``/`` between its parts ("" for ``root`` itself).
 
     A path that is not below ``root`` keeps all its parts, so that patterns without a slash still find its name.
     """
@@ -153,10 +153,10 @@ def _with_parents(path: str) -> list[str]:
 
 
 def _bytes(text: str) -> bytes:
-    """A pattern or a path as git has it, also where its bytes are no UTF-8."""
+    """A pattern or a path in bytes, as in git, even if they are not UTF-8."""
     try:
         return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a pair of UTF-16, as in a file name of Windows
+    except UnicodeEncodeError:  # a lone surrogate, as in a file name on Windows
         return text.encode("utf-8", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""Which of the files of a run belong together: each project is read as one, and knows nothing of the others."""
+"""Splits the files of a run into projects: each is read as a whole, and independent of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT_MARKS = (
     *(".git", "setup.py", "pyproject.toml", "setup.cfg", "requirements.txt"),
     *("README.md", "README_cn.md", "README.rst", "README.txt", "README", "__init__.py"),
 )
-"""What stands in the directory of one project, and not in one that holds several."""
+"""What the directory of one project contains, but not a directory of several projects."""
 
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import\s*(?P<names>\([^)]*\)|[^\n#;]*)"
@@ -28,7 +28,7 @@ _WORD = re.compile(r"[\w.]+")
 class Split:
     """The projects among the files of a run, in the order of their first files.
 
-    ``roots``: for each directory that was looked at, whether it is one project.
+    ``roots``: for each directory that was examined, whether it is one project.
     """
 
     projects: list[dict[str, Source]] = field(default_factory=list)
@@ -36,10 +36,10 @@ class Split:
 
 
 def split(sources: Mapping[str, Source]) -> Split:
-    """The projects among the files of a run.
+    """Split the files of a run into projects.
 
-    A directory with a README, a ``setup.py`` or a repository of its own is one project.  The directories in one without
-    any of these are projects each, and one with those that they import from.
+    A directory with a README, a ``setup.py`` or its own repository is one project. In a directory without any of these,
+    each subdirectory is a project, joined with those that it imports from.
     """
     found = Split()
     _split(sources, found)
@@ -62,12 +62,12 @@ def _split(sources: Mapping[str, Source], found: Split) -> None:
 
 
 def is_project(root: str) -> bool:
-    """Whether what stands in a directory says that all below it is one project."""
+    """Whether the contents of a directory show that everything below it is one project."""
     return any(os.path.exists(os.path.join(root, name)) for name in ROOT_MARKS)
 
 
 def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]]:
-    """Each path in parts, as seen from ``root``."""
+    """Each path in parts, relative to ``root``."""
     directories: dict[str, tuple[str, ...]] = {}
     found: dict[str, tuple[str, ...]] = {}
     for path in paths:
@@ -81,14 +81,14 @@ def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]
 
 
 def common_root(paths: Mapping[str, Source]) -> str:
-    """The directory that holds all files and that their modules are named from; empty where there is none."""
+    """The directory that contains all files and that their module names are relative to; empty if there is none."""
     directories = {os.path.dirname(path) for path in paths}
     absolute = {directory: os.path.abspath(directory) for directory in directories}
     if not absolute:
         return ""
     try:
         root = os.path.commonpath(list(absolute.values()))
-    except ValueError:  # different drives
+    except ValueError:  # the paths are on different drives
         return ""
     packages = {absolute[os.path.dirname(path)] for path in paths if path.endswith("__init__.py")}
     while root in packages:  # a package that is checked alone is still imported by its name
@@ -97,7 +97,7 @@ def common_root(paths: Mapping[str, Source]) -> str:
 
 
 def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str, str]:
-    """For each directory, the one that stands for the group of those that import from one another."""
+    """For each directory, the representative of its group, in which directories import from one another."""
     owner = {top: top for top in tops.values()}
     names = {os.path.splitext(top)[0]: top for top in owner if top}
     names |= {_stem(path): "" for path, top in tops.items() if not top}
@@ -120,7 +120,7 @@ def _stem(path: str) -> str:
 
 
 def imported_modules(text: str) -> Iterator[tuple[int, str]]:
-    """The modules that a text imports: the dots in front of each, and its name.
+    """The modules that a text imports: the leading dots of each, and its name.
 
     ``from a import b`` gives ``a`` and ``a.b``, since ``b`` may be a module; ``from ..a import b`` gives both with two
     dots.
@@ -138,7 +138,7 @@ def imported_modules(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _imported(text: str) -> Iterator[str]:
-    """The first names of the modules that a text imports; of ``from .. import a``, all names."""
+    """The first names of the modules that a text imports; for ``from .. import a``, all names."""
     for match in _imports(text):
         base, names, modules = match.group("base", "names", "modules")
         if modules is not None:
@@ -150,7 +150,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _imports(text: str) -> Iterator[re.Match[str]]:
-    """The imports of a text: looks only at rows with the word, which takes a tenth of the time."""
+    """The imports of a text: only rows with the word are examined, which takes a tenth of the time."""
     end, at = 0, text.find("import")
     while at >= 0:
         match = _IMPORT.match(text, max(text.rfind("\n", 0, at) + 1, end))

@@ -1,4 +1,4 @@
-"""What the requirements of a project say of Paddle: those of pip, setuptools, Poetry and conda next to its files."""
+"""Reads what the requirements of a project (pip, setuptools, Poetry, conda) say about Paddle."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from perflint.inputs.input_files import InputKind, Inputs
 from perflint.inputs.paddle_versions import Admitted, Version, oldest, stated
 
 _Rows = tuple[tuple[int, Version, bool], ...]
-"""The rows of a file that require some Paddle, as ``paddle_versions.stated`` gives them."""
+"""The rows of a file that require some Paddle, as returned by ``paddle_versions.stated``."""
 
 
 def _read(name: str, data: bytes) -> _Rows | None:
@@ -25,6 +25,6 @@ REQUIREMENTS = InputKind(
 
 
 def nearest(path: str, inputs: Inputs) -> Admitted | None:
-    """The oldest Paddle that the requirements of a file's directory admit, or else those of the nearest one above."""
+    """The oldest Paddle that the requirements in a file's directory, or the nearest one above with any, accept."""
     files = next(inputs.around(REQUIREMENTS, path), ())
     return oldest(Admitted(version, file.path, row, excluded) for file in files for row, version, excluded in file.said)

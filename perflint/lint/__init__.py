@@ -1,1 +1,1 @@
-"""From what the index knows to findings: rules, gates, the walk over what can hold a finding, messages."""
+"""Turns what the index knows into findings: rules, gates, the walk, and messages."""

@@ -1,4 +1,4 @@
-"""The statements of a unit that LibCST need not see: no check looks at them, and parsing them is what costs."""
+"""Finds the statements of a unit that LibCST need not parse: no check looks at them, and parsing is slow."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from perflint.text.source import Source
 Range = tuple[int, int]
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _AROUND_LOOPS = (*TRIES, ast.With, ast.AsyncWith)
-"""Where a loop in one of these is left by an exception, it goes on; a fix for the loop edits what it does then."""
+"""Statements in which a loop catches exceptions and continues; a fix for the loop edits what is done then."""
 
 _NEVER_MOVED = frozenset({"add_argument"})
 """Methods that are called in long runs, and that no rule is about (the options of a program)."""
 
 
 def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> list[Range]:
-    """Runs of statements that nobody asks about, as offsets in the file, in order.
+    """Runs of statements that no check needs, as offsets in the file, in order.
 
-    What stays is each statement with one of the rows, the headers around it, and what a check or a fix reads beside
-    it: see ``_Needs`` and the methods of ``_Blanks``.  The rows are ascending.
+    Kept are each statement on one of the rows, the headers around it, and what else a check or a fix reads: see
+    ``_Needs`` and the methods of ``_Blanks``. The rows are ascending.
     """
     finder = _Blanks(rows, source)
     finder.block(nodes, _Needs())
@@ -33,9 +33,9 @@ def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> li
 
 
 def blanked(text: str, shift: int, ranges: Sequence[Range]) -> str:
-    """A text, which begins at ``shift``, in which each range is one number of the same length, so that offsets stay.
+    """A text, which begins at ``shift``, with each range replaced by a number of the same length, so that offsets stay.
 
-    A number is a statement wherever another one, or several, may stand, and nothing is cheaper to parse.
+    A number is a valid statement wherever other statements are, and nothing is faster to parse.
     """
     parts, at = [], 0
     for start, end in ranges:
@@ -46,10 +46,10 @@ def blanked(text: str, shift: int, ranges: Sequence[Range]) -> str:
 
 @dataclass(frozen=True)
 class _Needs:
-    """What is kept in a loop besides the statements asked about, since the fix of one of those reads it.
+    """What is kept in a loop besides the requested statements, because a fix reads it.
 
-    ``names``: statements that mention one of these (where a loop reads a sum, the fix for the sum edits).
-    ``strings``: what may hold a string of several rows (a row that begins in a string is not moved with the loop).
+    ``names``: statements that mention one of these (if a loop reads a sum, the fix for the sum edits them).
+    ``strings``: what may contain a string of several rows (a row that begins in a string is not moved with the loop).
     """
 
     names: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class _Blanks:
         self._lines = source.lines
 
     def block(self, body: Sequence[ast.stmt], needs: _Needs, keeps_end: bool = False) -> None:
-        """Go through a block; ``keeps_end``: keep a plain statement there, by which a fix tells what a branch does."""
+        """Go through a block; ``keeps_end``: keep its last plain statement, which fixes look at."""
         kept = self._asked(body)
         if keeps_end and not any(True for _ in _blocks(body[-1])):
             kept[-1] = True
@@ -87,9 +87,9 @@ class _Blanks:
         self._close(run)
 
     def _asked(self, body: Sequence[ast.stmt]) -> list[bool]:
-        """For each statement whether it is asked about, or shares a row or a run of calls with one that is.
+        """For each statement, whether it is requested, or shares a row or a run of calls with a requested one.
 
-        Fixes put calls that stand below each other under one guard, and ask of a block whether it holds nothing else.
+        Fixes put consecutive calls under one guard, and check whether a block contains nothing else.
         """
         asked = [self._has_row(first_row(node), _last_row(node)) for node in body]
         calls = [_may_be_moved(node) for node in body]
@@ -112,7 +112,7 @@ class _Blanks:
         keeps_end = isinstance(node, ast.If) and self._has_row(node.lineno, _last_row(node.test))
         for block in _blocks(node):
             if isinstance(node, ast.If) and block is node.orelse and self._is_elif(block[0]):
-                self._inside(block[0], needs)  # an `elif` is no statement that another one could stand for
+                self._inside(block[0], needs)  # an `elif` cannot be replaced by another statement
             else:
                 self.block(block, needs, keeps_end)
 
@@ -122,7 +122,7 @@ class _Blanks:
             self.found.append((start, self._span(run[-1])[1]))
 
     def _start(self, node: ast.stmt) -> int | None:
-        """Where a statement begins; None where that is not plain to see (``@(f)``)."""
+        """Where a statement begins; None if that is unclear (``@(f)``)."""
         decorators: list[ast.expr] = getattr(node, "decorator_list", [])
         if not decorators:
             return self._span(node)[0]
@@ -134,7 +134,7 @@ class _Blanks:
         return isinstance(node, ast.If) and self._source_of(node).startswith("elif")
 
     def _sums(self, body: Sequence[ast.stmt]) -> Iterator[str]:
-        """Names that a statement asked about adds to or appends to."""
+        """Names that a requested statement adds to or appends to."""
         for node in body:
             if not self._has_row(first_row(node), _last_row(node)):
                 continue
@@ -156,13 +156,13 @@ class _Blanks:
         return self._text[start:end]
 
     def _span(self, node: ast.stmt | ast.expr) -> Range:
-        """Where a node stands, with its decorators (but for the ``@`` of the first)."""
+        """The span of a node, with its decorators (without the first ``@``)."""
         offset, head = self._lines.offset, (getattr(node, "decorator_list", None) or [node])[0]
         return offset(head.lineno, head.col_offset), offset(_last_row(node), node.end_col_offset or 0)
 
 
 def _may_be_moved(node: ast.stmt) -> bool:
-    """Whether a statement is a call, as a fix moves or deletes together with those beside it."""
+    """Whether a statement is a call, which a fix may move or delete together with its neighbours."""
     if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
         return False
     called = node.value.func

@@ -1,4 +1,4 @@
-"""What a check may ask: where the walk stands, and what the index knows about the current node."""
+"""What a check can query: the current place of the walk, and what the index knows about the current node."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000
-"""Statements that all fixes of one function together may look at."""
+"""The most statements that all fixes of one function together may look at."""
 TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
@@ -47,7 +47,7 @@ Shown = tuple[tuple[str, int, int], ...]
 
 @dataclass(frozen=True)
 class Draft:
-    """A finding before its message is written: the message names the other findings of the same loop."""
+    """A finding before its message is written: the message will name the other findings of the same loop."""
 
     code: str
     path: str
@@ -61,40 +61,40 @@ class Draft:
     statement: tuple[int, int] | None
     confidence: Confidence
     is_silenced: bool = False
-    """Whether a ``# noqa`` at the place says that it shall stay as it is."""
+    """Whether a ``# noqa`` at the place says that it should stay."""
 
     logs: tuple[int, ...] = ()
-    """Where the log statements begin that would read at each step what the fix keeps on the device."""
+    """Where the log statements begin that would then read, at each step, what the fix keeps on the device."""
 
     otherwise: Fix | None = None
-    """What is offered instead if one of those logs has no fix that makes it run more rarely."""
+    """The fix that is offered if one of those logs has no fix that makes it run less often."""
 
     cost: Cost | None = None
     every: Interval | None = None
-    """How many steps lie between two runs of the place; None where it runs at each step."""
+    """How many steps lie between two runs of the place; None if it runs at each step."""
 
     arms: Arms = field(default_factory=dict)
-    """The arms of tests that lead to it in a step."""
+    """The arms of tests that lead to it within a step."""
 
     shown: Shown = ()
-    """The log lines that run at each step and are all that a read value is for."""
+    """The log lines at each step that are the only use of the value that is read."""
 
     read_for: Shown = ()
-    """The log lines without which a read value could stay on the device."""
+    """The log lines without which the value that is read could stay on the device."""
 
     guarded: tuple[int, int] | None = None
-    """What the edits of a log line put under a test of the step: the line, what is beside it, and what reads for it."""
+    """What the edits of a log line put under a test of the step: the line, its neighbours, and reads for it."""
 
     nth: tuple[tuple[int, int], int] | None = None
-    """Of a place in a simple statement: where its block starts (row, column), and how many statements are before it."""
+    """For a place in a simple statement: where its block starts (row, column), and its index in the block."""
 
     has_noqa: bool = False
-    """Whether a ``# noqa`` speaks of the place, heeded or not."""
+    """Whether a ``# noqa`` applies to the place, respected or not."""
 
 
 @dataclass
 class Context:
-    """One unit of one file while it is walked."""
+    """The state of the walk over one unit of one file."""
 
     file: FileIndex
     unit: ParsedUnit
@@ -110,20 +110,20 @@ class Context:
     _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
     _claimed: set[cst.CSTNode] = field(default_factory=set)
     _inside_claimed: dict[cst.CSTNode, tuple[int, bool]] = field(default_factory=dict)
-    """Whether a node stands in a claimed one, as of so many claims."""
+    """Whether a node is inside a claimed one, valid for this number of claims."""
     _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
     _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
     _guarded: list[bool] = field(default_factory=list)
-    """For the nodes around the current one, and itself: whether a test in its statement makes it rare."""
+    """For the current node and its parents: whether a test in its statement makes it rare."""
 
     @property
     def point(self) -> Point | None:
-        """What the index knows at the current statement."""
+        """The facts of the index at the current statement."""
         return self._statements[-1][1] if self._statements else None
 
     @property
     def here(self) -> Point:
-        """The same in a check that runs at a step, where there is always something known."""
+        """The same for a check that runs at a step, where the facts always exist."""
         assert self.point is not None
         return self.point
 
@@ -134,9 +134,9 @@ class Context:
 
     @property
     def step(self) -> Step | None:
-        """The step the current node runs at, None off the hot path (also under a guard within the expression).
+        """The step the current node runs at, None outside the hot path (also under a guard within the expression).
 
-        The inside of a model's ``forward`` is not meant: ``hot`` has both.
+        A model's ``forward`` does not count here; it does in ``hot``.
         """
         hot = self.hot
         return None if hot is None or hot.forward else hot
@@ -163,7 +163,7 @@ class Context:
         return self.file.source.text[start:end]
 
     def expression(self, node: cst.CSTNode) -> ast.expr | None:
-        """The same expression in the tree of the index, of which gates and facts have answered already."""
+        """The same expression in the tree of the index, about which gates and facts have cached answers."""
         if node not in self._expressions:
             statement = self.point.statement if self.point is not None else None
             lines = self.file.source.lines
@@ -172,14 +172,14 @@ class Context:
         return self._expressions[node]
 
     def kind(self, node: cst.CSTNode) -> Kind:
-        """The kind of value an expression holds at the current statement."""
+        """The kind of value of an expression at the current statement."""
         point, expression = self.point, self.expression(node)
         if expression is None:
             return UNKNOWN
         return Evaluator(self.file, point.full_env if point else {}).kind(expression)
 
     def name(self, node: cst.CSTNode) -> str:
-        """The qualified name of a dotted expression, ``""`` when it is none."""
+        """The qualified name of a dotted expression, ``""`` if it is not one."""
         local = local_name(node)
         return self.file.names.resolve(local) if local else ""
 
@@ -192,13 +192,13 @@ class Context:
         return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
 
     def around(self, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-        """What stands around the current node, from the inside out, each with its part that holds the node."""
+        """The nodes around the current one, from the inside out, each with its child that contains the node."""
         for parent in reversed(self.parents):
             yield parent, node
             node = parent
 
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
-        """The answer to a question that many findings of one file ask: worked out once, kept for this file."""
+        """The answer to a question, computed once and kept for this file, because many of its findings ask it."""
         if question not in self.answers:
             self.answers[question] = answer()
         found: _Answer = self.answers[question]
@@ -207,8 +207,8 @@ class Context:
     def may_look_around(self) -> bool:
         """Whether the fix of one more finding may look through the whole current function.
 
-        A function of 1,000 statements that all have findings would be looked through 1,000 times: the first findings
-        get such a fix, and once it is made, the next ones.
+        A function of 1,000 statements that all have findings would be searched 1,000 times. So only the first findings
+        get such a fix, and after it is applied, the next ones.
         """
         if self.point is None:
             return True
@@ -218,11 +218,11 @@ class Context:
         return looked < _MOST_LOOKS
 
     def is_within(self, kind: type[cst.CSTNode]) -> bool:
-        """Whether the current node stands in one of this type."""
+        """Whether the current node is inside a node of this type."""
         return any(isinstance(parent, kind) for parent in self.parents)
 
     def claim(self, node: cst.CSTNode) -> None:
-        """Take a place: nothing inside ``node`` is reported again."""
+        """Claim a place: nothing inside ``node`` is reported again."""
         self._claimed.add(node)
 
     @property
@@ -233,7 +233,7 @@ class Context:
             return bool(claimed)
         now, found = len(claimed), False
         waiting: list[cst.CSTNode] = []
-        for parent in reversed(self.parents):  # hundreds of them, in a chain of ``elif``
+        for parent in reversed(self.parents):  # there may be hundreds, in a chain of ``elif``
             known = self._inside_claimed.get(parent)
             if known is not None and known[0] == now:
                 found = known[1]
@@ -246,7 +246,7 @@ class Context:
 
     @property
     def runs_on_cpu(self) -> bool:
-        """Whether the file, or all that drives it, pins the run to the CPU, where a host read costs nothing."""
+        """Whether the file, or everything that runs it, pins the run to the CPU, where a host read costs nothing."""
         return Devices.of(self.file.project).runs_on_cpu(self.file)
 
     def report(
@@ -268,17 +268,18 @@ class Context:
         guarded: tuple[int, int] | None = None,
         **fields: str,
     ) -> None:
-        """Make a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
+        """Report a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
 
         Args:
-            claims: nothing inside the node is reported again.  False for a rule whose cost is another one than that
-                of what stands inside.
-            costs_on_cpu: a wait for the device is none where a run is pinned to the CPU; this costs there too.
-            logs: where the log statements begin without whose fixes this one wins nothing.
-            otherwise: the fix where they have none.
-            event: the name of what costs the time here, where that is not what the rule is about as a whole.
-            every: how many steps lie between two runs of the place, where it does not run at each step.
-            shown: the log lines at each step that are all that the value is for which is read here.
+            claims: nothing inside the node is reported again. False for a rule whose cost differs from that of the code
+                inside.
+            costs_on_cpu: a run that is pinned to the CPU does not wait for the device; True if this costs time there
+                too.
+            logs: where the log statements begin without whose fixes this fix gains nothing.
+            otherwise: the fix to offer if they have none.
+            event: the name of the event that costs the time here, if it differs from the event of the rule.
+            every: how many steps lie between two runs of the place, if it does not run at each step.
+            shown: the log lines at each step that are the only use of the value that is read here.
             read_for: the log lines without which that value could stay on the device.
             guarded: what the edits put under a test of the step.
         """
@@ -290,7 +291,7 @@ class Context:
             confidence = min(confidence, Confidence.MEDIUM)
         if self._is_left_over or (step is not None and (self._is_doubtful(step) or (step.forward and not step.sure))):
             confidence = Confidence.LOW
-        if claims:  # whether the rule is selected or not: that must not change what others report
+        if claims:  # whether the rule is selected or not, because that must not change what other rules report
             self.claim(node)
         if code not in self.codes:
             return
@@ -331,7 +332,7 @@ class Context:
         )
 
     def _nth(self) -> tuple[tuple[int, int], int] | None:
-        """Where the current statement stands in its block."""
+        """The position of the current statement in its block."""
         found = nth_in_block(self.point.scope).get(self.point.statement.node) if self.point is not None else None
         return ((found[0].lineno, found[0].col_offset), found[1]) if found is not None else None
 
@@ -355,7 +356,7 @@ class Context:
 
     @property
     def _is_left_over(self) -> bool:
-        """Whether no program loads the file, though it loads others beside it, or nothing uses the code here."""
+        """Whether the code here is unused, or no program loads the file although programs load its neighbours."""
         in_use, point = InUse.of(self.file.project), self.point
         return in_use.is_left_over(self.file) or (point is not None and not in_use.is_used_at(self.file, point.scope))
 
@@ -366,7 +367,7 @@ class Context:
         return doubt.is_doubtful_on_the_way(self.file.project, step)
 
     def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode) -> bool:
-        """Whether a node at a step runs the one right inside it only on a few steps, or to fail."""
+        """Whether a node at a step runs its child only at a few steps, or only to raise an error."""
         if self.point is None or self.point.step is None:
             return False
         if isinstance(parent, cst.Assert):
@@ -382,7 +383,7 @@ class Context:
     def _is_rare(self, test: cst.BaseExpression, value: bool) -> bool:
         key = test, value
         if key not in self._rare:
-            if isinstance(test, cst.BooleanOperation):  # each of a long chain is the left side of the next
+            if isinstance(test, cst.BooleanOperation):  # in a long chain, each is the left side of the next
                 parts = (self._is_rare(part, value) for part in (test.left, test.right))
                 self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
             else:
@@ -396,14 +397,14 @@ class Context:
 
 
 def _tests_of(part: cst.CompFor | None) -> Iterator[cst.CompIf]:
-    """The tests that decide for which items a comprehension works out its element."""
+    """The tests that decide for which items a comprehension evaluates its element."""
     while part is not None:
         yield from part.ifs
         part = part.inner_for_in
 
 
 def _by_range(statement: Statement, lines: LineTable) -> Mapping[tuple[int, int], ast.expr]:
-    """The expressions of a statement by where they begin and end; what is in f-strings has no place before 3.12."""
+    """The expressions of a statement by start and end; before Python 3.12, those in f-strings have no position."""
     found: dict[tuple[int, int], ast.expr] = {}
     waiting = own_parts(statement.node)
     while waiting:
@@ -437,11 +438,11 @@ def local_name(node: Any) -> str:
 
 
 def method_of(call: cst.Call) -> str:
-    """``item`` for ``loss.item()``, ``""`` for a call of anything but an attribute."""
+    """``item`` for ``loss.item()``, ``""`` if the called function is not an attribute."""
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
 
 
 def shorten(text: str, limit: int = 40) -> str:
-    """Source text on one line, cut in the middle when it is long."""
+    """Source text on one line, shortened in the middle if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 12]}...{line[-9:]}"

@@ -1,4 +1,4 @@
-"""What the findings of one step loop cost together, and so what impact each of them has."""
+"""Computes what the findings of one step loop cost together, and from that the impact of each."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from perflint.training.arms import Arms, exclude
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100
-"""Ways from one loop, or its events, that are compared; where there are more, all are taken to run in one step."""
+"""How many paths from one loop, or events of it, are compared; with more, all are assumed to run in one step."""
 
 _BESIDE_A_LINE = "{reason}, mended along with line {row}"
 _PROGRESS = "progress text"
-"""A text that a progress bar shows when it is drawn next: it costs little, whatever stands beside it."""
+"""A text that a progress bar shows when it is drawn next: it costs little, whatever is next to it."""
 _READS = frozenset({"wait", "printed wait"})
 """Events in which the host reads a value."""
 _Event = tuple[float, Arms]
-"""What one event costs, in milliseconds, with the arms of tests that it stands in."""
+"""What one event costs, in milliseconds, with the arms of tests that it is in."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
 _BEHIND = "right after another one"
 _BEHIND_LOOP = "{often}, right after the waits in each iteration of the loop at line {row}"
@@ -33,18 +33,18 @@ _FOR_A_LINE = "that the log at line {row} needs at each step"
 class Costs:
     """The costs of the findings of a project.
 
-    A log line without a tensor costs little.  It costs as much as a read where a value is read at each step for its
-    sake: the fix of that read leaves nothing to read only if the line, too, is written more rarely.  The lines beside
-    such a line, and beside one with a tensor, count with it: one guard around all of them is what mends it.  Texts for
-    a progress bar do not: they cost next to nothing.
+    A log line without a tensor costs little. It costs as much as a read if a value is read at each step only for it:
+    the fix of that read only helps if the line, too, runs less often. The lines next to such a line, or next to one
+    with a tensor, count with it, because one guard around all of them fixes it. Texts for a progress bar do not count:
+    they cost almost nothing.
 
-    A read whose value is for such a line alone costs nothing by itself: while the line runs, it has to be read.
+    A read whose value is only used by such a line costs nothing by itself: while the line runs, it has to be read.
 
     A wait costs little right after another one: ``print(float(a), float(b))`` waits for ``a``, and only copies ``b``.
-    So does one behind a loop that waits at each of its passes, if no backward pass comes between the two.
+    The same holds for a wait after a loop that waits in each iteration, if no backward pass comes between the two.
 
     Args:
-        drafts: all of them.
+        drafts: all drafts of the project.
     """
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
@@ -56,7 +56,7 @@ class Costs:
         self._readers = {(draft.path, start): draft for draft in drafts for start in draft.logs}
         for draft in drafts:
             first = next(((path, start) for path, _, start in draft.read_for if (path, start) in self._told), None)
-            if first is not None:  # the others would only show the same value again
+            if first is not None:  # other log lines would only show the same value again
                 self._shown.setdefault(first, _read_for_it(draft, first[0]))
                 self._readers.setdefault(first, draft)
         costs = [(draft, self._cost(draft)) for draft in drafts]
@@ -69,7 +69,7 @@ class Costs:
                 self._events[event][_way(draft, draft.step)].append((cost.milliseconds, draft.arms))
 
     def impact(self, draft: Draft) -> Impact | None:
-        """The impact of a finding; None where its rule is about nothing that costs time."""
+        """The impact of a finding; None if its rule is not about anything that costs time."""
         cost = self._cost(draft)
         if cost is None:
             return None
@@ -77,23 +77,23 @@ class Costs:
             return impact(cost, 1, cost.milliseconds)
         together = self._together(draft, draft.step, cost)
         found = impact(cost, len(together), sum(together))
-        # The fix of the draft itself may be words by now, where the read of what it shows stays.
+        # By now, the fix of the draft itself may be only words, if the read of the logged value stays.
         leading = self._leading.get(run) if (run := self._runs.get(_key(draft))) is not None else None
         if leading is None or found.level > ImpactLevel.LOW or cost.event.name == _PROGRESS:
             return found
         return replace(found, level=ImpactLevel.MEDIUM, reason=_BESIDE_A_LINE.format(reason=found.reason, row=leading))
 
     def reader(self, draft: Draft) -> str:
-        """The row that reads the device for a log line that holds no tensor itself; ``""`` where none does."""
+        """The row that reads from the device for a log line that contains no tensor itself; ``""`` if none does."""
         place = _place(draft)
         if draft.code != PLAIN_LOG or place is None or not self._shown.get(place):
             return ""
         return row_from(self._readers[place].path, self._readers[place].line, draft.path)
 
     def _together(self, draft: Draft, step: Step, cost: Cost) -> list[float]:
-        """The costs of the same event in the same step: a call that leads to two files reaches one of them alone.
+        """The costs of the same event in the same step: a call that leads to two files reaches only one of them.
 
-        Nor do two arms of one test run in the same step.
+        Two arms of one test do not run in the same step either.
         """
         ways, own = self._events[loop_of(step), cost.event.name], _way(draft, step)
         every = len(ways) > _MOST_WAYS
@@ -102,7 +102,7 @@ class Costs:
         return [milliseconds for milliseconds, arms in events if not (few and exclude(draft.arms, arms))]
 
     def _drained(self, draft: Draft) -> str:
-        """Where the host has just waited again and again for the device, in words; ``""`` where it has not."""
+        """Where the host has just waited repeatedly for the device, in words; ``""`` if it has not."""
         cost, step = draft.cost, draft.step
         if cost is None or step is None or cost.repeat is not None or not _is_wait(draft):
             return ""
@@ -113,7 +113,7 @@ class Costs:
         return ""
 
     def _line(self, draft: Draft) -> tuple[str, int, int] | None:
-        """The log line that a value is read for, if all of those are reported: path, row, and where it starts."""
+        """The log line that a value is read for, if all such lines are reported: path, row, and start."""
         lines = draft.shown if draft.cost is not None and draft.cost.milliseconds else ()
         return lines[0] if lines and all((path, start) in self._told for path, _, start in lines) else None
 
@@ -133,7 +133,7 @@ class Costs:
 
 
 def _without_wait(cost: Cost, often: str) -> Cost:
-    """What is left of the cost of a wait for which the device has nothing to do: of a log line, the line."""
+    """The remaining cost of a wait when the device is idle: for a log line, that of the line."""
     if cost.event.adds_up:
         line = catalogue.events()["log line"]
         return replace(cost, event=line, milliseconds=line.milliseconds, often=often)
@@ -141,7 +141,7 @@ def _without_wait(cost: Cost, often: str) -> Cost:
 
 
 def _read_for_it(draft: Draft, path: str) -> Cost | None:
-    """What a log line costs that a value is read for; None where the read costs nothing, or is not sure."""
+    """The cost of a log line that a value is read for; None if the read costs nothing, or is uncertain."""
     cost = draft.cost
     if cost is None or not cost.milliseconds or draft.confidence is Confidence.LOW or draft.step is None:
         return None
@@ -149,7 +149,7 @@ def _read_for_it(draft: Draft, path: str) -> Cost | None:
 
 
 def _first_that_wait(costs: Iterable[tuple[Draft, Cost | None]]) -> dict[_Run, int]:
-    """Of the log lines that one guard mends, the row of the first that waits for the device."""
+    """Among the log lines that one guard fixes, the row of the first one that waits for the device."""
     found: dict[_Run, int] = {}
     for draft, cost in costs:
         if cost is not None and cost.event.name in _READS and cost.milliseconds and (run := _run_of(draft)) is not None:
@@ -158,7 +158,7 @@ def _first_that_wait(costs: Iterable[tuple[Draft, Cost | None]]) -> dict[_Run, i
 
 
 def _run_of(draft: Draft) -> _Run | None:
-    """What the log lines have in common that one guard, or one change of their test, mends."""
+    """A key for log lines that one guard, or one change of their test, fixes together."""
     if not _is_log(draft) or draft.step is None or draft.fix is None:
         return None
     return draft.path, loop_of(draft.step), draft.fix, tuple(draft.arms.items())
@@ -169,7 +169,7 @@ def _key(draft: Draft) -> tuple[str, str, int, int]:
 
 
 def _is_log(draft: Draft) -> bool:
-    """Whether a finding is about a log line that runs at each step, and is shown unless somebody asks for less."""
+    """Whether a finding is about a log line that runs at each step, and is shown by default."""
     is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced
     return draft.code in LOG_LINES and draft.step is not None and draft.every is None and is_sure
 
@@ -179,7 +179,7 @@ def _place(draft: Draft) -> tuple[str, int] | None:
 
 
 def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:
-    """Where the wait stands that a row is reported for: the surest, and of several the first."""
+    """The place of the wait that a row is reported for: the most confident, or the first of several."""
     found: dict[tuple[str, int], Draft] = {}
     for draft in drafts:
         if _waits(draft):
@@ -190,7 +190,7 @@ def _first_waits(drafts: Iterable[Draft]) -> dict[tuple[str, int], int]:
 
 
 def _repeated_waits(drafts: Iterable[Draft]) -> dict[Loop, list[Draft]]:
-    """The waits that a loop inside a step makes at each pass, those of each step."""
+    """For each step, the waits in each iteration of a loop inside the step."""
     found: dict[Loop, list[Draft]] = defaultdict(list)
     for draft in drafts:
         is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced
@@ -204,7 +204,7 @@ def _is_wait(draft: Draft) -> bool:
 
 
 def _has_drained(repeated: Draft, single: Draft) -> bool:
-    """Whether a loop that waits again and again has left the device little to do that a later wait could be for.
+    """Whether a loop that waits repeatedly leaves the device little work for a later wait.
 
     There must be no backward pass between the two, and each step that makes the later one must make the others.
     """
@@ -218,7 +218,7 @@ def _has_drained(repeated: Draft, single: Draft) -> bool:
 
 
 def _waits(draft: Draft) -> bool:
-    """Whether a finding is about a wait in a step that is a short one where another one comes right before it."""
+    """Whether a finding is about a wait in a step that is short if another wait comes right before it."""
     cost = draft.cost
     if cost is None or cost.event.adds_up or not cost.milliseconds:
         return False
@@ -226,5 +226,5 @@ def _waits(draft: Draft) -> bool:
 
 
 def _way(draft: Draft, step: Step) -> Trail:
-    """The way from the loop of a finding to its file."""
+    """The path from the loop of a finding to its file."""
     return (*step.via, (draft.path, 0))

@@ -1,6 +1,6 @@
-"""The gates: which statements can hold a finding, asked of the index alone, before LibCST parses anything.
+"""The gates decide which statements can contain a finding, from the index alone, before LibCST parses anything.
 
-A gate may let through what turns out to be clean; it must never stop a statement that a check would report.
+A gate may pass a statement that turns out to be clean; it must never stop one that a check would report.
 ``tests/test_real_code.py`` compares gated with ungated runs on real code.
 """
 
@@ -29,9 +29,9 @@ FORMATTING = "*format*"
 
 @dataclass(frozen=True)
 class Rows:
-    """First rows of the statements of a file that can hold a finding.
+    """The first rows of the statements of a file that can contain a finding.
 
-    ``typed``: those of them at which a check asks for kinds of values off the hot path.
+    ``typed``: those among them for which a check needs kinds of values outside the hot path.
     """
 
     all: frozenset[int] = frozenset()
@@ -42,7 +42,7 @@ class Rows:
 
 
 def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
-    """The rows at which a step can cost something that these rules find; the step loops must be known."""
+    """The rows in steps where these rules can find something; the step loops must be known."""
     calls = _selected(registry.renamed_triggers, codes)
     renamed = frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
     triggers = _selected(registry.step_triggers, codes) | _declared(codes, settings) | renamed
@@ -60,7 +60,7 @@ def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> fro
 
 
 def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
-    """The rows of a file that hold calls these rules know by name, or that facts of the whole project name."""
+    """The rows of a file with calls that these rules know by name, or that facts about the whole project name."""
     named = {row for code, gates in registry.row_gates.items() if code in codes for gate in gates for row in gate(file)}
     calls = _calls(file, codes)
     return Rows(frozenset(named | calls), frozenset(calls))
@@ -84,13 +84,13 @@ def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
 
 
 def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
-    """Last names of the calls that the user has told about, for these rules."""
+    """Last names of the calls that the user has declared, for these rules."""
     wanted = _selected(registry.declared_triggers, codes)
     return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
 
 
 def forward_clues(codes: frozenset[str], sure: bool = False) -> Clues:
-    """What makes a model's forward pass worth a look for these rules; ``sure``: where that is sure to lead there."""
+    """What makes a model's forward pass worth checking for these rules; ``sure``: if it certainly leads there."""
     calls = _selected(registry.forward_triggers, codes) | _selected(registry.forward_clues, codes)
     every = (*registry.forward_triggers.items(), *registry.forward_clues.items())
     far = frozenset().union(*(names - registry.close_clues[code] for code, names in every if code in codes))
@@ -102,20 +102,20 @@ def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset
 
 
 def type_rows(file: FileIndex, rows: Container[int]) -> None:
-    """Work out the kinds in the functions that have statements on these rows."""
+    """Compute the kinds of values in the functions that have statements on these rows."""
     for scope in file.scopes.scopes:
         if any(statement.node.lineno in rows for statement in scope.statements):
             ensure_points(file, scope)
 
 
 def type_all(file: FileIndex) -> None:
-    """Work out the kinds at every statement, as an ungated run needs them."""
+    """Compute the kinds of values at every statement, as an ungated run needs them."""
     for scope in file.scopes.scopes:
         ensure_points(file, scope)
 
 
 def ensure_points(file: FileIndex, scope: Scope) -> None:
-    """Work out the kinds at each statement of a scope that is not on the hot path."""
+    """Compute the kinds of values at each statement of a scope outside the hot path."""
     if all(statement.node in points_of(file) for statement in scope.statements):
         return
     flow = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run()
@@ -152,7 +152,7 @@ def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
 
 @query
 def _with_calls(file: FileIndex, scope: Scope, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
-    """The statements of a function with calls that have gates, and are let through."""
+    """The statements of a function with calls that have gates and pass them."""
     wanted, names = _wanted_calls(codes)[0], file.names
     found: list[ast.stmt] = []
     for statement in scope.statements:

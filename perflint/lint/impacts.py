@@ -1,4 +1,4 @@
-"""What a finding can cost: the event that its rule is about, and how often that happens in a step."""
+"""Computes what a finding can cost, from the event of its rule and how often it happens in a step."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from perflint.training.steps import Point, Step
 
 _WAIT, _COPY, _BATCH = "wait", "copy", "batch"
 WAITS = frozenset({_WAIT, _COPY, "printed wait"})
-"""Events for which the host waits for the device: they cost nothing where there is no other one than the CPU."""
+"""Events for which the host waits for the device: they cost nothing if the CPU is the only device."""
 _ITSELF = 0.04
-"""Milliseconds of the host's own work for a copy (``events.yaml``): the whole cost, where something else waits, too."""
+"""Milliseconds of the host's own work for a copy (``events.yaml``): its whole cost if something else waits too."""
 _PREDICTING = "in the forward pass of a layer that only predicts"
 _REPEATED = 8
-"""How often a loop inside a step is taken to run."""
+"""How often a loop inside a step is assumed to run."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one finding costs by itself: ``milliseconds`` of a step, of an event that happens so ``often``.
+    """The cost of one finding by itself: ``milliseconds`` per step, for an event that happens ``often`` times per step.
 
-    ``repeat``: path and row of the loop inside the step at each pass of which it happens.  ``again``: whether the host
-    waits again at each of them.  ``passes``: how many backward passes its step has made before it, where it is a wait.
+    ``repeat``: path and row of the loop inside the step in whose iterations it happens. ``again``: whether the host
+    waits again in each of them. ``passes``: how many backward passes precede it in its step, if it is a wait.
     """
 
     event: Event
@@ -49,14 +49,14 @@ class Cost:
 def cost(
     event: Event, node: ast.expr | None, point: Point | None, step: Step | None, every: Interval | None = None
 ) -> Cost:
-    """What a finding costs by itself.
+    """The cost of a finding by itself.
 
     Args:
-        event: what the rule is about.
-        node: what is reported, as the index has it; None where that does not matter, or is not known.
-        point: what is known at its statement.
-        step: the step that it belongs to; None where it belongs to none, as a loader does.
-        every: how many steps lie between two events; None where one happens at each step.
+        event: the event that the rule is about.
+        node: the reported node in the tree of the index; None if it does not matter or is not known.
+        point: the facts at its statement.
+        step: the step that it belongs to; None if it belongs to none, such as a loader.
+        every: how many steps lie between two events; None if one happens at each step.
     """
     if point is not None and event.name != _BATCH and is_toy(point.file):
         return Cost(event, 0.0, "in a program that trains one or two small layers, or a circuit of a few qubits")
@@ -90,7 +90,7 @@ def cost(
 
 
 def _lost_nowhere(event: Event, point: Point, step: Step) -> str:
-    """Why no step of a training on a device is any slower, in words; ``""`` where one may be."""
+    """Why no training step on a device gets slower, in words; ``""`` if one may."""
     project = point.file.project
     if event.name in WAITS and Devices.of(project).starts_on_cpu(point.file):
         return "in a program for the CPU"
@@ -98,7 +98,7 @@ def _lost_nowhere(event: Event, point: Point, step: Step) -> str:
 
 
 def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> str:
-    """Why a wait of a step wins nothing by itself, in words; ``""`` where there is no such reason."""
+    """Why removing a wait of a step gains nothing by itself, in words; ``""`` if there is no such reason."""
     if node is None:
         return ""
     if event.name == _WAIT:
@@ -108,10 +108,10 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
 
 
 def _waits_anyway(point: Point, step: Step, once: bool) -> str:
-    """Why a copy in a forward pass hardly costs more than its own work, in words; ``""`` where it costs a wait.
+    """Why a copy in a forward pass costs hardly more than its own work, in words; ``""`` if it costs a wait.
 
-    More than one call away from the pass something else waits there most often, too: a pass is followed that far
-    because it leads to a wait, or from function to function that may hold one.
+    More than one call away from the pass, usually something else waits as well: a pass is followed that far because it
+    leads to a wait, or to functions that may contain one.
     """
     if once and len(step.calls) > 1:
         return "deep in each forward pass"
@@ -119,23 +119,23 @@ def _waits_anyway(point: Point, step: Step, once: bool) -> str:
 
 
 def _beside_one_that_stays(point: Point, node: ast.expr, step: Step) -> str:
-    """Why an operation of unknown size wins little by a form of known size; ``""`` where it wins the wait."""
+    """Why giving an operation a known size gains little; ``""`` if it saves the wait."""
     is_mended_alone = step.forward and dynamic_op(point, node) is not None
     return _anyway(repeated_wait_beside(point, step), point) if is_mended_alone else ""
 
 
 def _anyway(wait: tuple[str, int] | None, point: Point) -> str:
-    """In words, that a forward pass waits at another place, too; ``""`` where it does not."""
+    """In words, that a forward pass waits at another place, too; ``""`` if it does not."""
     return f"in a forward pass that waits anyway, at line {row_from(*wait, point.file.path)}" if wait else ""
 
 
 def row_from(path: str, row: int, seen_from: str) -> str:
-    """A row as a message in another file names it."""
+    """A row as named in a message in another file."""
     return str(row) if path == seen_from else f"{path}:{row}"
 
 
 def _outside_of_steps(event: Event, point: Point | None) -> Cost:
-    """What a finding costs that belongs to no step: a wait costs training nothing where code samples or predicts."""
+    """The cost of a finding outside of steps: a wait in code that samples or predicts costs training nothing."""
     if event.name != _WAIT or point is None or not _belongs_to_no_training(point):
         return Cost(event, event.milliseconds, "")
     return Cost(event, 0.0, "in code that does not train")
@@ -153,8 +153,8 @@ def impact(own: Cost, count: int, milliseconds: float) -> Impact:
 
     Args:
         own: its cost.
-        count: how many findings of the same event the same step has, this one among them: eight log lines are worth
-            an edit where one is not.
+        count: how many findings of the same event the same step has, this one among them: eight log lines are worth an
+            edit where a single one is not.
         milliseconds: what all of these cost.
     """
     event = own.event

@@ -1,7 +1,7 @@
-"""One fix for all host reads of a step loop, since taking away one of several wins nothing.
+"""Makes one fix for all host reads of a step loop, because removing only one of several gains nothing.
 
-Each check makes the fix of its own place.  Here those of one loop become one fix, which each of its findings offers.
-If a read of the same step has to stay, nothing is won, and the fix only says so in words.
+Each check makes the fix of its own place. Here those of one loop become one fix, which each of its findings offers. If
+a read of the same step has to stay, nothing is gained, and the fix only says so in words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _TOGETHER = (_READS, "PPF212")
 """Rules whose fixes in one loop are one fix."""
 
 _MOST_TOGETHER = 50
-"""Findings of one loop that offer the same edits: each writes out those of all."""
+"""How many findings of one loop may offer the same edits: each writes out those of all."""
 
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
@@ -36,7 +36,7 @@ _Group = tuple[str, Loop, str, bool]
 
 
 def joined(drafts: Sequence[Draft]) -> list[Draft]:
-    """The drafts of a whole project, with one fix for those that only pay off together."""
+    """The drafts of a whole project, with a common fix for those that only help together."""
     logs = _Logs(drafts)
     drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
     groups: dict[_Group, list[Draft]] = defaultdict(list)
@@ -61,10 +61,10 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
 
 
 def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
-    """The drafts with words for the guards that leave the host waiting for the same thing at each step.
+    """The drafts, with words instead of guards that would leave the host waiting for the same value at each step.
 
-    A guard around ``writer.add_scalar("loss", value)`` alone drops points of the curve, and wins nothing while
-    ``value = loss.item()`` is read at each step further up.
+    A guard around ``writer.add_scalar("loss", value)`` alone drops points of the curve, and gains nothing while ``value
+    = loss.item()`` is read at each step further up.
     """
     reads: dict[Loop, list[Draft]] = defaultdict(list)
     for draft in drafts:
@@ -84,7 +84,7 @@ def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
 
 
 def _where_it_wins(log: Draft, staying: Sequence[Draft]) -> Fix | None:
-    """The fix of a log line, in words where the read of what it shows stays.
+    """The fix of a log line, in words if the read of its value stays.
 
     Args:
         log: the log line, with edits.
@@ -97,13 +97,13 @@ def _where_it_wins(log: Draft, staying: Sequence[Draft]) -> Fix | None:
 
 
 def _is_for(shown: Shown, log: Draft) -> bool:
-    """Whether one of some log lines is one that a guard is put around."""
+    """Whether a guard is put around one of these log lines."""
     first, last = log.guarded or (0, 0)
     return any(path == log.path and first <= start < last for path, _, start in shown)
 
 
 class _Logs:
-    """The log statements with a fix that lets them run at some steps only."""
+    """The log statements with a fix that makes them run only at some steps."""
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
         self._at: dict[tuple[str, int], Draft] = {}
@@ -125,14 +125,14 @@ class _Logs:
         return self._at.get((path, start))
 
     def hold(self, draft: Draft) -> bool:
-        """Whether a finding stands between log statements that get one guard, so that it goes under the guard, too."""
+        """Whether a finding is between log statements that get one guard, so that it is moved under the guard, too."""
         runs = self._runs.get(draft.path, [])
         before = bisect_right(runs, draft.start, key=lambda run: run[0])  # they do not overlap
         return before > 0 and draft.start < runs[before - 1][1] and draft.confidence <= runs[before - 1][2]
 
 
 def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
-    """A read whose value is logged at each step: with its edits if those logs have a fix, too, and else in words."""
+    """A read whose value is logged at each step: with its edits if those logs have a fix, too, otherwise in words."""
     found = [guarded.at(draft.path, start) for start in draft.logs]
     logs = [log for log in found if log is not None and log.confidence >= draft.confidence]
     if draft.fix is None or not draft.fix.edits or len(logs) < len(found):
@@ -143,7 +143,7 @@ def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
 
 
 def _group_of(draft: Draft) -> _Group | None:
-    """What the fix of a draft is made together with; None where it has no edits, or none that may be made."""
+    """The group whose fix a draft joins; None if it has no edits, or none that may be applied."""
     fix, step = draft.fix, draft.step
     if draft.code not in _TOGETHER or step is None or draft.is_silenced or fix is None:
         return None
@@ -175,14 +175,14 @@ def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
 
 
 def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
-    """The level of several fixes that are made as one, and why; ``needs``: what has to be done beside them."""
+    """The level of several fixes combined into one, and the reason; ``needs``: what has to be done besides."""
     level = min(fix.level for fix in fixes)
     reasons = dict.fromkeys((*(fix.reason for fix in fixes if fix.reason), *needs))
     return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)
 
 
 def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
-    """The other reads that a program pays for together with those of a group, as far as they are as sure."""
+    """The other reads that a program pays for together with those of a group, if they are at least as certain."""
     least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
     ways = {draft.step.via: trail_of(draft, draft.step) for draft in members if draft.step is not None}
     return [

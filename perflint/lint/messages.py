@@ -1,4 +1,4 @@
-"""The messages: one sentence a finding, with its loop and the other host reads of that loop."""
+"""Writes the messages: one sentence for each finding, with its loop and the other host reads of that loop."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from perflint.training.steps import Step
 
 _READ_FOR_IT = ", for which line {row} reads the device"
 _MOST_CALLS = 3
-"""Calls between a loop and a place that a message names; the related places name all of them."""
+"""How many calls between a loop and a place a message names; the related places name all of them."""
 
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
-    """Findings with their messages: a loop's host reads name each other, since they pay off only together."""
+    """Findings with their messages: host reads of a loop name each other, since fixing only one gains nothing."""
     drafts = causes.without_wrapped_logs(drafts)
     writer = _Writer(drafts, rules, settings)
     told = causes.told_once(loop_fixes.joined(drafts))
@@ -34,9 +34,9 @@ class _Writer:
     """Writes the findings of a project.
 
     Args:
-        drafts: all of them, of which messages name others of the same loop.
+        drafts: all drafts of the project; messages name others of the same loop.
         rules: the rules by their codes.
-        settings: those of the project.
+        settings: the settings of the project.
     """
 
     def __init__(self, drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> None:
@@ -55,7 +55,7 @@ class _Writer:
         }
 
     def gist(self, draft: Draft) -> Hashable:
-        """What a finding says but for its own expression and the other reads of its loop: message and impact level."""
+        """The message and impact level of a finding, without its own expression and the other reads of its loop."""
         impact = self._costs.impact(draft)
         return self._message(draft, {"what": ""}, ""), None if impact is None else impact.level
 
@@ -87,7 +87,7 @@ class _Writer:
 
 
 def _more(group: Sequence[Draft]) -> str:
-    """A sentence on the other places of a group, by their rows; ``""`` for a draft by itself."""
+    """A sentence on the other places of a group, by their rows; ``""`` for a single draft."""
     first, *others = group
     rows = {draft.line for draft in others} - {first.line}
     if not rows:
@@ -113,7 +113,8 @@ def _where(step: Step, path: str, every: Interval | None) -> str:
     if not step.line:
         return f"each call of {'' if step.forward else 'the training step '}{step.function}"
     places = [(step.path, step.line), *step.via]
-    is_here = all(other == path for other, _ in places)  # else a bare line could be taken for one of the other file
+    # otherwise a plain row could be mistaken for one in the other file
+    is_here = all(other == path for other, _ in places)
     loop, *calls = (f"line {line}" if is_here else f"{_named(other, path)}:{line}" for other, line in places)
     often = f"{every.text} of the loop at {loop}" if every is not None else f"each step of the loop at {loop}"
     if not calls:
@@ -125,7 +126,7 @@ def _where(step: Step, path: str, every: Interval | None) -> str:
 
 
 def _named(other: str, path: str) -> str:
-    """A file as a message in another one names it: by its name alone where both are in one folder."""
+    """A file as named in a message in another one: by its name alone if both are in one folder."""
     folder, _, name = other.rpartition("/")
     return name if folder == path.rpartition("/")[0] else other
 

@@ -1,11 +1,11 @@
-"""Makes one finding of those of one rule at neighbouring statements: one cause, which one edit mends.
+"""Combines findings of one rule at neighbouring statements into one finding, which one edit fixes.
 
-Of a step that ends with ::
+For a step that ends with ::
 
     losses.append(loss.item())
     accuracies.append(accuracy.item())
 
-one finding is reported, which reaches over both lines.
+one finding is reported, which covers both lines.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from perflint.lint.beside import loop_of
 from perflint.lint.context import Draft
 
 _MOST = 50
-"""Places that one finding is about."""
+"""How many places one finding may be about."""
 
 
 def grouped(drafts: Iterable[Draft], said: Callable[[Draft], Hashable]) -> list[list[Draft]]:
-    """Drafts by the finding that reports them: most of them by themselves, neighbours together.
+    """Drafts grouped by the finding that reports them: most alone, neighbours together.
 
     Args:
-        drafts: those of a project.
-        said: what a draft says but for its own expression: what says different things is reported apart.
+        drafts: the drafts of a project.
+        said: what a draft says without its own expression; drafts that say different things are reported separately.
     """
     runs: dict[Hashable, list[Draft]] = defaultdict(list)
     for number, draft in enumerate(drafts):
-        # What a comment silences is silenced by itself, also where another program reads the comment.
+        # A silenced draft is reported separately, because other programs read the comment as well.
         if draft.nth is None or draft.step is None or draft.has_noqa:
             runs[number].append(draft)
         else:
@@ -40,7 +40,7 @@ def grouped(drafts: Iterable[Draft], said: Callable[[Draft], Hashable]) -> list[
 
 
 def _cut(run: Sequence[Draft]) -> Iterator[list[Draft]]:
-    """A run of drafts of one block, cut where statements without one lie between, and where their fixes differ."""
+    """A run of drafts of one block, split where statements without a draft lie between, or where their fixes differ."""
     group: list[Draft] = []
     for draft in run:
         if group and not (_are_next(group[-1], draft) and len(group) < _MOST and _may_join([*group, draft])):
@@ -55,13 +55,13 @@ def _are_next(first: Draft, second: Draft) -> bool:
 
 
 def _may_join(group: Sequence[Draft]) -> bool:
-    """Whether the fixes of some drafts are of one sort, and can be made at once."""
+    """Whether the fixes of some drafts are of one kind, and can be applied together."""
     sorts = {(draft.fix is None, draft.fix and (bool(draft.fix.edits), draft.fix.level)) for draft in group}
     return len(sorts) == 1 and not overlap(merged(edit for fix in _fixes(group) for edit in fix.edits))
 
 
 def fix_of(group: Sequence[Draft]) -> Fix | None:
-    """The fix of all drafts of a group in one."""
+    """One fix for all drafts of a group."""
     fixes = _fixes(group)
     if len(fixes) <= 1:
         return fixes[0] if fixes else None
@@ -77,10 +77,10 @@ def _words(fixes: Sequence[Fix]) -> tuple[list[str], list[str]]:
 
 
 def _fixes(group: Sequence[Draft]) -> list[Fix]:
-    """The different fixes of some drafts: those of one loop often have one for all."""
+    """The different fixes of some drafts: the drafts of one loop often share a fix."""
     return list(dict.fromkeys(draft.fix for draft in group if draft.fix is not None))
 
 
 def _release(version: str) -> tuple[int, ...]:
-    """A release such as ``"2.10"`` as numbers, by which releases are put in order."""
+    """A release such as ``"2.10"`` as numbers, for sorting."""
     return tuple(int(part) for part in version.split(".") if part)

@@ -1,4 +1,6 @@
-"""Checks: plain functions registered by LibCST node type, all run in one walk; and what says where to run them."""
+"""Registers checks: plain functions by LibCST node type, all run in one walk; and gates, which say where to run
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,13 @@ _Names = defaultdict[str, set[str]]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 checks: defaultdict[str, list[Check]] = defaultdict(list)
-"""Name of a LibCST node type to functions."""
+"""Functions by the name of a LibCST node type."""
 
 step_triggers: _Names = _Names(set)
 """Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
 
 renamed_triggers: _Names = _Names(set)
-"""Code to the qualified names of calls that may make one under any name: ``from gc import collect as sweep``."""
+"""Code to the qualified names of calls that may make one under another name: ``from gc import collect as sweep``."""
 
 declared_triggers: _Names = _Names(set)
 """Code to the settings (``sync_calls``) that name calls which may make one."""
@@ -40,13 +42,13 @@ forward_triggers: _Names = _Names(set)
 """Code to the last names of calls that may make a finding of it in the forward pass of a model."""
 
 close_clues: _Names = _Names(set)
-"""Those of them that cost too little to be looked for behind calls of functions that hold nothing else."""
+"""Those among them that cost too little to follow calls of functions that contain nothing else."""
 
 forward_clues: _Names = _Names(set)
-"""Code to the last names of calls without which a forward pass is not looked at for the ``step_gate`` of the rule."""
+"""Code to the last names of calls without which the ``step_gate`` of the rule need not look at a forward pass."""
 
 forward_decisions: _Names = _Names(set)
-"""The same where Python also has to decide on what the call gives (``training.clues``)."""
+"""The same, for calls whose result Python also has to test (``training.clues``)."""
 
 method_triggers: _Names = _Names(set)
 """Code to the last names of methods that may make a finding of it anywhere (``fit`` of a ``paddle.Model``)."""
@@ -54,14 +56,14 @@ method_triggers: _Names = _Names(set)
 step_statements: defaultdict[str, list[StatementGate]] = defaultdict(list)
 any_statements: defaultdict[str, list[PlaceGate]] = defaultdict(list)
 row_gates: defaultdict[str, list[RowGate]] = defaultdict(list)
-"""Code to its functions, as ``step_gate``, ``statement_gate`` and ``row_gate`` enter them."""
+"""Code to its functions, as registered by ``step_gate``, ``statement_gate`` and ``row_gate``."""
 
 call_gates: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
-"""Qualified name of a call to (code, gate): the call may make a finding anywhere if the gate says so."""
+"""Qualified name of a call to (code, gate): the call may be a finding anywhere if the gate says so."""
 
 
 def _entered(table: defaultdict[str, list[Any]], key: str) -> Callable[[_Function], _Function]:
-    """A decorator that enters a function in a table."""
+    """A decorator that adds a function to a table."""
 
     def enter(function: _Function) -> _Function:
         table[key].append(function)
@@ -73,13 +75,13 @@ def _entered(table: defaultdict[str, list[Any]], key: str) -> Callable[[_Functio
 def check(node_type: str) -> Callable[[Check], Check]:
     """Register a function for a LibCST node type (``Call``); it reports findings through its context.
 
-    All checks run whatever is selected, so that the rules which share a place always agree on who speaks.
+    All checks run whatever is selected, so that rules that share a place always agree on which one reports it.
     """
     return _entered(checks, node_type)
 
 
 def step_check(node_type: str, forward: bool = False) -> Callable[[StepCheck], StepCheck]:
-    """Register a function for nodes that run at each training step, where nothing is reported yet; it gets the step.
+    """Register a function for nodes that run at each training step, if nothing is reported there yet; it gets the step.
 
     ``forward``: also for those in the forward pass of a model (``Step.forward``).
     """
@@ -98,26 +100,26 @@ def step_check(node_type: str, forward: bool = False) -> Callable[[StepCheck], S
 
 
 def step_gate(code: str) -> Callable[[StatementGate], StatementGate]:
-    """Say which statements of step code (``point.step.forward``: of a forward pass) are worth parsing for a rule.
+    """Register a gate for statements in steps (``point.step.forward``: in a forward pass) that a rule needs parsed.
 
-    A gate may answer with the most confidence that a finding there can have: what nobody will be shown is not parsed.
+    A gate may answer with the highest confidence that a finding there can have: what will not be shown is not parsed.
     """
     return _entered(step_statements, code)
 
 
 def statement_gate(code: str) -> Callable[[PlaceGate], PlaceGate]:
-    """Say which statements of a file are worth parsing for a rule, and the most confidence that a finding can have.
+    """Register a gate for statements anywhere that a rule needs parsed, with the highest confidence of a finding.
 
-    It is asked of every file: look at the words of the file before anything that parses it.
+    It is called for every file, so it should look at the words of the file before anything that parses it.
     """
     return _entered(any_statements, code)
 
 
 def row_gate(code: str) -> Callable[[RowGate], RowGate]:
-    """Say which rows of a file are worth parsing for a rule: for what the index alone has found already."""
+    """Register a gate for rows that a rule needs parsed, for findings that come from the index alone."""
     return _entered(row_gates, code)
 
 
 def gate(code: str, call: str, may_match: Gate = lambda _call, _file: True) -> None:
-    """Say which calls anywhere are worth parsing for a rule."""
+    """Register a gate for calls anywhere that a rule needs parsed."""
     call_gates[call].append((code, may_match))

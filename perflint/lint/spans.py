@@ -1,4 +1,4 @@
-"""Where each node of a LibCST tree stands in its text, as character offsets."""
+"""Computes the character offsets of each node of a LibCST tree in its text."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Spans = dict["cst.CSTNode", tuple[int, int]]
 class SpanState(CodegenState):
     """Writes a tree out as LibCST does, and notes where each node begins and ends.
 
-    The same as LibCST's own provider of spans, without a generator and a dataclass for each node: those take most of
-    its time.  ``tokens`` joined are the text.
+    It does the same as LibCST's own provider of spans, without a generator and a dataclass for each node, which take
+    most of the provider's time. The joined ``tokens`` are the text.
     """
 
     def __init__(self, module: cst.Module) -> None:
@@ -39,20 +39,20 @@ class SpanState(CodegenState):
         self._starts.append(self.at)
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        """Called after a node is written: it ends here, if it has not said more exactly where."""
+        """Called after a node is written: it ends here, unless it has given its exact end."""
         start = self._starts.pop()
         self.spans.setdefault(node, (start, self.at))
 
     def record_syntactic_position(  # type: ignore[override]  # LibCST's is a generator
         self, node: cst.CSTNode, *, start_node: cst.CSTNode | None = None, end_node: cst.CSTNode | None = None
     ) -> _Exact:
-        """Called by a node that owns more than itself (parentheses, space), around what it is."""
+        """Called by a node that includes parentheses or space, around its actual code."""
         return _Exact(self, node, start_node, end_node)
 
 
 @dataclass(slots=True)
 class _Exact:
-    """Notes the span of one node when what it is has been written."""
+    """Records the span of one node when its actual code has been written."""
 
     state: SpanState
     node: cst.CSTNode

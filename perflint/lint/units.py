@@ -1,4 +1,4 @@
-"""The pieces of a file that LibCST parses: the statements and methods that can hold a finding, and no others."""
+"""The units of a file that LibCST parses: only the statements and methods that can contain a finding."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _HEADER = "if 1:\n"
 _DEEPEST = 500
 _FORM_FEED = re.compile(r"[ \t\x0c]*\x0c")
 _PAGE = re.compile(r"(?<!\\)(\r\n|\r|\n)([ \t\x0c]*\x0c)")
-"""The end of a row, and what is before the indentation of the next: Python begins to count again at each form feed."""
+"""The end of a row, with anything before the indentation of the next: Python counts it from the last form feed."""
 
 
 class UnparsableError(Exception):
-    """A piece that LibCST cannot read."""
+    """A unit that LibCST cannot parse."""
 
 
 @dataclass(frozen=True)
 class Unit:
     """Whole rows of a file (both from 1, inclusive) that LibCST can parse by themselves.
 
-    ``indented``: the rows are the body of a class, so they need a header line to be parsed.  ``rows``: those that are
-    asked about, ascending; None: all of them.
+    ``indented``: the rows are the body of a class, so they need a header line to be parsed. ``rows``: the requested
+    rows, ascending; None: all of them.
     """
 
     first: int
@@ -46,7 +46,7 @@ class Unit:
 
     @property
     def is_too_deep(self) -> bool:
-        """Whether the nesting is such that LibCST, which recurses, could end the process or never end itself."""
+        """Whether the nesting is such that LibCST, which recurses, could crash the process or never finish."""
         level: list[ast.AST] = list(self.nodes)
         for depth in range(_DEEPEST):
             if not level:
@@ -63,7 +63,7 @@ class Unit:
 class ParsedUnit:
     """A parsed unit.
 
-    ``spans``: offsets in its own text, which begins ``shift`` characters behind the start of the file.
+    ``spans``: offsets in its own text, which begins ``shift`` characters after the start of the file.
     """
 
     module: cst.Module
@@ -71,38 +71,38 @@ class ParsedUnit:
     shift: int
 
     def span(self, node: cst.CSTNode) -> tuple[int, int]:
-        """Where a node of the unit stands, as offsets in the file."""
+        """The offsets of a node of the unit in the file."""
         start, end = self.spans[node]
         return start + self.shift, end + self.shift
 
 
 class Reader:
-    """Parses the units of one file again and again, and keeps those that it has parsed last."""
+    """Parses the units of one file repeatedly, and keeps those parsed last."""
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[cst.Module, Spans]] = {}
         self._now: dict[str, tuple[cst.Module, Spans]] = {}
 
     def begin(self) -> None:
-        """Begin with another text of the file."""
+        """Start with a new text of the file."""
         self._before, self._now = self._now, {}
 
     def parsed(self, text: str) -> tuple[cst.Module, Spans]:
-        """The tree of a piece of code, and where its nodes stand in it."""
+        """The tree of a piece of code, and the spans of its nodes."""
         known = self._now.get(text) or self._before.get(text) or _tree(text)
         self._now[text] = known
         return known
 
 
 def units_of(tree: ast.Module) -> list[Unit]:
-    """A file cut into its smallest pieces: top-level statements, and the statements of class bodies."""
+    """A file split into its smallest units: top-level statements, and the statements of class bodies."""
     found: list[Unit] = []
     _cut(tree.body, False, found)
     return found
 
 
 def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
-    """The units that hold any of these rows, in order, each with those that it holds."""
+    """The units that contain any of these rows, in order, each with the rows that it contains."""
     starts = [unit.first for unit in units]
     picked: dict[int, list[int]] = {}
     for row in sorted(rows):
@@ -113,11 +113,11 @@ def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
 
 
 def parse(source: Source, unit: Unit, reader: Reader | None = None) -> ParsedUnit:
-    """A unit of a file as a LibCST module, with the offsets of its nodes; without what nobody asks about.
+    """A unit of a file as a LibCST module, with the offsets of its nodes; without statements that no check needs.
 
     Raises:
         UnparsableError: LibCST does not know this syntax (it is newer than the installed release), or nests too deeply
-            over it, or does not give the text back as it stands, so that offsets would be wrong.
+            over it, or does not reproduce the text exactly, so that offsets would be wrong.
     """
     if unit.rows is not None:
         with suppress(UnparsableError, RecursionError):
@@ -133,7 +133,7 @@ def _parsed(source: Source, unit: Unit, ranges: Sequence[Range], reader: Reader 
     text = piece[ahead.end() :] if ahead else piece
     start += len(piece) - len(text)
     header = _HEADER if unit.indented else ""
-    # LibCST loses a form feed before a statement, and keeps one at the end of a row: no offset of code changes.
+    # LibCST loses a form feed before a statement, and keeps one at the end of a row: offsets of code do not change.
     text = header + _PAGE.sub(r"\2\1", text)
     try:
         return ParsedUnit(*(reader.parsed(text) if reader else _tree(text)), start - len(header))
@@ -142,7 +142,7 @@ def _parsed(source: Source, unit: Unit, ranges: Sequence[Range], reader: Reader 
 
 
 def _is_narrow(node: ast.AST, widest: int) -> bool:
-    """Whether a node stands on one row, and on few characters of it: two levels of nesting take one at least."""
+    """Whether a node is on one row and short: every two levels of nesting take at least one character."""
     if not isinstance(node, (ast.stmt, ast.expr)) or node.lineno != node.end_lineno:
         return False
     return (node.end_col_offset or 0) - node.col_offset < widest
@@ -154,14 +154,14 @@ def _tree(text: str) -> tuple[cst.Module, Spans]:
 
 
 def _spans(module: cst.Module, text: str) -> Spans:
-    from perflint.lint.spans import SpanState  # which needs LibCST at once
+    from perflint.lint.spans import SpanState  # this loads LibCST at once
 
     state = SpanState(module)
     try:
         module._codegen(state)
-    except KeyError as error:  # what LibCST makes of a RecursionError on its way out
+    except KeyError as error:  # what LibCST turns a RecursionError into
         raise UnparsableError from error
-    if "".join(state.tokens).rstrip("\r\n") != text.rstrip("\r\n"):  # a last "\r" is lost, and does not matter
+    if "".join(state.tokens).rstrip("\r\n") != text.rstrip("\r\n"):  # a final "\r" is lost, which does not matter
         raise UnparsableError
     return state.spans
 

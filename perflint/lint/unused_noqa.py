@@ -1,10 +1,10 @@
 """PPF002: codes in ``# noqa`` comments that silence nothing, or that no rule has.
 
-It is asked of what the rules have found before anything is silenced.  Only comments count, and only codes of perflint's
-own: what other tools make of theirs, and of a ``# noqa`` without codes, is not known here.
+It uses the findings of the rules before anything is silenced. Only comments count, and only perflint's own codes: how
+other tools use theirs, or a ``# noqa`` without codes, is not known here.
 
-A code that may be needed is left alone: the finding that it silences can rest on files that this run did not read, on
-a file that does not parse, or on a rule that is not selected.
+A code that may be needed is not reported: the finding that it silences can depend on files that this run did not read,
+on a file that does not parse, or on a rule that is not selected.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ CODE = "PPF002"
 _OWN = re.compile(r"PPF[0-9]+")
 _CODE = re.compile(r"[A-Z]+[0-9]+")
 _HEEDS_COMMENTS = frozenset({"PPF801"})
-"""Rules whose check has a pattern of its own for comments that excuse a finding; the others say so in their files."""
+"""Rules whose checks have their own patterns for comments that excuse a finding; others have them in their files."""
 
 _BLANKS = " \t\f"
 _REASON = re.compile(r"[-:;,.(\u2013\u2014]")
-"""What a reason behind the codes begins with; any other words are a comment in their own right."""
+"""How a reason after the codes begins; other words are an independent comment."""
 
 
 def is_worth_a_look(source: Source) -> bool:
-    """Whether a text may hold a ``# noqa`` with codes of perflint; a quick answer for those that hold none."""
+    """Whether a text may contain a ``# noqa`` with codes of perflint; a fast test for those that contain none."""
     return "PPF" in source.text and noqa.DIRECTIVE.search(source.text) is not None
 
 
@@ -54,10 +54,11 @@ def find(
 
     Args:
         sources: the files.
-        found: all findings in them, before any is left out.
-        settings: as of the check that made them.
-        codes: the codes that were selected in it.
-        is_whole: all files that findings may rest on were read and parsed.  If not, only codes of no rule are found.
+        found: all findings in them, before any is filtered out.
+        settings: the settings of the check that found them.
+        codes: the codes that it selected.
+        is_whole: whether all files that findings may depend on were read and parsed. If not, only codes without a rule
+            are reported.
     """
     worth = [source for source in sources if is_worth_a_look(source)] if CODE in codes else []
     if not worth:
@@ -91,7 +92,7 @@ def _by_row(found: Iterable[Finding], source: Source) -> Mapping[int, set[str]]:
 class _Comment:
     """A ``# noqa`` with codes, as offsets: of its ``#``, of each code, and of the end of the row.
 
-    ``hash`` is that of the comment that it is a part of.
+    ``hash`` is the ``#`` of the comment that it is part of.
     """
 
     line: CodeLine
@@ -102,7 +103,7 @@ class _Comment:
 
 
 def _comments(source: Source) -> Iterator[_Comment]:
-    """The comments whose codes both flake8 and perflint read, as far as they are codes: words may follow them."""
+    """The comments whose codes both flake8 and perflint read; words may follow the codes."""
     if noqa.skips_file(source):
         return
     for line in code_lines(source) or ():
@@ -110,7 +111,7 @@ def _comments(source: Source) -> Iterator[_Comment]:
             continue
         text = noqa.joined_text(source, line)
         match = noqa.DIRECTIVE.search(text)
-        # Only the last row can hold a comment, so offsets count from its start.
+        # Only the last row can contain a comment, so offsets count from its start.
         shift = source.lines.line_start(line.last) - (len(text) - len(source.lines.line(line.last)) - 1)
         if match is None or match["codes"] is None or match.start() + shift < line.comment:
             continue
@@ -127,15 +128,15 @@ def _is_code(word: tuple[str, int]) -> bool:
 
 
 class _Units:
-    """Whether LibCST can read the pieces of a file, each of them asked once."""
+    """Whether LibCST can parse the units of a file, each checked once."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._read: dict[Unit, bool] = {}
 
     def are_read(self, rows: Iterable[int]) -> bool:
-        """Whether it can read all pieces with one of these rows."""
-        from perflint.lint.units import chosen  # LibCST comes with it
+        """Whether it can parse all units with one of these rows."""
+        from perflint.lint.units import chosen  # this imports LibCST
 
         return self._all is not None and all(map(self._is_read, chosen(self._all, rows)))
 
@@ -160,9 +161,9 @@ class _Units:
 
 @dataclass(frozen=True)
 class _Judge:
-    """What becomes of one comment.
+    """Decides about one comment.
 
-    ``judged`` are the codes of which it is known where they are found, ``found`` those that are found on each row.
+    ``judged`` are the codes whose findings are all known, ``found`` the codes that are found on each row.
     """
 
     source: Source
@@ -173,11 +174,11 @@ class _Judge:
     units: _Units
 
     def finding(self) -> Finding | None:
-        """The finding about the codes that are of no use, if there are any."""
+        """The finding about the unused codes, if there are any."""
         unknown = [item for item in self._own() if not self._meant(item[0])]
         unused = [item for item in self._own() if self._meant(item[0]) and self._is_unused(item[0])]
         if unused and not self.units.are_read(self._rows):
-            unused = []  # what LibCST cannot read was not checked
+            unused = []  # code that LibCST cannot parse was not checked
         useless = sorted([*unknown, *unused], key=lambda item: item[1])
         if not useless:
             return None
@@ -195,7 +196,7 @@ class _Judge:
         return [code for code in self.rules if code.startswith(listed)]
 
     def _is_unused(self, listed: str) -> bool:
-        """Whether it is known that nothing is silenced: every rule that is meant was asked, and found nothing here."""
+        """Whether it is certain that nothing is silenced: every rule that it names ran, and found nothing here."""
         meant = self._meant(listed)
         if CODE in meant or not all(code in self.judged for code in meant) or self._is_explained(meant):
             return False
@@ -206,7 +207,7 @@ class _Judge:
         return range(self.comment.line.first, self.comment.line.last + 1)
 
     def _is_explained(self, codes: Iterable[str]) -> bool:
-        """Whether the comment has words that may be why a rule has found nothing."""
+        """Whether the comment has words that may be the reason why a rule found nothing."""
         comment, text = self.comment, self.source.text
         last, start = comment.codes[-1]
         words = text[comment.hash : comment.start] + text[start + len(last) : comment.end]
@@ -215,7 +216,7 @@ class _Judge:
         )
 
     def _edits(self, useless: Collection[int]) -> tuple[Edit, ...]:
-        """Take these codes out; nothing where something else would be silenced then."""
+        """The edits that remove these codes; none if something else would then be silenced."""
         codes, text = self.comment.codes, self.source.text
         kept = [index for index, (_, start) in enumerate(codes) if start not in useless]
         first, end = codes[0][1], codes[-1][1] + len(codes[-1][0])
@@ -228,11 +229,11 @@ class _Judge:
         return (Edit(first, end, listed),)
 
     def _removal(self, end: int) -> tuple[Edit, ...]:
-        """Take out the ``# noqa`` whose codes end at ``end``, and its reason; other words of the comment stay."""
+        """The edit that removes the ``# noqa`` whose codes end at ``end``, and its reason, not its other words."""
         text, comment = self.source.text, self.comment
         behind = text[end : comment.end]
         if noqa.DIRECTIVE.search(behind):
-            return ()  # which nobody reads as long as this one stands before it
+            return ()  # no tool reads it as long as this one precedes it
         words, other = behind.partition("#")[0].strip(_BLANKS + ","), behind.partition("#")[2]
         rest = f"# {words}" if words and not _REASON.match(words) else ""
         if other:

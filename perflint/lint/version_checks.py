@@ -1,4 +1,4 @@
-"""The oldest Paddle that the code itself admits: ``paddle.utils.require_version("2.2")`` and checks of that kind."""
+"""Finds the oldest Paddle that the code itself accepts: ``paddle.utils.require_version("2.2")`` and similar checks."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ _WORDS = ("require_version", "check_version", "__version__", "full_version")
 
 
 def fitting(drafts: list[Draft], file: FileIndex, settings: Settings) -> list[Draft]:
-    """The drafts of a file, without the edits that need a newer Paddle than the oldest which the project admits."""
+    """The drafts of a file, without edits that need a newer Paddle than the oldest one that the project supports."""
     if not any(draft.fix is not None and draft.fix.paddle for draft in drafts):
-        return drafts  # which is so for most files: nothing is looked up then
+        return drafts  # true for most files: then nothing is looked up
     admitted = oldest_for(file, settings)
     return [replace(draft, fix=hold_back(draft.fix, admitted)) if draft.fix else draft for draft in drafts]
 
 
 def oldest_for(file: FileIndex, settings: Settings) -> Admitted | None:
-    """The oldest Paddle that a file has to run on; None where nothing says.
+    """The oldest Paddle that a file has to support; None if unknown.
 
-    That is the configuration's ``target-paddle``.  Without one it is the oldest that the requirements next to the file,
-    or the version checks of the code, admit.  A function that checks holds for the whole project, and so does a check
-    in a module that others import; one in a script holds for the files that the script loads.  A file that imports
-    ``paddle.fluid`` admits no Paddle that lacks it.
+    That is the configuration's ``target-paddle``. Without one it is the oldest that the requirements next to the file,
+    or the version checks of the code, accept. A checking function applies to the whole project, and so does a check in
+    a module that others import; one in a script applies to the files that the script loads. A file that imports
+    ``paddle.fluid`` does not accept a Paddle without it.
     """
     target = version_of(settings.target_paddle)
     if target is not None:
@@ -77,7 +77,7 @@ def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
 
 
 def stated(text: str) -> Iterator[tuple[Version, int, bool]]:
-    """The releases that the version checks in a text ask for: each with its row, and whether a function is defined."""
+    """The releases that the version checks in a text ask for: each with its row, and whether it defines a function."""
     for match in _ASKED.finditer(text):
         version = version_of(match["version"] or match["asserted"] or match["refused"])
         if version is not None and not _is_comment(text, match.start()):
@@ -103,7 +103,7 @@ def _concerns(checking_file: FileIndex, file: FileIndex) -> bool:
 
 
 def _is_imported(file: FileIndex) -> bool:
-    """Whether another file imports this one, as the texts have it."""
+    """Whether another file imports this one, judging by the texts."""
     name = file.module.rpartition(".")[2]
     imported = rf"(?:from|import)\b[^\n#]*\b{name}\b|from[ \t]+[.\w]+[ \t]+import[ \t]*\([^)]*\b{name}\b"
     pattern = re.compile(rf"^[ \t]*(?:{imported})", re.MULTILINE)

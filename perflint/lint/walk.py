@@ -1,4 +1,4 @@
-"""The walk over a unit, which all checks share: it goes through the statements that can hold a finding."""
+"""The walk over a unit, shared by all checks: it visits the statements that can contain a finding."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SKIPPED = frozenset({"TrailingWhitespace", "EmptyLine", "Comma", "AssignEqual",
 
 
 class Walk:
-    """Asks every check that is registered for a node's type, as it meets the node.
+    """Calls every check that is registered for a node's type when it visits the node.
 
-    LibCST's own ``visit`` makes a new node for each that it meets, which takes twice as long as all checks together.
+    LibCST's own ``visit`` makes a new node for each that it visits, which takes twice as long as all checks together.
     """
 
     def __init__(self, context: Context, table: Mapping[str, list[Check]], rows: Iterable[int] | None = None) -> None:
@@ -54,7 +54,7 @@ class Walk:
 
 
 def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes right inside a node, without space, commas and parentheses."""
+    """The direct children of a node, without space, commas and parentheses."""
     for name in _fields(type(node)):
         value = getattr(node, name)
         for item in value if isinstance(value, (tuple, list)) else (value,):
@@ -63,7 +63,7 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
                 yield item
 
 
-# Asking of a type once is many times faster than of each node: LibCST's are abstract classes.
+# Computing it once for each type is many times faster than for each node: LibCST's classes are abstract.
 @cache
 def _is_line(kind: type[object]) -> bool:
     return issubclass(kind, (cst.SimpleStatementLine, cst.BaseCompoundStatement))
@@ -82,7 +82,7 @@ def _is_walked(kind: type[object]) -> bool:
 
 @cache
 def _fields(node: type[cst.CSTNode]) -> tuple[str, ...]:
-    """The fields of a node type that can hold nodes."""
+    """The fields of a node type that can contain nodes."""
     return tuple(
         name
         for name in node.__dataclass_fields__

@@ -1,1 +1,1 @@
-"""What a run shows: one module for each output format, and what they share."""
+"""The output of a run: one module for each output format, and what they share."""

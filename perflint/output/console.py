@@ -1,4 +1,4 @@
-"""Standard output and standard error, for text and bytes, and quiet when the reader has gone."""
+"""Writes text and bytes to standard output and standard error, and stays quiet when the reader of a pipe has gone."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from perflint.text.visible import visible, visible_line
 class Console:
     """Writes to the process's streams.
 
-    When standard output is a pipe whose reader has gone (``| head``), the rest is dropped without a word: the work
-    is done all the same, and the exit status stays true.
+    When standard output is a pipe whose reader has gone (``| head``), the rest is dropped silently: the work is still
+    done, and the exit status stays correct.
     """
 
     def __init__(self) -> None:
-        """Make the streams take any text: a path may hold bytes that no encoding has."""
+        """Make the streams accept any text: a path may contain bytes that no encoding has."""
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(errors="backslashreplace")
 
     def write(self, text: str) -> None:
-        """Text to standard output."""
+        """Write text to standard output."""
         try:
             sys.stdout.write(text)
         except BrokenPipeError:
             _hang_up()
 
     def write_bytes(self, data: bytes) -> None:
-        """Bytes to standard output, as they are."""
+        """Write bytes to standard output, unchanged."""
         try:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
@@ -41,12 +41,12 @@ class Console:
             _hang_up()
 
     def write_aside(self, text: str) -> None:
-        """Text to standard error."""
+        """Write text to standard error."""
         with contextlib.suppress(BrokenPipeError):
             sys.stderr.write(text)
 
     def note(self, line: str) -> None:
-        """One line to standard error, in which all that comes from outside is made visible."""
+        """Write one line to standard error, with control characters escaped."""
         self.write_aside(visible_line(line) + "\n")
 
     def close(self) -> None:
@@ -58,14 +58,14 @@ class Console:
 
 
 def complain(text: str, more: Iterable[str] = ()) -> None:
-    """An error, made visible, on standard error: one line, and below it those of ``more``."""
+    """Print an error to standard error, with control characters escaped: one line, and below it those of ``more``."""
     lines = [f"perflint: {visible(text)}", *(visible_line(line, keep="\t") for line in more)]
     with contextlib.suppress(BrokenPipeError):
         print(*lines, sep="\n", file=sys.stderr)
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """The columns of the terminal that a stream goes to; None where it goes to a file or a pipe."""
+    """The width of the terminal that a stream writes to; None if it is a file or a pipe."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 

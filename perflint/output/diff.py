@@ -1,8 +1,8 @@
-r"""``--diff``: what ``--fix`` would write, as a unified diff that ``patch -p0`` and ``git apply -p0`` take.
+r"""``--diff``: what ``--fix`` would write, as a unified diff for ``patch -p0`` and ``git apply -p0``.
 
-It does as ``git diff`` does.  A name with characters that steer a terminal, a quote or a backslash stands in quotes, as
-in C (``"a\nb.py"``), which git and patch both read.  The lines of a file go out byte for byte where a program reads the
-diff, since it would not apply otherwise; on a terminal they are made visible.
+It follows ``git diff``. A name with control characters, a quote or a backslash is put in quotes, as in C
+(``"a\nb.py"``), which git and patch both read. The lines of a file are written byte for byte if a program reads the
+diff, since it would not apply otherwise; on a terminal, control characters are escaped.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from perflint.text.source import BOM, Source
 from perflint.text.visible import pieces, visible_line
 
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
-"""How git writes these bytes of a name; any other that has to be escaped is three octal digits."""
+"""How git escapes these bytes of a name; any other byte to be escaped becomes three octal digits."""
 
 
 def unified(before: Source, after: Source) -> list[str]:
     """The diff of two states of one file, line by line with line ends; the first two lines are the names."""
     name = quoted(before.path)
-    if " " in name and name == before.path:  # as git: without the tab, patch takes a name to end at its first blank
+    # as git does: without the tab, patch would take the name to end at its first space
+    if " " in name and name == before.path:
         name += "\t"
     pairs = unified_diff(_lines(before), _lines(after), name, name, lineterm="\n")
     return [part for line in pairs for part in _ended(line)]
 
 
 def quoted(name: str) -> str:
-    r"""A file's name as git shows it: as it is, or in quotes with escapes.
+    r"""A file's name as git shows it: unchanged, or in quotes with escapes.
 
     >>> print(quoted("train.py"), quoted("a\nb.py"), quoted("\x1b.py"))
     train.py "a\nb.py" "\033.py"
     """
     shown = [_escaped(char, piece) for char, piece in zip(name, pieces(name), strict=True)]
-    is_plain = shown == list(name) and not name.startswith(" ")  # which patch would pass over
+    is_plain = shown == list(name) and not name.startswith(" ")  # a newline would make patch skip the file
     return name if is_plain else f'"{"".join(shown)}"'
 
 
@@ -51,7 +52,7 @@ def _escaped(char: str, piece: str) -> str:
 
 
 def encode(lines: list[str], source: Source) -> bytes:
-    """The diff in the bytes of the file itself, so that it applies whatever the file's encoding is."""
+    """The diff encoded like the file itself, so that it applies whatever the encoding is."""
     encoding = "utf-8" if source.bom else source.encoding
     return b"".join([*map(os.fsencode, lines[:2]), *(line.encode(encoding) for line in lines[2:])])
 
@@ -71,5 +72,5 @@ def paint(lines: list[str], palette: Palette) -> Iterator[str]:
 
 
 def _lines(source: Source) -> list[str]:
-    """The lines as patch counts them: only ``\\n`` ends one."""
+    """The lines as ``patch`` counts them: only ``\\n`` ends one."""
     return list(io.StringIO((BOM if source.bom else "") + source.text, newline="\n"))

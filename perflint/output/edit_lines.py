@@ -1,4 +1,4 @@
-"""The edit of a finding in few lines, below the frame that shows the line as it is."""
+"""Shows the edit of a finding in a few lines, below the code frame."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from perflint.text.width import clip
 from perflint.text.wording import counted
 
 _LONGEST = 50_000
-"""Characters of a row that is shown as it is and as it would be."""
+"""The most characters of a row to show in its old and new form."""
 _ALL = {
     Level.SAFE: "--diff",
     Level.UNSAFE: "--diff --unsafe-fixes",
     Level.DISPLAY: "--output-format json",
 }
-"""What shows the whole edit of a fix of this level."""
+"""The options that show the whole edit of a fix, by its level."""
 
 
 @dataclass(frozen=True)
 class ChangedBlock:
-    """Lines that change together; ``row`` is the number of the first old one (None: there are only new ones)."""
+    """Lines that change together; ``row`` is the number of the first old line (None: there are only new lines)."""
 
     row: int | None
     lines: Sequence[ChangedRows]
 
 
 def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: int, columns: int) -> Iterator[str]:
-    """The lines that a fix changes: first those of the finding itself, which the frame shows already as they are.
+    """The lines that a fix changes, beginning with those of the finding, whose old lines the frame shows.
 
     Args:
-        report: what the finding belongs to.
+        report: the report that contains the finding.
         finding: the finding.
         fix: its fix.
-        gutter: columns for the number of a line.
-        room: how many lines there are for it.
-        columns: columns of the code that are shown.
+        gutter: the width of line numbers.
+        room: the number of lines to use at most.
+        columns: the width of the code that is shown.
     """
     table = report.lines(finding.path)
     if any(len(table.line(table.position(edit.start)[0])) > _LONGEST for edit in fix.edits):
-        yield f"{' ' * gutter} ... a line too long to be shown: {_ALL[fix.level]}"
+        yield f"{' ' * gutter} ... a line too long to show: {_ALL[fix.level]}"
         return
     row, _ = table.position(finding.start)
     blocks = [_without_frame(block, row) for block in _blocks(table, fix)]
@@ -69,7 +69,7 @@ def _blocks(table: LineTable, fix: Fix) -> Iterator[ChangedBlock]:
 
 
 def _without_frame(block: ChangedBlock, row: int) -> ChangedBlock:
-    """A block without the old line that the frame has shown, if new ones come in its place."""
+    """A block without the old line that the frame shows, if new lines replace it."""
     if block.row != row or all(line.row for line in block.lines):
         return block
     return ChangedBlock(row, block.lines[1:])

@@ -1,4 +1,4 @@
-"""The lines that a fix changes, as the small diff beside a finding."""
+"""The lines that a fix changes, as a small diff for a finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from perflint.text.source import LineTable
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """One line that goes (``row`` is its number) or comes (``row`` is None); it differs from character ``at`` on."""
+    """One removed line (``row`` is its number) or added line (``row`` is None); it differs from character ``at`` on."""
 
     row: int | None
     text: str
@@ -21,7 +21,7 @@ class ChangedRows:
 
 
 def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[ChangedRows | None]:
-    """What ``edits`` (sorted, not overlapping) change, in order; None stands for unchanged lines in between."""
+    """The lines that ``edits`` (sorted, not overlapping) change, in order; None stands for skipped unchanged lines."""
     behind = None
     for row, old, new in _blocks(lines, edits):
         if behind is not None and row > behind:

@@ -1,6 +1,6 @@
-"""The output formats: each has a line here, and a module of its name, which is imported when it is asked for.
+"""The output formats: each has an entry here, and a module of the same name, which is imported when it is used.
 
-A module has ``render(report)``, which gives the text in pieces, and may have ``shortcomings(report)``.
+A module has ``render(report)``, which yields the text in parts, and may have ``shortcomings(report)``.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ FORMATS = {
 }
 
 FOR_PEOPLE = ("full", "concise")
-"""The formats that end in a sentence on the whole run; the others hold nothing but what their readers expect."""
+"""The formats that end with a sentence about the whole run; the others contain only what their readers expect."""
 
 
 def renderer(name: str) -> Callable[[Report], Iterator[str]]:
-    """What writes a format of `FORMATS`."""
+    """The function that renders a format of `FORMATS`."""
     render: Callable[[Report], Iterator[str]] = _module(name).render
     return render
 
 
 def shortcomings(name: str, report: Report) -> Iterator[str]:
-    """What a person should know about a report in this format, such as a limit of those that read it."""
+    """Warnings about a report in this format, such as limits of the programs that read it."""
     speaks = getattr(_module(name), "shortcomings", None)
     return speaks(report) if speaks else iter(())
 

@@ -1,4 +1,4 @@
-"""The code frame: the first line of a finding, and carets under what the finding is about."""
+"""The code frame: the first line of a finding, with carets under the code that it is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from perflint.text.width import LIMIT, clip
 
 @dataclass(frozen=True)
 class CodeFrame:
-    """Two lines without line ends, and how many columns the second one takes on a terminal."""
+    """Two lines without line ends, and the width of the second one on a terminal."""
 
     code: str
     mark: str
@@ -21,15 +21,15 @@ class CodeFrame:
 def frame(
     lines: LineTable, start: int, end: int, palette: Palette, gutter: int | None = None, limit: int = LIMIT
 ) -> CodeFrame:
-    """The frame of the characters ``start:end``; of a range of several lines the first one stands for all.
+    """The frame of the characters ``start:end``; a range of several lines is shown by its first line.
 
     Args:
         lines: the file.
         start: where the range begins.
         end: where it ends.
         palette: the colours.
-        gutter: columns for the number of the line (default: those that the number takes).
-        limit: columns of the code that are shown.
+        gutter: the width of the line number (default: what the number needs).
+        limit: the width of the code that is shown.
     """
     row, _ = lines.position(start)
     last, _ = lines.position(max(start, end - 1))
@@ -43,7 +43,7 @@ def frame(
 
 
 def _columns(lines: LineTable, row: int, start: int, end: int) -> tuple[int, int]:
-    """The characters of a row that belong to the range, without the blanks around them."""
+    """The characters of a row that belong to the range, without the spaces around them."""
     line = lines.line(row)
     at = lines.line_start(row)
     left = min(max(start - at, 0), len(line))

@@ -7,7 +7,7 @@
       ... 1 more line: --diff --unsafe-fixes
       = unsafe: the sum is rounded differently
 
-Findings that one edit repairs are shown once, with the lines of the others.
+Findings that share one edit are shown once, with the lines of the others.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from perflint.text.wording import listed
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
 _REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "never applied"}
-"""What a reason is the reason for."""
+"""What a fix's reason explains, by the level of the fix."""
 _LINES = 6
 _NARROWEST = 40
-"""Columns below which no line is wrapped."""
+"""On narrower terminals no line is wrapped."""
 _MOST_ROWS = 5
 _START = 500
-"""Characters of an expression among which its first words are."""
+"""The first words of an expression are among this many characters."""
 _CUT = re.compile(r"`(?P<start>[^`]+?)\.\.\.[^`]*` (?=[a-z])")
-"""A message that begins with an expression that was too long for it."""
+"""A message that begins with a shortened expression."""
 
 
 def render(report: Report) -> Iterator[str]:
@@ -45,7 +45,7 @@ def render(report: Report) -> Iterator[str]:
 
 
 def _by_cause(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
-    """The findings in their order, those of a rule that share an edit together."""
+    """The findings in order; findings of a rule that share an edit are put together."""
     found: dict[object, list[Finding]] = {}
     for index, finding in enumerate(findings):
         edits = finding.fix.edits if finding.fix else ()
@@ -87,7 +87,7 @@ def _header(report: Report, finding: Finding) -> str:
 
 
 def _message(report: Report, finding: Finding) -> str:
-    """The message; "This" stands for the start of an expression that the frame shows in whole.
+    """The message; "This" replaces the shortened expression that the frame shows in full.
 
     >>> _CUT.sub("This ", "`DataLoader(train_set, batch_...fle=True)` uses no worker processes.")
     'This uses no worker processes.'
@@ -101,7 +101,7 @@ def _message(report: Report, finding: Finding) -> str:
 
 
 def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
-    """``start`` (as it is ``painted``) and ``text``, broken between words where the terminal would break words."""
+    """``start`` (as it is ``painted``) and ``text``, wrapped between words for the width of the terminal."""
     if report.width is None or report.width < _NARROWEST:
         return painted + text
     wrapper = TextWrapper(report.width, start, "    ", break_long_words=False, break_on_hyphens=False)
@@ -110,12 +110,12 @@ def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
 
 
 def _code_columns(report: Report, gutter: int) -> int:
-    """How many columns there are for code; an ellipsis may stand at each of its ends."""
+    """The width that is left for code, with an ellipsis at each end."""
     return LIMIT if report.width is None else max(_NARROWEST, report.width - gutter - len(" | ……"))
 
 
 def _cost(report: Report, finding: Finding, is_long: bool) -> str:
-    """What a finding costs: by the code (``high impact (I/O): a batch``), and by the profile if there is one.
+    """What a finding costs: from the code (``high impact (I/O): a batch``), and from the profile if there is one.
 
     The short form leaves out the reason, which the message gives in other words.
     """
@@ -131,11 +131,11 @@ def _cost(report: Report, finding: Finding, is_long: bool) -> str:
 
 
 def _notes(report: Report, finding: Finding, others: list[Finding]) -> list[str]:
-    """What else is needed to decide, and is not in the message."""
+    """Further facts needed to decide that are not in the message."""
     fix, notes = finding.fix, []
     if others:
         rows = [str(report.lines(other.path).position(other.start)[0]) for other in others]
-        notes.append(f"the same edit repairs line{'s' if len(rows) > 1 else ''} {listed(rows, _MOST_ROWS)}")
+        notes.append(f"the same edit fixes line{'s' if len(rows) > 1 else ''} {listed(rows, _MOST_ROWS)}")
     if fix and fix.reason and fix.level in _REASONS:
         notes.append(f"{_REASONS[fix.level]}: {visible(fix.reason.rstrip('.'))}")
     if fix and _is_news(fix, finding.message):
@@ -147,6 +147,6 @@ def _notes(report: Report, finding: Finding, others: list[Finding]) -> list[str]
 
 
 def _is_news(fix: Fix, message: str) -> bool:
-    """Whether what a fix without an edit says is not what the message advises already."""
+    """Whether the text of a fix without an edit adds something to the advice in the message."""
     advice = message.rpartition("; ")[2].rstrip(".")
     return not fix.edits and fix.message.split()[:3] != advice.split()[:3]

@@ -1,4 +1,4 @@
-"""What a profile says of a finding as JSON-ready values, for the formats that programs read."""
+"""What a profile says about a finding, as JSON-ready values for the machine-readable formats."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from perflint.ranking.bounds import Bound
 
 
 def gain_data(bound: Bound) -> dict[str, Any]:
-    """The share of the step (0 to 1), how many times as fast it can get, and how that was found.
+    """The share of the step (0 to 1), how many times as fast the step can get, and how that was found.
 
-    ``share`` is None where nothing is known, ``at_most`` where nothing bounds the gain; ``more`` says why not.
+    ``share`` is None if nothing is known, ``at_most`` is None if nothing limits the gain; ``more`` says why.
     """
     return {
         "grade": str(bound.grade),

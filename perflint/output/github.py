@@ -1,7 +1,7 @@
-"""``github``: workflow commands, which GitHub Actions shows as annotations beside the code.
+"""``github``: workflow commands, which GitHub Actions shows as annotations in the code.
 
-See https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands.  The columns of an annotation
-only mean something within one row, so a finding of several rows has none.
+See https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands. The columns of an annotation
+only mean something within one row, so a finding of several rows has no columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report) -> Iterator[str]:
-    """A command for each finding; what it says begins with the place, which the log of a run does not show else."""
+    """A command for each finding; its message begins with the place, which the log would not show otherwise."""
     for finding in report.findings:
         place = report.places.shown(finding.path)
         row, column = report.lines(finding.path).position(finding.start)

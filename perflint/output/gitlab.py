@@ -1,7 +1,7 @@
 """``gitlab``: a code quality report, which GitLab compares with that of the target branch.
 
-See https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format.  Of findings with one fingerprint
-GitLab shows only one, and it takes a finding for new when its fingerprint is.
+See https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. GitLab shows only one of several
+findings with the same fingerprint, and treats a finding as new if its fingerprint is new.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``--group-by``: the findings of each rule, or of each file, below a heading with their number."""
+"""``--group-by``: the findings of each rule, or of each file, under a heading with their number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BY_RULE = "rule"
 
 
 def render(report: Report, by: str, render_group: Callable[[Report], Iterator[str]]) -> Iterator[str]:
-    """The findings by ``rule`` (the one with most of them first) or by ``file``, in the order of the report in each."""
+    """The findings by ``rule`` (the most frequent one first) or by ``file``, keeping the order of the report."""
     groups: dict[str, list[Finding]] = {}
     for finding in report.findings:
         groups.setdefault(finding.code if by == BY_RULE else finding.path, []).append(finding)

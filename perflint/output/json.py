@@ -1,9 +1,9 @@
-"""``json``: the objects Ruff writes, so that what reads Ruff reads perflint, and some keys more.
+"""``json``: the same objects as Ruff, so that the same programs can read them, plus some more keys.
 
-Added are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (those on which something of it begins),
-``fix.reason``, ``display`` as a value of ``fix.applicability``, where an edit needs a certain release of Paddle
-``fix.paddle``, and where a profile was given ``profile`` (see ``gains.gain_data``).  Rows and columns count from 1,
-columns in code points; ends are exclusive.
+The additional keys are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (the rows on which its
+expressions begin), ``fix.reason``, ``fix.paddle`` if an edit needs a certain release of Paddle, and ``profile`` if a
+profile was given (see ``gains.gain_data``). ``fix.applicability`` can also be ``display``. Rows and columns count from
+1, columns in code points; ends are exclusive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``json-lines``: the objects of ``json``, one on each line, so that a reader need not wait for the last."""
+"""``json-lines``: the objects of ``json``, one on each line, so that a reader need not wait for the end."""
 
 from __future__ import annotations
 

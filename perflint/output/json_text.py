@@ -1,4 +1,4 @@
-"""JSON that can be shown: the one place that writes it for the reports."""
+"""Writes JSON that is safe to print, for all reports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    r"""``value`` as JSON in ASCII, because a pipe may have any encoding, and a path any bytes.
+    r"""``value`` as JSON in ASCII, because a pipe may have any encoding, and a path may contain any bytes.
 
-    No control character but line ends is in it, and nothing that CI systems take for a command (see ``visible``).
+    It contains no control characters except for line ends, and nothing that CI systems would take for a command (see
+    ``visible``).
 
     >>> print(json_text("##vso[\x1b"))
     "#\u0023vso[\u001b"

@@ -1,8 +1,8 @@
-"""``junit``: a failed test case for each finding, for CI systems that show test results (Jenkins, GitLab, Azure, ...).
+"""``junit``: a failed test case for each finding, for CI systems that show test results (Jenkins, GitLab, ...).
 
-There is no standard; the elements are those that the readers agree on, as
-https://github.com/testmoapp/junitxml has collected them.  A reader may keep one of several cases of the same name, so
-the names hold the place.
+There is no standard; the elements are those that all readers support, as collected in
+https://github.com/testmoapp/junitxml. A reader may keep only one of several cases with the same name, so the names
+contain the place.
 """
 
 from __future__ import annotations

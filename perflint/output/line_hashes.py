@@ -1,9 +1,9 @@
-"""The hashes by which GitHub code scanning recognises lines.
+"""The hashes by which GitHub code scanning recognizes lines.
 
-The upload action of GitHub computes these by itself, and warns of each result that comes with another one.
-https://github.com/github/codeql-action/blob/main/src/fingerprints.ts defines them: of a line and those after it, the
+The upload action of GitHub computes these as well, and warns about each result with a different hash.
+https://github.com/github/codeql-action/blob/main/src/fingerprints.ts defines them: for a line and those after it, the
 first 100 UTF-16 code units that are neither blank nor tab, taken as digits to the base 37, modulo 2 to the 64th; every
-line end is one line feed, and the file ends with 65535.
+line end counts as one line feed, and the file ends with 65535.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LINE_FEED = ord("\n")
 
 
 def line_hashes(data: bytes) -> list[str]:
-    """The hash of each line of a file, with a number that tells apart lines of one hash: ``c129715d7a2bc9a3:1``."""
+    """The hash of each line of a file, numbered among equal ones: ``c129715d7a2bc9a3:1``."""
     units = [*_code_units(data), _END, *([0] * _SPAN)]
     heads = list(accumulate(units, lambda value, unit: (value * _BASE + unit) & _MASK, initial=0))
     above = pow(_BASE, _SPAN, _MASK + 1)
@@ -37,6 +37,6 @@ def line_hashes(data: bytes) -> list[str]:
 
 
 def _code_units(data: bytes) -> array[int]:
-    # The action reads every file as UTF-8, and a byte order mark as a character.
+    # The action reads every file as UTF-8, and treats a byte order mark as a character.
     text = re.sub("[ \t]", "", re.sub("\r\n?", "\n", data.decode("utf-8", "replace")))
     return array("H", text.encode(f"utf-16-{sys.byteorder[0]}e"))

@@ -1,7 +1,7 @@
-"""What a rule's fix was measured to gain, in sentences, and why it was not measured where it was not.
+"""What the fix of a rule was measured to gain, in sentences, and why it was not measured elsewhere.
 
-The figures are those of ``rules/measured.json``, which ``python -m tests.ips.summary`` writes from the measured steps
-in ``evidence/`` (docs/measuring.md).  It is read when a page is shown, and never for a check.
+The figures come from ``rules/measured.json``, which ``python -m tests.ips.summary`` writes from the measured steps in
+``evidence/`` (docs/measuring.md). It is read to show a page, never for a check.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
 
 FILE = "measured.json"
 LABEL = "PyTorch stand-in, not a Paddle measurement"
-"""Stands before each figure that Paddle had no part in."""
+"""Precedes each figure that was measured without Paddle."""
 
 PLACES: Mapping[Device, str] = {"cpu": "the CPU", "gpu": "a GPU", "stand-in-gpu": "a GPU"}
 _FRAMEWORKS = {"paddle": "Paddle", "torch": "PyTorch"}
@@ -29,7 +29,7 @@ _OPENING = {Verdict.FASTER: "", Verdict.NO_GAIN: "No gain was measured: ", Verdi
 
 @dataclass(frozen=True)
 class Saved:
-    """What the fix saves each time that the mistake happens.
+    """What the fix saves each time the problem occurs.
 
     ``what``: what happens, such as "save"; ``per_step``: how often, in a step of the script that was measured;
     ``milliseconds``: what each costs, with ``low`` to ``high`` as its 95 % interval.
@@ -48,7 +48,7 @@ class Saved:
 
     @property
     def shares(self) -> tuple[str, str]:
-        """How long the steps are of which this is 1 %, and 5 %, where it happens once in each."""
+        """The lengths of steps of which this is 1 % and 5 %, if it happens once per step."""
         return _time(100 * self.milliseconds), _time(20 * self.milliseconds)
 
     @property
@@ -77,10 +77,10 @@ def _time(milliseconds: float) -> str:
 class Measurement:
     """One rule's fix on one device.
 
-    ``ips_before`` and ``ips_after`` are samples a second, ``ratio`` the second by the first with ``low`` to ``high`` as
-    its 95 % interval; ``machine`` names the processor or the card, ``versions`` has paddle's or torch's, ``date`` is a
-    day (ISO 8601), and ``script`` the name of the script.  ``saved``: milliseconds, each time; ``remark``: how the
-    figures have to be read; ``changed_since``: what has changed since, where it has to be measured again.
+    ``ips_before`` and ``ips_after`` are samples per second, ``ratio`` is the second divided by the first, with ``low``
+    to ``high`` as its 95 % interval; ``machine`` names the processor or the card, ``versions`` has paddle's or torch's,
+    ``date`` is a day (ISO 8601), and ``script`` the name of the script. ``saved``: milliseconds, each time; ``remark``:
+    how to read the figures; ``changed_since``: what has changed since, if it has to be measured again.
     """
 
     rule: str
@@ -100,12 +100,12 @@ class Measurement:
 
     @property
     def comparison(self) -> Comparison:
-        """The figures as ``perflint bench`` shows them."""
+        """The figures in the form that ``perflint bench`` uses."""
         return Comparison(self.script, self.ips_before, self.ips_after, self.ratio, self.low, self.high, None)
 
     @property
     def verdict(self) -> Verdict:
-        """What the interval allows to say."""
+        """The verdict that the interval allows."""
         return verdict(self.comparison)
 
     @property
@@ -121,17 +121,17 @@ class Measurement:
 
     @property
     def path(self) -> str:
-        """The file with the measured steps, from the top of the repository."""
+        """The file with the measured steps, relative to the top of the repository."""
         return f"evidence/{self.device}/{self.rule}.json"
 
     def to_json(self) -> dict[str, Any]:
-        """The measurement as ``json.dumps`` takes it, the code and the device left out."""
+        """The measurement for ``json.dumps``, without the code and the device."""
         left_out = ("rule", "device", *(key for key in ("saved", "remark", "changed_since") if not getattr(self, key)))
         return {key: value for key, value in asdict(self).items() if key not in left_out}
 
     @classmethod
     def from_json(cls, rule: str, device: Device, data: Mapping[str, Any]) -> Measurement:
-        """What ``to_json`` has written.
+        """Read what ``to_json`` has written.
 
         Raises:
             TypeError: a field is missing, or unknown.
@@ -141,15 +141,15 @@ class Measurement:
 
 
 Measured = Mapping[str, Mapping[Device, Measurement]]
-"""What was measured, by code and by device."""
+"""Measurements by rule and by device."""
 
 
 def read(path: Path) -> Measured:
-    """The measurements in a file; none where there is no such file.
+    """The measurements in a file; none if there is no such file.
 
     Raises:
         TypeError: a field is missing, or unknown.
-        json.JSONDecodeError: it is no JSON.
+        json.JSONDecodeError: it is not JSON.
     """
     if not path.exists():
         return {}
@@ -171,13 +171,13 @@ def paragraph(rule: Rule, measured: Measured | None = None) -> str:
 
     Args:
         rule: the rule.
-        measured: what was measured; what comes with perflint, if not given.
+        measured: the measurements (default: those that come with perflint).
     """
     return " ".join(text for _, text in sentences(rule, measured))
 
 
 def sentences(rule: Rule, measured: Measured | None = None) -> Iterator[tuple[Device | None, str]]:
-    """A sentence for each device; the device is None where one reason holds for all of them."""
+    """A sentence for each device; the device is None if one reason applies to all of them."""
     found = (shipped() if measured is None else measured).get(rule.code, {})
     if rule.measuring.nowhere:
         yield None, f"Not measured: {rule.measuring.nowhere}."
@@ -212,12 +212,12 @@ def sentence(rule: Rule, measurement: Measurement) -> str:
 
 
 def explanation(rule: Rule, measurement: Measurement) -> str:
-    """What the rule's file says about a measurement that shows no gain, "" where it shows one."""
+    """What the rule's file says about a measurement that shows no gain, "" if it shows one."""
     return "" if measurement.verdict is Verdict.FASTER else rule.measuring.no_gain_on.get(measurement.device, "")
 
 
 def data(rule: Rule, measured: Measured | None = None) -> list[dict[str, Any]]:
-    """The sentences and figures as JSON-ready values, an entry a device; ``figures`` None: nothing was measured."""
+    """The sentences and figures as JSON-ready values, one entry per device; ``figures`` None: nothing was measured."""
     found = (shipped() if measured is None else measured).get(rule.code, {})
     figures: dict[Device | None, dict[str, Any]] = {device: item.to_json() for device, item in found.items()}
     return [

@@ -1,4 +1,4 @@
-"""What is new in a report, and what is gone, since the one before: for ``--watch``."""
+"""What is new and what is gone in a report since the previous one, for ``--watch``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from perflint.output.report import Report
 from perflint.text.visible import visible_path
 
 _MOST = 5
-"""New findings, and findings that are gone, that are named."""
+"""How many new findings, and how many gone ones, are listed."""
 
 
 class News:
-    """Compares each report with the one before; a finding that only moves to another row is the same."""
+    """Compares each report with the previous one; a finding that only moves to another row counts as the same."""
 
     def __init__(self) -> None:
         self._before: Mapping[str, str] | None = None
 
     def since(self, report: Report) -> list[str]:
-        """The lines to show: ``1 new, 1 gone:`` and which; none for the first report, or where all is as it was."""
+        """The lines to show: ``1 new, 1 gone:`` and which; none for the first report, or if nothing has changed."""
         if not report.is_complete:
             return []
         before, self._before = self._before, _by_fingerprint(report)

@@ -1,4 +1,4 @@
-"""How reports for other programs name files: from the top of the repository, where CI looks for them."""
+"""Paths in reports for other programs: relative to the top of the repository, where CI looks for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Places:
-    """The files of a run as seen from one directory."""
+    """Paths relative to one directory."""
 
     def __init__(self, root: str) -> None:
         """``root`` is an absolute path."""
@@ -28,9 +28,9 @@ class Places:
         return Path(self.root).as_uri().rstrip("/") + "/"
 
     def inside(self, path: str) -> str | None:
-        """``path`` from the root, with ``/`` between its parts; None when it lies elsewhere.
+        """``path`` relative to the root, with ``/`` between its parts; None if it lies outside.
 
-        Links are followed only where the path as it is written lies elsewhere.
+        Links are followed only if the path as written lies outside.
         """
         if path == STDIN:
             return STDIN
@@ -43,7 +43,7 @@ class Places:
         return None
 
     def shown(self, path: str) -> str:
-        """``path`` from the root, or the whole of it when it lies elsewhere, as valid text."""
+        """``path`` relative to the root, or the absolute path if it lies outside, as valid text."""
         inside = self.inside(path)
         return valid(absolute(path).replace(os.sep, "/") if inside is None else inside)
 
@@ -56,16 +56,16 @@ class Places:
 
 
 def repository(start: Path, otherwise: Path) -> str:
-    """The top of the git repository around the directory ``start``, else the directory ``otherwise``, absolute.
+    """The top of the git repository around ``start``; if there is none, ``otherwise``, as an absolute path.
 
-    A work tree and a submodule have a file ``.git`` in place of the directory.
+    A work tree and a submodule have a file ``.git`` instead of the directory.
     """
     top = git_top(Path(absolute(start))) or git_top(Path(os.path.realpath(start)))
     return str(top) if top is not None else absolute(otherwise)
 
 
 def valid(text: str) -> str:
-    r"""``text`` without what no encoding can hold: the byte 0xFF of a path becomes the four characters ``\xff``."""
+    r"""``text`` with undecodable bytes escaped: the byte 0xFF of a path becomes the four characters ``\xff``."""
     return _SURROGATE.sub(_escaped, text)
 
 

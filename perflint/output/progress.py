@@ -1,4 +1,4 @@
-"""The progress bar: on a terminal, and only once a run is long enough to make one wonder."""
+"""The progress bar: on a terminal, and only once a run takes long enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 30
 
 
 class Progress:
-    """Call it with (done, total) as files are checked; ``clear`` takes the bar away."""
+    """Call it with (done, total) as files are checked; ``clear`` removes the bar."""
 
     def __init__(self, stream: TextIO, enabled: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
         """``clock`` gives seconds; the bar is shown only if ``stream`` is a terminal."""
@@ -34,7 +34,7 @@ class Progress:
         self._stream.flush()
 
     def clear(self) -> None:
-        """Wipe the bar, if it is there."""
+        """Remove the bar, if it is shown."""
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()

@@ -1,8 +1,8 @@
 """``rdjson``: the diagnostic format of reviewdog.
 
-See https://github.com/reviewdog/reviewdog/tree/master/proto/rdf.  Columns count bytes in UTF-8 from 1, ends are
-exclusive.  Relative paths are seen from the directory that reviewdog runs in, and not from the top of the repository:
-reviewdog puts its own place in the repository before them.
+See https://github.com/reviewdog/reviewdog/tree/master/proto/rdf. Columns count bytes in UTF-8 from 1, ends are
+exclusive. Paths are relative to the directory that reviewdog runs in, not to the top of the repository: reviewdog
+prepends its own place in the repository.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from perflint.output.rule_facts import facts, severity
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 _BOM_BYTES = 3
 _MOST_ROWS = 60
-"""Rows of a suggestion.  One that spans more would fill a review with code that stays as it is."""
+"""The most rows of a suggestion. A longer one would fill a review with unchanged code."""
 
 
 def render(report: Report) -> Iterator[str]:
@@ -51,7 +51,7 @@ def _diagnostic(report: Report, finding: Finding) -> dict[str, Any]:
 
 
 def _message(report: Report, finding: Finding) -> str:
-    """What is wrong, and what a person has to know who is offered the fix at a click."""
+    """The message, and what to know before accepting the fix with a click."""
     fix = finding.fix
     if fix is None or fix.level is Level.SAFE:
         return report.message(finding)
@@ -60,7 +60,7 @@ def _message(report: Report, finding: Finding) -> str:
 
 
 def _suggestion(report: Report, finding: Finding) -> dict[str, Any] | None:
-    """The whole fix as one replacement: reviewdog offers each suggestion by itself, and half a fix is none."""
+    """The whole fix as one replacement: reviewdog offers each suggestion separately, and half a fix is useless."""
     if finding.fix is None or finding.fix.level is Level.DISPLAY:
         return None
     lines = report.lines(finding.path)
@@ -98,5 +98,5 @@ def _path(path: str) -> str:
         return STDIN
     try:
         return valid(os.path.relpath(path).replace(os.sep, "/"))
-    except ValueError:  # on another drive
+    except ValueError:  # the paths are on different drives
         return valid(path.replace(os.sep, "/"))

@@ -1,4 +1,4 @@
-"""A report: the findings of a run, with all that the output formats show of them."""
+"""A report: the findings of a run, with everything that the output formats show."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Report:
     """Findings with the sources they point into.
 
     ``applicable`` is the lowest level that ``--fix`` would apply under the options of this run; ``start`` is the
-    deepest directory above all that was to be checked.  ``is_complete``: all of them were.  ``ranking``: what
-    profiles say of the findings, which are in its order then (None: no profile was given).  ``width``: columns of the
-    terminal that shows the report (None: it goes to a file or a pipe, where no line is wrapped).
+    deepest directory above all paths to check. ``is_complete``: all of them were checked. ``ranking``: what profiles
+    say about the findings, which are then in its order (None: no profile was given). ``width``: width of the terminal
+    that shows the report (None: a file or a pipe, for which no line is wrapped).
     """
 
     findings: Sequence[Finding]
@@ -42,8 +42,8 @@ class Report:
 
     @cached_property
     def places(self) -> Places:
-        """How files are named to programs that know the repository."""
-        from perflint.output.places import Places, repository  # which reports for people do without
+        """The paths of files for programs that know the repository."""
+        from perflint.output.places import Places, repository  # reports for people do not need it
 
         return Places(repository(self.start, self.settings.root))
 
@@ -53,17 +53,17 @@ class Report:
         return source.lines if source else LineTable("")
 
     def gain(self, finding: Finding) -> str:
-        """What a profile says that a finding can win, such as ``3.3 % of the step (exact): at most 1.03x``; or ""."""
+        """What a finding can save by the profile, such as ``3.3 % of the step (exact): at most 1.03x``; or ""."""
         return visible(self.ranking.of(finding).text) if self.ranking is not None else ""
 
     def message(self, finding: Finding) -> str:
-        """The message of a finding and what it can win, for formats that have no place of their own for that."""
+        """The message of a finding and what it can save, for formats without a separate field for that."""
         gain = self.gain(finding)
         return f"{message(finding)} Profile: {gain}." if gain else message(finding)
 
     def fingerprints(self) -> list[str]:
-        """The fingerprint of each finding, the same in whatever order the findings are."""
-        from perflint.suppress.fingerprints import fingerprints  # which reports for people do without
+        """The fingerprint of each finding, independent of the order of the findings."""
+        from perflint.suppress.fingerprints import fingerprints  # reports for people do not need it
 
         placed = by_place(self.findings) if self.ranking is not None else self.findings
         prints = fingerprints(placed, self.sources, self.places.root)

@@ -1,7 +1,7 @@
 """``--statistics``: how many findings each rule has.
 
-``[*]`` means that ``--fix`` repairs all findings of the rule (with the options of this run), ``[-]`` some of them,
-``[ ]`` none.
+``[*]`` means that ``--fix`` fixes all findings of the rule (with the options of this run), ``[-]`` some of them, ``[
+]`` none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every output says about a code: its name, its class of bottleneck, where to read on."""
+"""What every output says about a code: its name, its class of bottleneck, and the link to its page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NO_BOTTLENECK = FILE_CODES | {"PPF002"}
 
 @dataclass(frozen=True)
 class Facts:
-    """``bottleneck`` is None for the codes that are not about code, ``url`` for codes of no rule."""
+    """``bottleneck`` is None for codes that are not about code; ``url`` is empty for codes without a rule."""
 
     name: str
     bottleneck: str | None
@@ -22,7 +22,7 @@ class Facts:
 
 
 def facts(code: str) -> Facts:
-    """The facts of a code; a code that no rule file describes is its own name."""
+    """The facts of a code; a code without a rule file is its own name."""
     rule = catalogue.shipped().get(code)
     if rule is None:
         return Facts(code, None, None)
@@ -30,7 +30,7 @@ def facts(code: str) -> Facts:
 
 
 def message(finding: Finding) -> str:
-    """The message of a finding and what it can cost, for formats that have no place of its own for that."""
+    """The message of a finding and what it can cost, for formats without a separate field for that."""
     if finding.impact is None:
         return finding.message
     return f"{finding.message} ({finding.impact.level} impact: {finding.impact.reason})"

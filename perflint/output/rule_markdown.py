@@ -1,6 +1,6 @@
-"""The pages of the rules as Markdown, for ``docs/rules``: one a rule, and an index of all of them.
+"""The pages of the rules as Markdown, for ``docs/rules``: one page for each rule, and an index.
 
-``python -m tests.rule_pages`` writes them.  Everything on them is in the rule's YAML file, or was measured.
+``python -m tests.rule_pages`` writes them. Everything on them comes from the rule's YAML file or from measurements.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from perflint.output import measured, rule_page
 INDEX = "README.md"
 _EVIDENCE = re.compile(r"evidence/[\w-]+/PPF\d{3}\.json")
 _ALL_OF_IT = 1_000
-"""Lines around a change that a diff shows: more than an example has."""
+"""Lines of context in a diff: more than an example has."""
 
 
 def page(rule: Rule) -> str:
@@ -87,9 +87,9 @@ def _example(example: Example) -> Iterator[str]:
 
 
 def _difference(before: str, after: str) -> str:
-    """Two texts as one, whose changed lines begin with ``-`` and ``+``."""
+    """Both texts as one, with changed lines marked by ``-`` and ``+``."""
     rows = difflib.unified_diff(before.splitlines(), after.splitlines(), n=_ALL_OF_IT, lineterm="")
-    return "\n".join(list(rows)[3:])  # without the names of files, and the numbers of lines
+    return "\n".join(list(rows)[3:])  # without the file names and line numbers
 
 
 def _block(language: str, code: str) -> Iterator[str]:

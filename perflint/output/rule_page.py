@@ -1,4 +1,4 @@
-"""A rule's page, from its catalogue entry."""
+"""The page of a rule, from its catalogue entry."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def text(rule: Rule, full: bool = False) -> str:
 
     Args:
         rule: the rule.
-        full: whether all examples, the evidence and the references are on it, which may be a thousand lines; else the
-            first example is, and the last line says how to see the rest.
+        full: whether to include all examples, the evidence and the references, which may be a thousand lines; otherwise
+            only the first example is included, and the last line says how to see the rest.
     """
     lines = [*_decision(rule), *(_rest(rule) if full else _first_example(rule))]
     return "\n".join(lines).rstrip() + "\n"
@@ -53,7 +53,7 @@ def _example(example: Example) -> dict[str, Any]:
 
 
 def _decision(rule: Rule) -> Iterator[str]:
-    """What is needed to decide about a finding."""
+    """The facts needed to decide about a finding."""
     yield from (f"# {rule.code} {rule.name}", "", *_paragraphs(rule.summary))
     yield f"Bottleneck: {rule.bottleneck}"
     if rule.event is not None:
@@ -89,7 +89,7 @@ def _rest(rule: Rule) -> Iterator[str]:
 
 
 def cost(event: Event) -> str:
-    """What an event costs, which levels of impact follow from that, and where the figure is from."""
+    """What an event costs, the resulting levels of impact, and the source of the figure."""
     source = " ".join(event.source.split())
     if event.level is not None:
         return f"{_sentence(event.what)} has a {event.level} impact; no time says how much. Source: {source}"
@@ -107,7 +107,7 @@ def _sentence(what: str) -> str:
 
 
 def references(rule: Rule) -> Iterator[str]:
-    """The sources of a rule as a list in Markdown: each with what it is cited for."""
+    """The sources of a rule as a list in Markdown: each with what it shows."""
     for each in rule.references:
         yield f"- {each.url}"
         yield textwrap.fill(each.shows, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
@@ -128,7 +128,7 @@ def _example_lines(example: Example) -> Iterator[str]:
 
 
 def _paragraphs(prose: str) -> Iterator[str]:
-    """Prose folded to lines; blank lines part paragraphs, and indented lines and list items keep their own."""
+    """Prose folded to lines; blank lines separate paragraphs, and indented lines and list items keep their own."""
     for paragraph in prose.strip().split("\n\n"):
         if any(line.startswith((" ", "-", "|", "*")) for line in paragraph.splitlines()):
             yield paragraph

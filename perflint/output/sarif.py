@@ -26,15 +26,15 @@ from perflint.output.sarif_rules import descriptor
 from perflint.text.source import LineTable
 
 _RANKS = {ImpactLevel.LOW: 10.0, ImpactLevel.MEDIUM: 50.0, ImpactLevel.HIGH: 90.0}
-"""By which viewers put results in order, from 0 to 100."""
+"""The rank by which viewers sort results, from 0 to 100."""
 
 MOST_RESULTS = 25_000
-"""Results of one run that GitHub takes (it shows the first 5,000)."""
+"""The most results in one run that GitHub accepts (it shows the first 5,000)."""
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _BASE = "%SRCROOT%"
 _LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
-"""What begins a link in the text of a SARIF message; in ours it is an index, followed by a call."""
+"""What starts a link in the text of a SARIF message; in our texts it is an index, followed by a call."""
 
 
 def render(report: Report) -> Iterator[str]:
@@ -43,10 +43,10 @@ def render(report: Report) -> Iterator[str]:
 
 
 def shortcomings(report: Report) -> Iterator[str]:
-    """What a person should know about this report."""
+    """Warnings about this report."""
     if len(report.findings) > MOST_RESULTS:
         yield (
-            f"{len(report.findings)} findings are in the SARIF report, and GitHub takes {MOST_RESULTS} at most: "
+            f"{len(report.findings)} findings are in the SARIF report, and GitHub accepts at most {MOST_RESULTS}: "
             "check fewer paths at once, or select fewer rules"
         )
 
@@ -67,7 +67,7 @@ def _run(report: Report) -> dict[str, Any]:
 
 
 def _line_hashes(report: Report) -> dict[str, Sequence[str]]:
-    """By path; without the files that could not be read, or not as they are written."""
+    """Line hashes by path; without files that could not be read, or that have unsaved changes."""
     found: dict[str, Sequence[str]] = {}
     for path in {finding.path for finding in report.findings} & report.sources.keys():
         source = report.sources[path]
@@ -121,7 +121,7 @@ def _result(
 
 
 def _rank(report: Report, finding: Finding) -> float | None:
-    """By which viewers put a result in order: the share of the step in a profile that was given, or the impact."""
+    """The rank by which viewers sort a result: the share of the step in the given profile, or the impact."""
     if report.ranking is not None:
         return round(100 * (report.ranking.of(finding).share or 0.0), 3)
     return _RANKS[finding.impact.level] if finding.impact else None
@@ -144,7 +144,7 @@ def _properties(report: Report, finding: Finding) -> dict[str, Any]:
 
 
 def _fix(report: Report, finding: Finding) -> dict[str, Any] | None:
-    """The edits that a viewer may make; a fix that is only ever shown stands among the properties."""
+    """The edits that a viewer may apply; a display-only fix is given in the properties instead."""
     if finding.fix is None or finding.fix.level is Level.DISPLAY:
         return None
     lines = report.lines(finding.path)

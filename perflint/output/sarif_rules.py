@@ -1,4 +1,4 @@
-"""The rules of a run as SARIF describes them, within the limits of GitHub code scanning.
+"""The rules of a run in SARIF, within the limits of GitHub code scanning.
 
 GitHub's limits and the properties that it reads:
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
@@ -14,7 +14,7 @@ from perflint.catalogue import FILE_CODES, Example, Rule
 from perflint.output import measured, rule_page
 
 LONGEST = 1024
-"""Characters of a description that GitHub takes."""
+"""The most characters of a description that GitHub accepts."""
 
 
 def descriptor(rule: Rule) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def _help(rule: Rule, heading: str) -> Iterator[str]:
 
 
 def _example(example: Example) -> Iterator[str]:
-    """Indented, which is code in Markdown, and is as good to read as plain text."""
+    """An example, indented: that is code in Markdown, and also readable as plain text."""
     yield textwrap.indent((example.bad or "").strip("\n"), "    ")
     if example.fixed:
         yield from ("", "After the fix:", "", textwrap.indent(example.fixed.strip("\n"), "    "))

@@ -12,11 +12,11 @@ from perflint.text.visible import visible_path
 from perflint.text.wording import counted, counted_of
 
 _FIRST = 3
-"""Findings that the closing line names."""
+"""How many findings the closing line names."""
 
 
 def found(findings: Iterable[Finding], checked: Collection[str], applicable: Level) -> str:
-    """For a run that only looks; ``checked`` are the paths of all files that it has looked at."""
+    """The closing line of a run without fixes; ``checked`` are the paths of all files that were checked."""
     findings = list(findings)
     if not findings:
         return f"No findings in {counted(len(checked), 'file')}."
@@ -28,15 +28,15 @@ def found(findings: Iterable[Finding], checked: Collection[str], applicable: Lev
 
 
 def explained(report: Report) -> str:
-    """How to read on about the finding to begin with; empty where no rule has a page about it."""
+    """Where to read more about the first finding to fix; empty if no rule has a page about it."""
     known = [finding for finding in _first(report) or report.findings if facts(finding.code).url]
-    return f"Why, and when to leave it: perflint rule {known[0].code}" if known else ""
+    return f"Why, and when to ignore it: perflint rule {known[0].code}" if known else ""
 
 
 def most_to_win(report: Report) -> str:
-    """Where to begin, if some findings can cost more than others: three of them, at most one of a rule in a file.
+    """The findings to begin with, if some can cost more than others: up to three, with at most one per rule and file.
 
-    With a profile its figures decide, and it is said what they leave out.
+    With a profile, its figures decide, and the text says what they leave out.
     """
     if report.ranking is not None:
         closing = report.ranking.closing()
@@ -52,13 +52,13 @@ def _by_impact(report: Report) -> str:
         row, _ = report.lines(finding.path).position(finding.start)
         level = finding.impact.level if finding.impact else ""
         places.append(f"{visible_path(finding.path)}:{row} {finding.code} ({level})")
-    return f" Most to win: {', '.join(places)}." if places else ""
+    return f" Start with: {', '.join(places)}." if places else ""
 
 
 def _first(report: Report) -> list[Finding]:
-    """The findings to begin with by their impact; none where they are few, or no one costs more than another."""
+    """The findings to begin with by their impact; none if there are few, or if none costs more than another."""
     if report.ranking is not None and report.ranking.most_to_win(report.sources):
-        return []  # the findings are in the order of the profile
+        return []  # the findings are already in the order of the profile
     known = [(finding.impact, finding) for finding in report.findings if finding.impact is not None]
     if len(known) <= _FIRST or len({(impact.level, impact.milliseconds) for impact, _ in known}) < 2:
         return []
@@ -70,12 +70,12 @@ def _first(report: Report) -> list[Finding]:
 
 
 def fixed(outcome: FixOutcome, checked: Collection[str]) -> str:
-    """For ``--fix``: what was fixed, what remains."""
+    """The closing line for ``--fix``: what was fixed, and what remains."""
     return _outcome(outcome, checked, f"{outcome.fixed_count} fixed, {len(outcome.remaining)} remaining")
 
 
 def would_fix(outcome: FixOutcome, checked: Collection[str]) -> str:
-    """For ``--diff``."""
+    """The closing line for ``--diff``."""
     counts = f"{outcome.fixed_count} would be fixed, {len(outcome.remaining)} would remain"
     return _outcome(outcome, checked, counts)
 
@@ -91,7 +91,7 @@ def _outcome(outcome: FixOutcome, checked: Collection[str], counts: str) -> str:
 def in_files(findings: int, paths: Collection[str], checked: Collection[str]) -> str:
     """How many findings there are in how many of the files that were checked: ``3 findings in 2 of 9 files``.
 
-    A file that could not be read is one of them, too.
+    A file that could not be read counts too.
     """
     files = counted_of(len(set(paths)), len({*checked, *paths}), "file")
     return f"{counted(findings, 'finding')} in {files}"

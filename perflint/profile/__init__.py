@@ -1,1 +1,1 @@
-"""Says where the time of a training step goes, line by line, by running the script once with a recorder."""
+"""Shows where the time of a training step goes, line by line, by running the script once with a recorder."""

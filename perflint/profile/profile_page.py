@@ -1,4 +1,4 @@
-"""A profile as one HTML page that needs nothing else: no network, no script, its picture inline."""
+"""A profile as one self-contained HTML page: no network, no script, and an inline picture."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _METER = 96.0
 
 
 def profile_page(report: ProfileReport, top: int) -> str:
-    """The whole page.  All text of the report is escaped; paths that UTF-8 cannot hold are shown with backslashes.
+    """The whole page. All text from the report is escaped; paths that UTF-8 cannot hold are shown with backslashes.
 
     Args:
         report: what was measured.
-        top: how many lines of code are shown at first; all others are below, to be opened.
+        top: how many lines of code are shown at first; all others can be unfolded below.
     """
     return "\n".join(
         (
@@ -55,7 +55,7 @@ def _opening(report: ProfileReport) -> Iterator[str]:
 
 def _phases(report: ProfileReport) -> Iterator[str]:
     yield "<h2>Where a step goes</h2><figure><figcaption>One step, "
-    yield f"{number(report.step_ms.mean)} ms in the mean; the phases do not overlap.</figcaption>"
+    yield f"{number(report.step_ms.mean)} ms on average; the phases do not overlap.</figcaption>"
     yield "".join(_bar(report, f"step-{name}", room, name) for name, room in _SIZES) + "</figure>"
     yield '<table class="phases"><thead><tr><th scope="col">Phase</th><th scope="col" class="r">ms a step</th>'
     yield '<th scope="col" class="r">Share</th><th scope="col" class="meaning">What it is</th></tr></thead><tbody>'
@@ -68,7 +68,7 @@ def _phases(report: ProfileReport) -> Iterator[str]:
 
 
 def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
-    """A step as one bar, its phases beside each other."""
+    """A step as one bar, with its phases side by side."""
     total = sum(phase.ms for phase in report.phases.values())
     if total <= 0:
         return ""
@@ -138,7 +138,7 @@ def _table(events: Iterable[ProfileEvent]) -> Iterator[str]:
 
 
 def _class(column: int) -> str:
-    """Numbers stand to the right; bars and code are left out where there is no room."""
+    """Numbers are aligned to the right; bars and code are hidden if there is no room."""
     name = {1: "r", 2: "m", 3: "r", 4: "r", 6: "code"}.get(column)
     return f' class="{name}"' if name else ""
 

@@ -1,6 +1,6 @@
-"""What a profile says, as it is kept in JSON: the phases of a step, and the lines that take its time.
+"""A profile as stored in JSON: the phases of a step, and the lines that take its time.
 
-All times are in milliseconds, and means of one measured step; a share is the part of such a step, from 0 to 1.
+All times are in milliseconds, and means of one measured step; a share is a part of such a step, from 0 to 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class StepTimes(KeptAsJson):
 
 @dataclass(frozen=True)
 class PhaseTime(KeptAsJson):
-    """How much of a step a phase takes."""
+    """The time and share of a step that a phase takes."""
 
     ms: float
     share: float
@@ -36,21 +36,14 @@ class PhaseTime(KeptAsJson):
 
 @dataclass(frozen=True)
 class ProfileEvent(KeptAsJson):
-    """A line of the project that takes time, and with what.
+    """A line of the project that takes time, and what it spends it on.
 
-    Attributes:
-        path: its file, seen from the root of the project, with "/".
-        line: its number, from 1.
-        kind: one of ``perflint.bench.runner.step_kinds``, such as "read".
-        what: the function, such as ``Tensor.item``.
-        times: calls a step.  For code that was seen by sampling (kind "other") nobody knows, and it is 0.
-        ms: milliseconds a step.
-        share: the part of a step, from 0 to 1.
-        phase: the phase that it belongs to.
-        note: more about it, such as the workers of a loader, or "".
-        via: the library function that the line has called, if that has called ``what``; else "".
-        evaluating: whether the model that is trained was in evaluation mode.
-        source: the text of the line, or "".
+    Attributes: path: its file, relative to the root of the project, with "/". line: its number, from 1. kind: one of
+    ``perflint.bench.runner.step_kinds``, such as "read". what: the function, such as ``Tensor.item``. times: calls per
+    step; 0 (unknown) for code that was seen by sampling (kind "other"). ms: milliseconds per step. share: the part of a
+    step, from 0 to 1. phase: the phase that it belongs to. note: more about it, such as the workers of a loader, or "".
+    via: the library function that the line has called, if that has called ``what``; else "". evaluating: whether the
+    trained model was in evaluation mode. source: the text of the line, or "".
     """
 
     path: str
@@ -76,22 +69,12 @@ class ProfileEvent(KeptAsJson):
 class ProfileReport(KeptAsJson):
     """A whole profile.
 
-    Attributes:
-        made: when, UTC, as in ISO 8601.
-        script: the script, seen from the root of the project.
-        arguments: what it was called with.
-        python: the version of the Python that ran it.
-        paddle: the version of Paddle.
-        device: "cpu", or "gpu:0".
-        warmup: steps that were left out.
-        steps: steps that were measured.
-        step_ms: their times.
-        ips: samples a second.
-        phases: all phases, in the order of ``step_kinds.PHASES``; their times add up to the mean step.
-        events: the lines, the longest first.
-        files: the SHA-256 of each Python file of the project that the script has loaded, by path.
-        machine: the GPU if there is one, processor, cores, system.
-        notes: what a person should know beside the figures.
+    Attributes: made: when it was made, in UTC, as in ISO 8601. script: the script, relative to the root of the project.
+    arguments: what it was called with. python: the version of the Python that ran it. paddle: the version of Paddle.
+    device: "cpu", or "gpu:0". warmup: steps that were left out. steps: steps that were measured. step_ms: their times.
+    ips: samples per second. phases: all phases, in the order of ``step_kinds.PHASES``; their times add up to the mean
+    step. events: the lines, the longest first. files: the SHA-256 of each Python file of the project that the script
+    has loaded, by path. machine: the GPU if there is one, processor, cores, system. notes: remarks on the figures.
     """
 
     made: str
@@ -111,20 +94,22 @@ class ProfileReport(KeptAsJson):
     notes: list[str] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as ``json.dumps`` takes them."""
+        """The fields for ``json.dumps``."""
         return {"format": FORMAT, "version": VERSION, **super().to_json()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> ProfileReport:
-        """What ``to_json`` has given; keys that a later version may have added are passed over.
+        """Read what ``to_json`` has returned; unknown keys, which a later version may have added, are ignored.
 
         Raises:
-            ProfileError: it is something else, or a key is missing.
+            ProfileError: it is not a profile, or a key is missing.
         """
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ProfileError(f'it is no profile: "format" should be "{FORMAT}"')
+            raise ProfileError(f'it is not a profile: "format" should be "{FORMAT}"')
         if data.get("version") != VERSION:
-            raise ProfileError(f"it is a profile of version {data.get('version')}, and this perflint reads {VERSION}")
+            raise ProfileError(
+                f"it is a profile of version {data.get('version')}, and this perflint reads version {VERSION}"
+            )
         try:
             parts = {
                 "step_ms": StepTimes.from_json(data["step_ms"]),

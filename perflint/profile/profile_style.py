@@ -25,4 +25,4 @@ PROFILE_STYLE = (
 @media (max-width:599px){.phases .meaning{display:none}.lines td,.lines th{padding-right:10px}}
 """
 )
-"""The page's policy allows this text alone, by its hash."""
+"""The page's policy allows only this text, by its hash."""

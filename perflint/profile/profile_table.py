@@ -15,11 +15,11 @@ from perflint.text.visible import visible
 
 _GAP = "  "
 _BAR = 24
-"""Columns of the bar of a phase that takes a whole step."""
+"""The width of the bar of a phase that takes a whole step."""
 _LEAST_CODE = 12
-"""Columns from which the text of a line is shown."""
+"""The least width at which the text of a line is shown."""
 _PLACE, _WHAT = 36, 44
-"""The most columns for a place, and for what is done there."""
+"""The greatest width of a place, and of what is done there."""
 
 
 def profile_table(report: ProfileReport, columns: int, top: int, palette: Palette | None = None) -> str:
@@ -27,8 +27,8 @@ def profile_table(report: ProfileReport, columns: int, top: int, palette: Palett
 
     Args:
         report: what was measured.
-        columns: how wide the terminal is, in display columns.
-        top: how many lines of code are shown.
+        columns: the width of the terminal.
+        top: how many lines of code to show.
         palette: the colours.
     """
     palette = palette or Palette()

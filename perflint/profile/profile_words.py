@@ -1,4 +1,4 @@
-"""What a profile comes to, in sentences for people."""
+"""Summarizes a profile in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAYS = {
     step_kinds.LOG: "logs",
     step_kinds.OTHER: "is other code",
 }
-"""What a step does in each phase, after "41 % of a step"."""
+"""The end of the sentence "41 % of a step ...", for each phase."""
 
 MEANS = {
     step_kinds.READER: "waiting for the next batch of a DataLoader",
@@ -32,24 +32,24 @@ MEANS = {
     step_kinds.LOG: "print, logging, curves, progress lines",
     step_kinds.OTHER: "all code between these",
 }
-"""What belongs to each phase."""
+"""What each phase includes."""
 
 COMPUTES = (step_kinds.FORWARD, step_kinds.BACKWARD, step_kinds.OPTIMIZER)
-"""The phases that training is about; all others are beside it."""
+"""The phases that do the actual training; all others are overhead."""
 
 _NAMED = 3
-"""Phases that the headline names."""
+"""The most phases that the headline names."""
 _LEAST = 0.05
-"""The share from which it names a phase after the first one."""
+"""The least share of a step for which the headline names a phase after the first one."""
 _LEAST_BESIDE = 0.01
 _READS = 5
-"""Lines that read which are named; the others are counted."""
+"""How many of the lines that read on the host are named; the others are only counted."""
 
 
 def headline(report: ProfileReport) -> str:
-    """The bottleneck, and what comes next: ``41 % of a step waits for the loader (train.py:64, ...); 30 % saves ...``.
+    """The largest phases: ``41 % of a step waits for the loader (train.py:64, ...); 30 % saves ...``.
 
-    A sentence without its full stop.  The longest phase that does not compute is in it, unless it is next to nothing.
+    A sentence without its full stop. The longest phase that does not compute is included, unless it is negligible.
     """
     phases = by_share(report)
     named = [each for each in phases[:_NAMED] if each[1] >= _LEAST] or phases[:1]
@@ -78,7 +78,7 @@ def by_file(report: ProfileReport) -> list[tuple[str, float, float]]:
 
 
 def _where(report: ProfileReport, phase: str) -> str:
-    """The line that takes most of a phase, in brackets; empty text where none is known."""
+    """The line that takes most of a phase, in brackets; empty if none is known."""
     event = next((each for each in report.events if each.phase == phase), None)
     if event is None:
         return ""
@@ -89,14 +89,14 @@ def _where(report: ProfileReport, phase: str) -> str:
 
 
 def bound(report: ProfileReport) -> str:
-    """How much faster training could get at most if it did nothing but compute; a sentence."""
+    """A sentence on how much faster training could get at most if it did nothing but compute."""
     share = sum(phase.share for name, phase in report.phases.items() if name not in COMPUTES)
     if share >= 1:
         return "No forward pass, backward pass or optimizer was seen in a step."
     if report.device.startswith("gpu"):
         return (
             f"{percent(share)} of a step is neither forward pass, backward pass nor optimizer on the host, "
-            "waits for the GPU among it."
+            "including waits for the GPU."
         )
     return (
         f"All that is neither forward pass, backward pass nor optimizer takes {percent(share)} of a step: "
@@ -105,7 +105,7 @@ def bound(report: ProfileReport) -> str:
 
 
 def about_reads(report: ProfileReport) -> str:
-    """Which lines read values on the host, and what their time means on this device."""
+    """A sentence on which lines read values on the host, and what their time means on this device."""
     if report.device.startswith("gpu"):
         meaning = (
             "On a GPU the time of a host read holds the wait for all the work that is queued there, "
@@ -133,23 +133,23 @@ def steps(report: ProfileReport) -> str:
 
 
 def details(event: ProfileEvent) -> str:
-    """What a line does, with what is known about it: ``Tensor.numpy, in fit()``."""
+    """What a line does, with the details that are known: ``Tensor.numpy, in fit()``."""
     via = f"in {event.via.rpartition('.')[2]}()" if event.via else ""
     more = [_note(event), via, "in evaluation" if event.evaluating else ""]
     return ", ".join([event.what, *filter(None, more)])
 
 
 def _note(event: ProfileEvent) -> str:
-    """The note, without the place where a loader is made if that is the line itself."""
+    """The note, without the place where a loader is made if it is the same line."""
     return event.note.replace(f", made at {event.place}", "")
 
 
 def calls(event: ProfileEvent) -> str:
-    """Calls a step, as a column shows them; empty where nobody knows."""
+    """Calls per step, for a column; empty if unknown."""
     return number(event.times) if event.times else ""
 
 
 def percent(share: float) -> str:
-    """``41 %``; with a decimal below ten, ``0 %`` for nothing."""
+    """``41 %``; with a decimal below ten, and ``0 %`` for zero."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 9.95 or value < 0.05 else f"{value:.1f} %"

@@ -1,4 +1,4 @@
-"""From what the profiler has noted in the script's process to a report: means of a step, and shares of it."""
+"""Makes a report from the records of the profiler in the script's process: means per step, and shares of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from perflint.profile.profile_report import PhaseTime, ProfileEvent, ProfileRepo
 from perflint.text.source import Source, UnreadableSource, decode
 
 _LEAST_LOOKS = 3
-"""Looks at the code between two calls from which its lines are named: fewer say little about where its time goes."""
+"""The least number of samples of the code between two calls for naming its lines: fewer say too little."""
 _SEEN = "by sampling"
 
 
@@ -28,8 +28,8 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
 
     Args:
         plan: how the script was run.
-        outcome: what was seen.
-        notes: what is to be said beside the figures.
+        outcome: the outcome of the run.
+        notes: remarks on the figures.
     """
     noted = outcome.profile or {"spent": [], "sampled": [], "sha256": {}}
     steps = [1000 * second for second in outcome.steps.batch_s]
@@ -61,7 +61,7 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
 
 
 def _phases(spent: Iterable[Mapping[str, Any]], mean: float) -> dict[str, PhaseTime]:
-    """The phases; what no call is charged with belongs to "other"."""
+    """The phases; time that no call is charged with belongs to "other"."""
     found = dict.fromkeys(step_kinds.PHASES, 0.0)
     for each in spent:
         found[step_kinds.PHASE_OF[each["kind"]]] += each["ms"]
@@ -90,7 +90,7 @@ def _events(spent: Iterable[Mapping[str, Any]], steps: int, mean: float) -> Iter
 def _others(
     spent: Iterable[Mapping[str, Any]], looks: Iterable[tuple[str, int, str, int, int]], mean: float
 ) -> Iterator[ProfileEvent]:
-    """The code between wrapped calls, divided among its lines where it was looked at often enough."""
+    """The code between wrapped calls, divided among its lines if there are enough samples."""
     seen: dict[tuple[str, int], Counter[tuple[str, int]]] = {}
     for after, row, path, line, count in looks:
         seen.setdefault((after, row), Counter())[path, line] += count
@@ -113,12 +113,12 @@ def _share(ms: float, mean: float) -> float:
 
 
 def _rounded(value: float) -> float:
-    """Microseconds of milliseconds, calls and samples: more is noise."""
+    """Milliseconds, calls and samples rounded to three decimals: more digits are noise."""
     return round(value, 3)
 
 
 class _Texts:
-    """The lines of the project's files.  A file that is no longer what the script has run has none."""
+    """The lines of the project's files. A file that has changed since the script ran it has none."""
 
     def __init__(self, root: Path, sha256: Mapping[str, str]) -> None:
         self._root = root

@@ -1,1 +1,1 @@
-"""Profiler and NVTX ranges around the parts of a training step, put into a file and taken out of it again."""
+"""Inserts profiler or NVTX ranges around the parts of a training step into a file, and removes them again."""

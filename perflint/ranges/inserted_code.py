@@ -1,17 +1,17 @@
-"""The code that is put into a training file: an object that opens and closes ranges, and the rows that call it."""
+"""The code that is inserted into a training file: an object that opens and closes ranges, and the rows that call it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 NAME = "_perflint_range"
-"""What the object is called in the training file."""
+"""The name of the object in the training file."""
 BEGIN = "# perflint instrument: begin"
 END = "# perflint instrument: end"
 MARK = "# perflint instrument"
-"""The comment behind each row that is put in, and the first and the last row of the object's own code."""
+"""The comment on each inserted row, and the first and last row of the object's own code."""
 TRACES = "perflint_trace"
-"""The directory that traces are written to, beside which the script was started."""
+"""The directory that traces are written to, below the directory in which the script was started."""
 
 _HEAD = f"""\
 {BEGIN} (perflint instrument --remove --write takes all of it out again)
@@ -123,7 +123,7 @@ class Recording:
 
 
 def block(recording: Recording, has_steps: bool) -> str:
-    """The object's own code; ``has_steps``: the file has a step loop, so it is this file that starts the profiler."""
+    """The object's own code; ``has_steps``: the file has a step loop, so it starts the profiler."""
     body, steps = (_NVTX, _CAPTURES) if recording.nvtx else (_PROFILER, _RECORDS)
     values = {
         "closed": max(recording.skip - 1, 0),
@@ -139,12 +139,12 @@ def block(recording: Recording, has_steps: bool) -> str:
 
 
 def row(name: str | None) -> str:
-    """The call that ends the open range, and begins one of this name."""
+    """The call that ends the open range, and begins one with this name."""
     return f"{NAME}({'' if name is None else _quoted(name)})  {MARK}"
 
 
 def step_row() -> str:
-    """The call that says that a step begins."""
+    """The call that marks the beginning of a step."""
     return f"{NAME}.step()  {MARK}"
 
 

@@ -1,4 +1,4 @@
-"""Puts ranges into a file: finds its training steps, and adds the rows that name their parts."""
+"""Inserts ranges into a file: finds its training steps, and adds the rows that mark their parts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from perflint.training.training_calls import TrainingCalls
 class Instrumented:
     """A file with ranges.
 
-    ``loops`` and ``functions``: the rows, as they were, of the step loops and of the functions that hold ranges.
-    ``ranges``: their names.  ``elsewhere``: files of the project that hold a part of the step, by path.
+    ``loops`` and ``functions``: the original rows of the step loops and of the functions that get ranges.
+    ``ranges``: their names. ``elsewhere``: other files of the project with a part of the step, by path.
     """
 
     text: str
@@ -39,10 +39,10 @@ class Instrumented:
 
 
 def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
-    """A file with ranges around the parts of its training steps.
+    """Insert ranges around the parts of a file's training steps.
 
     Raises:
-        CannotPlace: there is no step in it that ranges could be put around; says why.
+        CannotPlace: it contains no step to put ranges around; the error says why.
     """
     loops = list(_loops(file))
     functions = _functions(file, loops)
@@ -70,7 +70,7 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
 
 
 def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
-    """The step loops of a file, in order; one inside of another belongs to its step."""
+    """The step loops of a file, in order; a nested one belongs to the step of the outer one."""
     found = [(scope, loop) for scope in file.scopes.scopes for loop in step_loops(file, scope)]
     found.sort(key=lambda each: each[1].lineno)
     end = 0
@@ -81,7 +81,7 @@ def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
 
 
 def _functions(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[Scope]:
-    """The functions of which one call makes a training step, or a part of it."""
+    """The functions one call of which is a training step, or a part of it."""
     trains = TrainingCalls.of(file.project).trains
     around = {scope for scope, _ in loops}
     found = [scope for scope in file.scopes.scopes if scope not in around and can_hold_ranges(file, scope)]
@@ -89,7 +89,7 @@ def _functions(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[Scope]:
 
 
 def _first(file: FileIndex, loops: list[tuple[Scope, Loop]], functions: list[Scope]) -> int:
-    """The row before which the object's code goes: that of the first statement of the module that uses it."""
+    """The row before which the object's code is inserted: that of the first statement of the module that uses it."""
     rows = [loop.lineno for _, loop in loops]
     rows += [scope.node.lineno for scope in functions if not isinstance(scope.node, ast.Module)]
     holder = next(node for node in file.tree.body if (node.end_lineno or node.lineno) >= min(rows))
@@ -97,7 +97,7 @@ def _first(file: FileIndex, loops: list[tuple[Scope, Loop]], functions: list[Sco
 
 
 def _covered(tree: ast.Module) -> frozenset[int]:
-    """The rows of statements that hold no others."""
+    """The rows of statements without nested statements."""
     simple = (node for node in walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
     return frozenset(row for node in simple for row in range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
@@ -108,16 +108,16 @@ def _with_rows(file: FileIndex, placed: list[Placed], first: int, block: str) ->
     rows = sorted((row for one in placed for row in one.rows), key=lambda row: row.at)
     covered = _covered(file.tree)
     while first > 1 and first - 1 not in covered and lines.line(first - 1).startswith("#"):
-        first -= 1  # the comment above belongs to it
+        first -= 1  # the comment above belongs to the statement
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
     for row in rows:
         edits.append(_inserted(row.at, indent_of(lines.line(row.like)) + row.text, lines, source.newline))
-    edits.sort(key=lambda edit: edit.start)  # stable: those at one place stay in order
+    edits.sort(key=lambda edit: edit.start)  # stable: rows at the same place stay in order
     return spliced(source.text, 0, len(source.text), edits)
 
 
 def _inserted(at: int, text: str, lines: LineTable, newline: str) -> Edit:
-    """Put rows before a row, or behind the last one."""
+    """Insert rows before a row, or after the last one."""
     text = text.replace("\n", newline)
     last = len(lines.text)
     if at <= lines.rows and lines.line_start(at) < last:
@@ -128,10 +128,10 @@ def _inserted(at: int, text: str, lines: LineTable, newline: str) -> Edit:
 
 
 def _insist_same(file: FileIndex, text: str) -> None:
-    """See to it that the ranges can be taken out again, and that nothing else of the code has changed.
+    """Check that the ranges can be removed again, and that nothing else in the code has changed.
 
     Raises:
-        CannotPlace: that is not so; nothing is written then.
+        CannotPlace: that is not so; then nothing is written.
     """
     if spliced(text, 0, len(text), removal(text)) != file.source.text:
         raise CannotPlace("the ranges could not be taken out again; please report this file")
@@ -142,14 +142,14 @@ def _insist_same(file: FileIndex, text: str) -> None:
 
 
 def _elsewhere(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[str]:
-    """The other files of the project with a function that a step calls to train."""
+    """The other files of the project with a function that a step calls."""
     parts = (part for scope, loop in loops for part in Phases(file, scope).inside(loop))
     files = (part.file for part in parts if isinstance(part, Elsewhere))
     return sorted({other.path for other in files if other is not None and other is not file})
 
 
 def _nothing(file: FileIndex) -> str:
-    """Why no ranges can be put into a file."""
+    """Why no ranges can be inserted into a file."""
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for call in statement.calls:

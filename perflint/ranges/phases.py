@@ -1,4 +1,4 @@
-"""Which part of a training step a statement is: it reads a batch, runs the model, goes backward, or updates weights."""
+"""Finds which part of a training step a statement is: reading a batch, forward, backward, or updating weights."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 READER, FORWARD, BACKWARD, OPTIMIZER = "reader", "forward", "backward", "optimizer"
 """The names of the ranges, in the order of a step."""
 CLEAR = "clear"
-"""Gradients are cleared, which may stand anywhere in a step: a part of the optimizer's range."""
+"""Clearing gradients, which may be anywhere in a step, belongs to the optimizer's range."""
 _ORDER = (READER, FORWARD, BACKWARD, OPTIMIZER)
 _SCHEDULER = re.compile(r"sched|(?:^|[._])lr", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Inside:
-    """A call of a function of the same file that makes the step: the ranges stand in that function."""
+    """A call of a function in the same file that does the step: the ranges are put into that function."""
 
     function: Scope
 
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """A call of a function of another file, or of Paddle, that makes the step: one range, named after it."""
+    """A call of a function in another file, or of Paddle, that does the step: it gets one range with its name."""
 
     name: str
     file: FileIndex | None = None
@@ -48,7 +48,7 @@ Part = str | Inside | Elsewhere
 
 
 class Phases:
-    """Asks of the statements of one function which parts of a step they are."""
+    """Finds which parts of a step the statements of one function are."""
 
     def __init__(self, file: FileIndex, scope: Scope) -> None:
         self._file = file
@@ -59,7 +59,7 @@ class Phases:
         return {statement.node: statement for statement in self._scope.statements}
 
     def own(self, node: ast.stmt) -> frozenset[Part]:
-        """The parts that a statement is by its own expressions, without the statements inside of it."""
+        """The parts in a statement's own expressions, without nested statements."""
         statement = self._statements.get(node)
         if statement is None:  # an import, or the definition of a function or class
             return frozenset()
@@ -69,7 +69,7 @@ class Phases:
         return frozenset(parts)
 
     def inside(self, node: ast.stmt) -> frozenset[Part]:
-        """The parts that a statement is, with all statements inside of it."""
+        """The parts in a statement, including all nested statements."""
         return frozenset().union(*(self.own(item) for item in walk(node) if isinstance(item, ast.stmt)))
 
     def _of(self, statement: Statement, call: ast.Call) -> Iterator[Part]:
@@ -84,7 +84,7 @@ class Phases:
             yield FORWARD
 
     def _step(self, call: ast.Call) -> Part:
-        """What a call is that makes a whole step, or the second half of one."""
+        """The part for a call that does a whole step, or the second half of one."""
         reached = CallGraph.of(self._file.project).reached(self._file, self._scope, call)
         trains = TrainingCalls.of(self._file.project).trains
         found = [(file, scope) for file, scope in reached if trains(file, scope)]
@@ -97,7 +97,7 @@ class Phases:
 
 
 def can_hold_ranges(file: FileIndex, scope: Scope) -> bool:
-    """Whether a function makes parts of a step by its own calls, as Python and not as a graph (``to_static``)."""
+    """Whether a function does parts of a step by its own calls, in Python and not as a graph (``to_static``)."""
     if isinstance(scope.node, ast.Module):
         return False
     decorators = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in scope.node.decorator_list)
@@ -116,7 +116,7 @@ def _only_updates(scope: Scope) -> bool:
 
 
 def _plain(call: ast.Call) -> frozenset[str]:
-    """The parts that a call is by its name."""
+    """The parts of a call, judging by its name."""
     if terminal(call) == "backward" and isinstance(call.func, ast.Attribute) and not _is_method(call):
         return frozenset({BACKWARD})
     if evidence.scales_loss(call):
@@ -127,7 +127,7 @@ def _plain(call: ast.Call) -> frozenset[str]:
 
 
 def _draws_next(call: ast.Call) -> bool:
-    """``next(batches)`` and ``next(iter(loader))``, and not ``next(iter(sizes))``."""
+    """Whether a call draws a batch: ``next(batches)`` and ``next(iter(loader))``, but not ``next(iter(sizes))``."""
     if not isinstance(call.func, ast.Name) or call.func.id != "next" or not call.args:
         return False
     source = call.args[0]
@@ -145,7 +145,7 @@ def named(parts: frozenset[Part]) -> str:
 
 
 def _updates(call: ast.Call) -> bool:
-    """Whether a call updates weights, or belongs to that: a scaler or a learning rate is moved on."""
+    """Whether a call updates weights, or belongs to the update: of a scaler or a learning rate."""
     last = terminal(call)
     if evidence.takes_optimizer_step(call):
         return last != "step" or not _is_method(call)
@@ -154,7 +154,7 @@ def _updates(call: ast.Call) -> bool:
 
 
 def _is_method(call: ast.Call) -> bool:
-    """Whether a method of the object itself is called (``self.backward()``), or of the class above it."""
+    """Whether a method of the object itself is called (``self.backward()``), or of its base class."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if isinstance(owner, ast.Call):
         return dotted(owner.func) == "super"
@@ -162,5 +162,5 @@ def _is_method(call: ast.Call) -> bool:
 
 
 def _casts(call: ast.Call) -> bool:
-    """``paddle.amp.auto_cast()``, which stands around the forward pass."""
+    """``paddle.amp.auto_cast()``, which surrounds the forward pass."""
     return terminal(call) in ("auto_cast", "amp_guard", "autocast")

@@ -1,7 +1,7 @@
-"""Where ranges begin and end in one step loop or step function, as whole rows to be put in.
+"""Decides where ranges begin and end in one step loop or step function, as whole rows to insert.
 
-At most one range is open at a time, and a row that begins one ends the one before it.  So no row of the file changes,
-no block has to be indented, and whatever way a step takes (``continue``, an exception) at most one range is too long.
+At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
+block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
 
 _UNKNOWN = "?"
-"""Which range is open depends on the way that the step took."""
+"""Marks that the open range depends on the path that the step took."""
 _State = str | None
-"""The name of the range that is open; None where none is."""
+"""The name of the open range; None if there is none."""
 _JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
 class CannotPlace(Exception):
-    """Rows cannot be put in; ``str(error)`` says why, for a person."""
+    """Rows cannot be inserted; ``str(error)`` says why."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row to be put in: before the row ``at`` of the file (from 1), indented as ``like``, another row of it, is.
+    """A row to insert before the row ``at`` of the file (from 1), with the indentation of the row ``like``.
 
-    ``order``: of two at one place, the one with the lesser order comes first.
+    ``order``: of two at the same place, the one with the lower order comes first.
     """
 
     at: int
@@ -44,7 +44,7 @@ class Row:
 
 @dataclass
 class Placed:
-    """The rows for one loop or function, the functions of the file that its step calls, and what a person should know.
+    """The rows for one loop or function, the functions of the file that its step calls, and notes for the user.
 
     ``names``: the ranges, in the order of the file.
     """
@@ -59,14 +59,14 @@ def in_loop(phases: Phases, scope: Scope, loop: Loop, lines: LineTable, covered:
     """The rows for a step loop.
 
     Args:
-        phases: what the statements of its function are.
+        phases: the parts of the statements of its function.
         scope: that function.
         loop: the loop.
         lines: the rows of the file.
-        covered: the rows of simple statements, where a ``#`` may stand in a text.
+        covered: the rows of simple statements, where a ``#`` may be in a string.
 
     Raises:
-        CannotPlace: its body stands on the row of its header.
+        CannotPlace: its body is on the row of its header.
     """
     if not _begins_row(loop.body[0], lines):
         raise CannotPlace(
@@ -76,10 +76,10 @@ def in_loop(phases: Phases, scope: Scope, loop: Loop, lines: LineTable, covered:
 
 
 def in_function(phases: Phases, scope: Scope, lines: LineTable, covered: Collection[int]) -> Placed:
-    """The rows for a function that makes parts of a step; the arguments are those of ``in_loop``.
+    """The rows for a function that does parts of a step; the arguments are those of ``in_loop``.
 
     Raises:
-        CannotPlace: its body stands on the row of its header.
+        CannotPlace: its body is on the row of its header.
     """
     assert not isinstance(scope.node, ast.Module)
     if not _begins_row(scope.node.body[0], lines):
@@ -88,7 +88,7 @@ def in_function(phases: Phases, scope: Scope, lines: LineTable, covered: Collect
 
 
 def draws(loop: Loop) -> bool:
-    """Whether the header of a loop draws the batches: ``for batch in loader``, and not ``for step in range(n)``."""
+    """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
     if isinstance(loop, ast.While):
         return False
     if any(means_loader(name) for name in names_in(loop.iter)):
@@ -98,7 +98,7 @@ def draws(loop: Loop) -> bool:
 
 
 def _sorted(placed: Placed) -> Placed:
-    placed.rows.sort(key=lambda row: (row.at, row.order))  # stable: what comes first in a step was added first
+    placed.rows.sort(key=lambda row: (row.at, row.order))  # stable: parts that come first in a step were added first
     return placed
 
 
@@ -138,7 +138,7 @@ class _Placing:
     # -- the parts of the step ----------------------------------------------------------------------------------
 
     def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[Part]:
-        """The parts in the order of the file; of one statement, those of its own expressions first."""
+        """The parts in the order of the file; within one statement, those of its own expressions first."""
         for node in body:
             yield from sorted(self._phases.own(node), key=str)
             for block in _blocks(node):
@@ -149,11 +149,11 @@ class _Placing:
 
         Args:
             body: its statements.
-            state: the range that is open where it begins.
-            after: the part that comes next behind it.
+            state: the range that is open at its beginning.
+            after: the part that comes next after it.
 
         Returns:
-            The range that is open where it ends.
+            The range that is open at its end.
         """
         units = self._units(body)
         for index, unit in enumerate(units):
@@ -171,7 +171,7 @@ class _Placing:
         if self._is_to_open(unit, parts):
             return self._opened(node, state, following)
         if parts == {FORWARD} and following not in (FORWARD, BACKWARD):
-            return self._switch(node, state, None)  # it runs a model for something else than this step's loss
+            return self._switch(node, state, None)  # it runs a model for something other than this step's loss
         if all(isinstance(part, Inside) for part in parts):
             self._placed.calls += [part.function for part in parts if isinstance(part, Inside)]
             self._switch(node, state, None)
@@ -179,13 +179,13 @@ class _Placing:
         return self._switch(node, state, named(parts))
 
     def _other(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
-        """What is no part by itself: right before the backward pass it is taken for the loss, a part of the forward."""
+        """Code that is not a part by itself: right before the backward pass it counts as the loss, so as forward."""
         if _passes(unit[0]):
             return state
         return self._switch(unit[0], state, FORWARD if following == BACKWARD else None)
 
     def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
-        """Whether rows go into the blocks of a statement, rather than around all of it."""
+        """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
         node = unit[0]
         blocks = list(_blocks(node))
         if len(unit) > 1 or not blocks or not self._has_rows(node):
@@ -203,7 +203,7 @@ class _Placing:
         )
 
     def _has_rows(self, node: ast.stmt) -> bool:
-        """Whether the blocks of a statement stand on rows of their own, those of each ``elif`` too."""
+        """Whether the blocks of a statement are on separate rows, including those of each ``elif``."""
         return all(
             _begins_row(block[0], self._lines)
             and (not (isinstance(block[0], ast.If) and self._is_elif(block[0])) or self._has_rows(block[0]))
@@ -244,7 +244,7 @@ class _Placing:
         return self._lines.text.startswith("elif", start)
 
     def _units(self, body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-        """The statements, those that share a row together."""
+        """The statements, grouped by shared rows."""
         units: list[list[ast.stmt]] = []
         for node in body:
             if units and first_row(node) <= _end(units[-1][-1]):
@@ -256,7 +256,7 @@ class _Placing:
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
-        """Let this range be open from a statement on, and no other."""
+        """Make this the open range from a statement on."""
         if state != name:
             self._put(self._above(node), name, node.lineno)
         return name
@@ -275,7 +275,7 @@ class _Placing:
         return row
 
     def _jumps(self, scope: Scope, loop: Loop | None, reads: bool) -> None:
-        """The rows before what leaves a pass of the loop, or the function, early."""
+        """The rows before statements that leave an iteration of the loop, or the function, early."""
         for statement in scope.statements:
             node = statement.node
             goes_on = isinstance(node, ast.Continue) and loop is not None and statement.loop is loop and reads
@@ -298,7 +298,7 @@ def _passes(node: ast.stmt) -> bool:
 
 
 def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a compound statement, in the order of the file; none of what is defined in it."""
+    """The blocks of a compound statement, in the order of the file; without definitions in it."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
     if isinstance(node, ast.Match):
@@ -320,5 +320,5 @@ def _begins_row(node: ast.stmt, lines: LineTable) -> bool:
 
 
 def indent_of(row: str) -> str:
-    """The blanks that a row begins with."""
+    """The indentation of a row."""
     return row[: len(row) - len(row.lstrip(" \t\f"))]

@@ -1,4 +1,4 @@
-"""Takes out of a file what ``perflint instrument`` has put in: its rows, and the code of its object."""
+"""Removes from a file what ``perflint instrument`` has inserted: its rows, and the code of its object."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from perflint.text.source import LineTable
 
 
 class CannotRemove(Exception):
-    """Something cannot be taken out; ``str(error)`` says where and why, for a person."""
+    """Something cannot be removed; ``str(error)`` says where and why."""
 
 
 def is_instrumented(text: str) -> bool:
-    """Whether a text may hold ranges of perflint."""
+    """Whether a text may contain ranges of perflint."""
     return inserted_code.NAME in text or inserted_code.BEGIN in text
 
 
 def removal(text: str) -> list[Edit]:
-    """The edits that take all of it out; none where there is nothing.
+    """The edits that remove all of it; none if there is nothing.
 
     Raises:
-        CannotRemove: the text is no Python, or a call shares its row with something else.
+        CannotRemove: the text is not Python, or a call shares its row with something else.
     """
     try:
         tree = ast.parse(text)
@@ -65,7 +65,7 @@ def _blocks(lines: LineTable) -> list[tuple[int, int]]:
 
 
 def _rows(tree: ast.Module, lines: LineTable, blocks: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The rows of the calls; each has its row, or rows, to itself."""
+    """The rows of the calls; each must have its own row or rows."""
     for node in walk(tree):
         if not isinstance(node, ast.Name) or node.id != inserted_code.NAME or _is_within(node.lineno, blocks):
             continue
@@ -83,7 +83,7 @@ def _is_within(row: int, blocks: list[tuple[int, int]]) -> bool:
 
 
 def _is_call(value: ast.expr, name: ast.Name) -> bool:
-    """``_perflint_range("forward")`` and ``_perflint_range.step()``."""
+    """Whether a value is ``_perflint_range("forward")`` or ``_perflint_range.step()``."""
     if not isinstance(value, ast.Call):
         return False
     return value.func is name or (isinstance(value.func, ast.Attribute) and value.func.value is name)
@@ -97,7 +97,7 @@ def _stands_alone(statement: ast.stmt, lines: LineTable) -> bool:
 
 
 def _without(first: int, last: int, lines: LineTable) -> Edit:
-    """Take rows out; with the last row of a file that has no line end, the line end before it goes."""
+    """The edit that removes rows; if the last row has no line end, the line end before it is removed too."""
     start, end = lines.line_start(first), lines.line_end(last)
     if end == len(lines.text) and not lines.text.endswith(("\n", "\r")) and start:
         start -= 2 if lines.text[start - 2 : start] == "\r\n" else 1

@@ -1,1 +1,1 @@
-"""What a profile says that a finding can win: reads profiles, finds the place of a finding in them, ranks findings."""
+"""Ranks findings by a profile: reads profiles, matches findings, and computes what each can save."""

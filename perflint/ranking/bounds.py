@@ -1,4 +1,4 @@
-"""How much a finding can win by a profile: its share of the step, how sure that is, and the bound that follows."""
+"""How much a finding can save by a profile: its share of the step, how certain that is, and the resulting bound."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from perflint.text.wording import counted
 
 
 class Grade(enum.IntEnum):
-    """What of a finding a profile has seen; ordered, so that the best match is the largest."""
+    """How exactly a profile matches a finding; ordered, so that the best match is the largest."""
 
     NONE = 0
     """Nothing: its share is not known."""
     PHASE = 1
     """The phase of the step that its rule is about."""
     CLASS = 2
-    """The layer, or the named range, that its place lies in."""
+    """The layer, or the named range, that contains its place."""
     EXACT = 3
-    """Its line, in the text that is there now."""
+    """Its line, in the current text."""
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -28,11 +28,11 @@ class Grade(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Bound:
-    """What one finding can win by one profile.
+    """What one finding can save, according to one profile.
 
-    ``share`` is that of the step's time, from 0 to 1 (None: not known); ``by`` names what was found, such as ``phase
-    reader``; ``key`` is the same for findings that share it, and ``shared`` counts them; ``profile`` is the name of the
-    file.  ``more`` says in a clause why the fix may win more than that, where it may.
+    ``share`` is its share of the step's time, from 0 to 1 (None: not known); ``by`` names what was found, such as
+    ``phase reader``; ``key`` is the same for findings that share it, and ``shared`` counts them; ``profile`` is the
+    name of the file. ``more`` says in a clause why the fix may save more than that, if it may.
     """
 
     grade: Grade = Grade.NONE
@@ -45,18 +45,18 @@ class Bound:
 
     @property
     def at_most(self) -> float | None:
-        """How many times as fast a step can get, ``1 / (1 - share)``; None where nothing bounds it."""
+        """How many times as fast a step can get, ``1 / (1 - share)``; None if nothing limits it."""
         if self.share is None or self.more or self.share >= MOST_SHARE:
             return None
         return 1 / (1 - self.share)
 
     def is_below(self, share: float) -> bool:
-        """Whether it is known that there is less to win than a share of the step."""
+        """Whether it is known that the finding can save less than a share of the step."""
         return self.share is not None and not self.more and self.share < share
 
     @property
     def text(self) -> str:
-        """The bound in words; empty where nothing is known.
+        """The bound in words; empty if nothing is known.
 
         >>> Bound(Grade.EXACT, 0.033).text
         '3.3 % of the step (exact): at most 1.03x'
@@ -72,7 +72,7 @@ class Bound:
 
 
 def percent(share: float) -> str:
-    """A share for people.
+    """A share as text.
 
     >>> percent(0.0333), percent(0.0001), percent(0.0)
     ('3.3 %', 'under 0.1 %', '0.0 %')

@@ -1,9 +1,9 @@
-"""Reads what ``paddle.profiler.export_chrome_tracing`` writes: JSON in the format of Chrome's tracing.
+"""Reads the output of ``paddle.profiler.export_chrome_tracing``: JSON in the format of Chrome's tracing.
 
-The names of events end in their time (``"Linear[12.5 us]"``).  ``cat`` says what an event is: ``ProfileStep``,
+The names of events end in their time (``"Linear[12.5 us]"``). ``cat`` says what an event is: ``ProfileStep``,
 ``Dataloader``, ``Forward`` (by the class of the layer), ``Backward``, ``Optimization``, ``PythonUserDefined`` (the name
-of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id.  There is no event
-for a read on the host without a GPU.  Seen in files that Paddle 3.3.1 wrote, and for the GPU in
+of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id. There is no event
+for a read on the host without a GPU. This comes from files that Paddle 3.3.1 wrote, and for the GPU from
 paddle/fluid/platform/profiler/chrometracing_logger.cc.
 """
 
@@ -20,24 +20,24 @@ from perflint.ranking.traced_steps import TracedSteps
 from perflint.text.wording import counted
 
 LIST = "traceEvents"
-"""The key of the list with the events, by which such a file is known."""
+"""The key of the list of events, by which such a file is recognized."""
 
 _PHASES = {"Dataloader": "reader", "Forward": "forward", "Backward": "backward", "Optimization": "optimizer"}
 _KEPT = {*_PHASES, "ProfileStep", "PythonUserDefined", "CudaRuntime", "Memcpy"}
 _TIME = re.compile(r"\[[\d.]+ \w+\]$")
 _THREAD = re.compile(r"\d+")
 _LAST = 2.0**63
-"""The largest time, in microseconds; one beyond it is none."""
+"""The largest valid time, in microseconds."""
 _MOST_STEPS = 1_000_000
 _MOST_OPEN = 100_000
-"""Copies whose direction is not known yet; the event that tells it follows the call."""
+"""How many copies can wait for their direction, which an event after the call shows."""
 
 
 def read(file: BinaryIO, name: str) -> Profiled:
-    """What a trace says; only what is needed of it is held in memory.
+    """Read a trace; only the needed parts are kept in memory.
 
     Raises:
-        UnusableProfile: it is damaged, or holds no steps.
+        UnusableProfile: it is damaged, or contains no steps.
         OSError: it cannot be read.
     """
     entries = JsonEntries(file, LIST)
@@ -60,7 +60,7 @@ def _are(number: int) -> str:
 
 
 class _Trace:
-    """The events so far, a time line for each thread that records steps or layers."""
+    """The events so far, with a timeline for each thread that records steps or layers."""
 
     def __init__(self) -> None:
         self._threads: dict[str, TracedSteps] = {}
@@ -68,7 +68,7 @@ class _Trace:
         self._has_gpu = False
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Take in an event; one without a name or times is passed over."""
+        """Add an event; one without a name or times is ignored."""
         kind, name, start, took = (event.get(key) for key in ("cat", "name", "ts", "dur"))
         if not (isinstance(kind, str) and kind in _KEPT and isinstance(name, str)):
             return
@@ -94,7 +94,7 @@ class _Trace:
                 traced.add(traced.classes, name, *span)
 
     def profiled(self, name: str, notes: tuple[str, ...]) -> Profiled:
-        """What all events together say."""
+        """The profile from all events."""
         traced = max(self._threads.values(), key=lambda each: len(each.steps), default=TracedSteps())
         if not traced.steps:
             raise UnusableProfile(
@@ -114,7 +114,7 @@ class _Trace:
         )
 
     def _thread(self, event: Mapping[str, Any]) -> TracedSteps:
-        """The time line of an event's thread, which is ``"29948(Python)"`` or ``"29948(C++)"``."""
+        """The timeline of an event's thread, which is ``"29948(Python)"`` or ``"29948(C++)"``."""
         number = _THREAD.match(str(event.get("tid")))
         key = f"{event.get('pid')} {number.group() if number else ''}"
         if key not in self._threads and len(self._threads) >= 10_000:

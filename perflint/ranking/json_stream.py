@@ -12,9 +12,9 @@ from perflint.ranking.shares import UnusableProfile
 
 _PIECE = 1 << 20
 _MOST_BEFORE = 16 << 20
-"""How many characters may stand before the list."""
+"""The most characters before the list."""
 _LONGEST = 4 << 20
-"""How many characters an entry may have."""
+"""The most characters of an entry."""
 
 _BETWEEN = re.compile(r'\}\s*,\s*(?=\{\s*["}])')
 """The end of an entry and the beginning of the next one."""
@@ -24,8 +24,8 @@ _BLANK = re.compile(r"[\s,]*")
 class JsonEntries:
     """The entries of a list in a JSON object, read from a file.
 
-    Whoever wrote it may not have escaped a name, or may have been killed: an entry that is no JSON is passed over and
-    counted in ``spoilt``, and where the file ends within the list, ``is_cut`` is true.
+    The writer may not have escaped a name, or may have been killed: an entry that is not JSON is skipped and counted in
+    ``spoilt``, and if the file ends within the list, ``is_cut`` is true.
 
     Args:
         file: the file, at its beginning.
@@ -46,7 +46,7 @@ class JsonEntries:
         """The entries in order.
 
         Raises:
-            UnusableProfile: the list is not there, or an entry has no end.
+            UnusableProfile: the list is missing, or an entry has no end.
             OSError: the file cannot be read.
         """
         at = self._find()
@@ -80,7 +80,7 @@ class JsonEntries:
                 return at
 
     def _entry(self, at: int) -> tuple[Any, int]:
-        """The entry at a place, and where it ends: None for one that is no JSON, -1 where the file ends before."""
+        """The entry at a place, and its end: None for one that is not JSON, -1 if the file ends first."""
         while True:
             try:
                 return self._parse(self._text, at)
@@ -96,7 +96,7 @@ class JsonEntries:
                 return None, -1
 
     def _read_on(self) -> bool:
-        """Read some more; whether there was any."""
+        """Read more; return whether there was any."""
         if self._is_over:
             return False
         piece = self._file.read(_PIECE)

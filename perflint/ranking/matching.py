@@ -1,4 +1,4 @@
-"""Finds findings in a profile: by their line, by the layer or range around it, or by the phase of their rule."""
+"""Matches findings with a profile: by their line, by the layer or range around it, or by the phase of their rule."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from perflint.ranking.shares import AT_LINE, AT_PLACE, LineShare, Profiled
 from perflint.text.source import Source
 
 _NOTHING_LEFT = 0.0005
-"""A share that may be no more than what was lost when figures were rounded."""
+"""The largest share that may only be lost by rounding."""
 
 
 class Matcher:
-    """One profile beside the files of a run.
+    """Matches one profile with the files of a run.
 
     Args:
         profile: the profile.
@@ -34,10 +34,10 @@ class Matcher:
         self._rules = rules
         self._blocks: dict[str, list[Block]] = {}
         self.stale: set[str] = set()
-        """The files with findings whose text is another one than that which was profiled."""
+        """The files with findings whose text differs from the profiled one."""
 
     def bounds(self, findings: Iterable[Finding]) -> list[Bound]:
-        """What each finding can win by this profile."""
+        """What each finding can save by this profile."""
         findings = list(findings)
         lines = [self._lines(finding) for finding in findings]
         claimed = {line for found in lines for line in found}
@@ -47,7 +47,7 @@ class Matcher:
         ]
 
     def _lines(self, finding: Finding) -> list[LineShare]:
-        """The events of the profile at the rows of a finding, if its file is the one that was profiled."""
+        """The events of the profile at the rows of a finding, if its file is the same as when it was profiled."""
         known = self._known.get(finding.path)
         phases = self._phases(finding) & AT_LINE
         if known is None or not phases:
@@ -66,7 +66,7 @@ class Matcher:
         return Bound(Grade.EXACT, share, " and ".join(named), key, self._profile.name, more)
 
     def _around(self, finding: Finding, claimed: set[LineShare]) -> Bound:
-        """The tightest of what is known of the layer, the range and the phase of a finding."""
+        """The tightest bound from the layer, the range and the phase of a finding."""
         rule = self._rules.get(finding.code)
         if rule is None or not rule.phase:
             return Bound()
@@ -94,7 +94,7 @@ class Matcher:
         return [(block, share) for block, share in known.items() if share is not None]
 
     def _left_of_phase(self, rule: Rule, claimed: set[LineShare]) -> tuple[float, tuple[str, ...]] | None:
-        """The share of a rule's phases without the lines that other findings are about, and the phases' names."""
+        """The share of a rule's phases without the lines of other findings, and the names of the phases."""
         found = self._profile.share_of(rule.phase)
         if found is None or not AT_PLACE.issuperset(rule.phase):
             return found
@@ -117,7 +117,7 @@ class Matcher:
 
     @cached_property
     def _known(self) -> dict[str, str]:
-        """The paths of files in the profile, by those of the run: as seen from the directory that fits most of them."""
+        """The paths of files in the profile, by those of the run: relative to the directory that fits most of them."""
         by_name: dict[str, list[str]] = {}
         for path in {*self._profile.files, *self._by_path}:
             by_name.setdefault(path.rpartition("/")[2], []).append(path)
@@ -138,7 +138,7 @@ class Matcher:
 
 
 def _rows(finding: Finding, source: Source) -> set[int]:
-    """The rows of a finding: those of its expressions, and of the statement where that is a simple one."""
+    """The rows of a finding: those of its expressions, and of its statement if that is a simple one."""
     spans = [*(finding.places or [(finding.start, finding.end)]), *([finding.statement] if finding.statement else [])]
     rows: set[int] = set()
     for start, end in spans:

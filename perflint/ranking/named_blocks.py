@@ -1,4 +1,4 @@
-"""The blocks of a file that traces name: layers by their class, and code in ``with RecordEvent("name"):``."""
+"""Finds the blocks of a file that traces can name: layers by their class, and code in ``with RecordEvent("name"):``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Block:
 
 
 def blocks(source: Source) -> list[Block]:
-    """All such blocks of a file; none of one that cannot be parsed."""
+    """All such blocks of a file; none if it cannot be parsed."""
     try:
         tree = ast.parse(source.text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -40,7 +40,7 @@ def blocks(source: Source) -> list[Block]:
 
 
 def _forward(node: ast.ClassDef) -> Iterator[Block]:
-    """The methods of a class that its ``forward`` leads to, itself the first: they run within the forward pass."""
+    """The methods of a class that its ``forward`` calls, starting with itself: they run within the forward pass."""
     methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
     waiting, seen = ["forward"], {"forward"}
     while waiting:

@@ -1,10 +1,10 @@
-"""Reads what ``nsys export --type sqlite`` makes of a recording of NVIDIA Nsight Systems.
+"""Reads the output of ``nsys export --type sqlite`` for a recording of NVIDIA Nsight Systems.
 
-Tables are made only where there is something to put in, and all times are in nanoseconds
-(https://docs.nvidia.com/nsight-systems/nsys-exporter/exported_data.html).  The thread that trains is the one with the
-ranges of the steps, or the one with most calls.  Its calls that wait (``cudaStreamSynchronize`` and the like) and those
-that copy (joined with ``CUPTI_ACTIVITY_KIND_MEMCPY``, whose ``copyKind`` is 1 to the device and 2 to the host) say how
-long the host was held up.
+Tables exist only if they have contents, and all times are in nanoseconds
+(https://docs.nvidia.com/nsight-systems/nsys-exporter/exported_data.html). The training thread is the one with the
+ranges of the steps, or the one with the most calls. Its calls that wait (``cudaStreamSynchronize`` and the like) and
+those that copy (joined with ``CUPTI_ACTIVITY_KIND_MEMCPY``, whose ``copyKind`` is 1 to the device and 2 to the host)
+show how long the host was blocked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RANGES = "NVTX_EVENTS"
 _STRINGS = "StringIds"
 
 _STEP = re.compile(r"(?:ProfileStep#|(?:\w*_)?(?:step|iter|iteration|batch)[ _:#=-]*)?\d{1,12}", re.IGNORECASE)
-"""A range around one step: ``ProfileStep#7``, ``step 7``, ``iter_7``, or a number, as the suites of Paddle push it."""
+"""A range around one step: ``ProfileStep#7``, ``step 7``, ``iter_7``, or a number, as the Paddle suites name it."""
 _PHASES = (
     (
         "reader",
@@ -40,15 +40,15 @@ _PLAIN = re.compile(r"CREATE\s+TABLE\b", re.IGNORECASE)
 _DIRECTIONS = {1: "copy", 2: "read"}
 _ENOUGH = 2
 _PID = 1 << 24
-"""A thread's global number holds its process from this bit on."""
+"""From this bit on, a thread's global number contains its process."""
 _MOST_STEPS = 1_000_000
 
 
 def read(path: Path, name: str) -> Profiled:
-    """What an export says.
+    """Read an export.
 
     Raises:
-        UnusableProfile: it is damaged, or holds no calls to the device.
+        UnusableProfile: it is damaged, or contains no calls to the device.
     """
     try:
         with closing(_open(path)) as database:
@@ -60,7 +60,7 @@ def read(path: Path, name: str) -> Profiled:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """The database, which nobody writes to, and whose functions and views are not trusted."""
+    """Open the database read-only, without trusting its functions and views."""
     database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     database.text_factory = lambda data: data.decode("utf-8", "replace")
     database.execute("PRAGMA trusted_schema = OFF")
@@ -69,19 +69,19 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 class _Export:
-    """The tables of one export that are there."""
+    """The existing tables of one export."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._columns = dict(self._tables())
 
     def _tables(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """The columns of each table that is known here; a view is none, and a column that is worked out is left out."""
+        """The columns of each known table, without views and computed columns."""
         known = (_RUNTIME, _COPIES, _WAITS, _RANGES, _STRINGS)
         rows = self._database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'").fetchall()
         for name, made_by in rows:
             if name in known and _PLAIN.match(str(made_by)):
-                # what a table is named like comes from the list above
+                # table names come from the list above
                 columns = self._database.execute(f"PRAGMA table_info({name})").fetchall()
                 yield name, frozenset(str(column[1]) for column in columns)
 
@@ -89,7 +89,7 @@ class _Export:
         return self._columns.get(table, frozenset()).issuperset(columns)
 
     def profiled(self, name: str) -> Profiled:
-        """What the tables say."""
+        """The profile from the tables."""
         if not self._has(_RUNTIME, "start", "end", "globalTid", "correlationId"):
             raise UnusableProfile("it holds no CUDA calls of the host: record with nsys profile --trace=cuda,nvtx")
         thread, traced, is_by_step = self._ranges()
@@ -116,7 +116,7 @@ class _Export:
         )
 
     def _ranges(self) -> tuple[int | None, TracedSteps, bool]:
-        """The thread whose ranges name the steps, what its ranges say, and whether any thread has such ranges."""
+        """The thread whose ranges name the steps, its ranges, and whether any thread has such ranges."""
         if not self._has(_RANGES, "start", "end", "globalTid"):
             return None, TracedSteps(), False
         numbers = Counter(thread for _, _, thread, text in self._named_ranges() if _STEP.fullmatch(text))
@@ -154,7 +154,7 @@ class _Export:
         return found[0]
 
     def _second_half(self, thread: int) -> tuple[float, float]:
-        """From the middle of a thread's calls on: what starts a training up is over by then."""
+        """The time from the middle of a thread's calls on: the start of the training is over by then."""
         query = f"SELECT MIN(start), MAX(end) FROM {_RUNTIME} WHERE globalTid = ?"
         first, last = self._database.execute(query, (thread,)).fetchone()
         if not (isinstance(first, int) and isinstance(last, int)):
@@ -174,7 +174,7 @@ class _Export:
             _add_call(traced, _DIRECTIONS[direction], start, end)
 
     def _add_waits(self, thread: int, traced: TracedSteps) -> None:
-        """The calls that wait: by their names, or by what they did where names are left out."""
+        """Add the calls that wait: by name, or by what they did if names are missing."""
         if self._has(_STRINGS, "id", "value") and self._has(_RUNTIME, "nameId"):
             query = (
                 f"SELECT r.start, r.end FROM {_RUNTIME} r WHERE r.globalTid = ? AND r.nameId IN "

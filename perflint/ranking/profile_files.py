@@ -1,4 +1,4 @@
-"""Opens a profile: tells by what is in the file, not by its name, what has written it."""
+"""Opens a profile, and recognizes by the contents of the file, not by its name, what has written it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _OWN = re.compile(rb'"format"\s*:\s*"%b"' % recorded_profile.FORMAT.encode())
 
 
 def open_profile(path: Path, name: str = "") -> Profiled:
-    """What a profile says.
+    """Read a profile.
 
     Args:
         path: the file.
-        name: how a person calls it (default: the path).
+        name: the name that the user gave (default: the path).
 
     Raises:
-        UnusableProfile: it cannot be read, or is no profile, or a damaged one, or has no steps in it.
+        UnusableProfile: it cannot be read, is not a profile, is damaged, or contains no steps.
     """
     name = name or str(path)
     try:
@@ -32,7 +32,7 @@ def open_profile(path: Path, name: str = "") -> Profiled:
         return _read(path, name)
     except OSError as error:
         raise UnusableProfile(f"it cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # a null character in the name
+    except ValueError as error:  # the name contains a null character
         raise UnusableProfile(f"it cannot be read: {error}") from error
 
 

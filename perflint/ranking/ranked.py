@@ -1,4 +1,4 @@
-"""Puts findings in the order of what profiles say they can win."""
+"""Sorts findings by what they can save according to profiles."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from perflint.text.wording import counted, listed
 _WAITS = frozenset({"read", "sized", "copy", "wait"})
 _MOST_NAMES = 3
 _FIRST = 3
-"""Findings that the closing line names."""
+"""How many findings the closing line names."""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """What profiles say of the findings of a run.
+    """The findings of a run, ranked by profiles.
 
-    ``notes``: what a person should know, a sentence each.  ``hidden``: how many findings were left out, since there is
-    less to win than ``least``, a share.
+    ``notes``: notes for the user, one sentence each. ``hidden``: how many findings were left out because they can save
+    less than ``least``, a share.
     """
 
     bounds: Mapping[Finding, Bound] = field(default_factory=dict)
@@ -35,11 +35,11 @@ class Ranking:
     least: float = 0.0
 
     def of(self, finding: Finding) -> Bound:
-        """What a finding can win; of one that nobody asked about nothing is known."""
+        """What a finding can save; unknown for findings that were not ranked."""
         return self.bounds.get(finding, Bound())
 
     def in_order(self) -> list[Finding]:
-        """The findings, those first that can win most, and those last of which nothing is known."""
+        """The findings, those that can save most first, and those about which nothing is known last."""
         return sorted(self.bounds, key=self._place)
 
     def _place(self, finding: Finding) -> tuple[float, int, float, str, int, int, str]:
@@ -49,7 +49,7 @@ class Ranking:
         return -share, -bound.grade, -rank, finding.path, finding.start, finding.end, finding.code
 
     def most_to_win(self, sources: Mapping[str, Source]) -> str:
-        """Where to begin, in a sentence: three findings, one of a rule in a file at most; or "" if nothing is known."""
+        """Where to begin, in a sentence: three findings, at most one per rule and file; or "" if nothing is known."""
         places: dict[tuple[str, str], str] = {}
         for finding in self.in_order():
             bound, source = self.bounds[finding], sources.get(finding.path)
@@ -57,10 +57,10 @@ class Ranking:
                 row, _ = source.lines.position(finding.start)
                 said = f"{visible_path(finding.path)}:{row} {finding.code} ({percent(bound.share)}, {bound.grade})"
                 places.setdefault((finding.path, finding.code), said)
-        return f" Most to win by the profile: {', '.join(list(places.values())[:_FIRST])}." if places else ""
+        return f" By the profile, start with: {', '.join(list(places.values())[:_FIRST])}." if places else ""
 
     def closing(self) -> str:
-        """What was left out, and what could not be ranked, for the end of a report; empty where that is nothing."""
+        """What was left out, and what could not be ranked, for the end of a report; empty if that is nothing."""
         unknown = sum(bound.share is None for bound in self.bounds.values())
         said = []
         if unknown:
@@ -77,16 +77,16 @@ def rank(
     rules: Mapping[str, Rule],
     least: float = 0.0,
 ) -> Ranking:
-    """What profiles say of findings.
+    """Rank findings by profiles.
 
-    Of several profiles the one counts that has matched a finding best, or the one with the larger share.
+    With several profiles, the one that matches a finding best counts, or else the one with the larger share.
 
     Args:
         profiles: the profiles.
         findings: the findings.
         sources: the files, by the paths that findings have.
         rules: the rules by code.
-        least: leave out findings of which it is known that they can win less than this share of the step.
+        least: leave out findings that are known to save less than this share of the step.
     """
     matchers = [Matcher(profile, sources, rules) for profile in profiles]
     found = zip(*(matcher.bounds(findings) for matcher in matchers), strict=True)

@@ -1,4 +1,4 @@
-"""Reads the JSON that ``perflint profile`` writes: what each line of a training costs, seen while it ran."""
+"""Reads the JSON that ``perflint profile`` writes: what each line of a training costs, measured while it ran."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SUM = re.compile(r"[0-9a-f]{64}")
 
 
 def read(data: bytes, name: str) -> Profiled:
-    """What the file says.
+    """Read the contents of a file.
 
     Raises:
-        UnusableProfile: it is damaged, of another version, or holds no steps.
+        UnusableProfile: it is damaged, of another version, or contains no steps.
     """
     found = _object(_json(data), "the file")
     version = found.get("version")
@@ -55,11 +55,11 @@ def _json(data: bytes) -> Any:
 
 
 def _phases(found: Mapping[str, Any], lines: tuple[LineShare, ...]) -> dict[str, float]:
-    """The share of each phase that was seen, and of each kind of event that is no phase of its own."""
+    """The share of each phase that was seen, and of each kind of event that is not a separate phase."""
     phases: dict[str, float] = {}
     for phase, figures in _object(found.get("phases"), "phases").items():
         known = share(_object(figures, "phases").get("share"))
-        if phase in PHASES and known:  # what was not seen in these steps may happen in others
+        if phase in PHASES and known:  # something that did not occur in these steps may occur in others
             phases[phase] = known
     kinds: dict[str, float] = {}
     for line in lines:
@@ -69,7 +69,7 @@ def _phases(found: Mapping[str, Any], lines: tuple[LineShare, ...]) -> dict[str,
 
 
 def _line(event: Any) -> LineShare | None:
-    """What one event says; None for an event without a line, or of no time."""
+    """The share of one event's line; None for an event without a line or time."""
     known = _object(event, "events")
     path, row, part = known.get("path"), known.get("line"), share(known.get("share"))
     if not isinstance(path, str) or not isinstance(row, int) or isinstance(row, bool) or not part:

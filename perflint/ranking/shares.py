@@ -1,4 +1,4 @@
-"""What a profile says of a training step, whatever has made the profile: which share of the step went where."""
+"""What any profile says about a training step: which share of the step was spent where."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from perflint.text.wording import counted
 
 MOST_SHARE = 0.999
-"""The largest share that a bound is worked out from: at most 1000 times as fast."""
+"""The largest share for which a bound is computed: at most 1000 times as fast."""
 
 LOG = "a training log"
 
 GAP = "gap"
-"""The phase from the end of the optimizer's step to the next batch: traces do not say what happens there."""
+"""The phase from the end of the optimizer's step to the next batch: traces do not show what happens there."""
 
 INSTEAD: Mapping[str, tuple[str, ...]] = {
     "sized": ("read",),
@@ -22,16 +22,16 @@ INSTEAD: Mapping[str, tuple[str, ...]] = {
     "collect": (GAP,),
     "sleep": (GAP,),
 }
-"""Where a phase is looked for in a profile that does not tell it apart, by the phase."""
+"""Where to look for a phase in a profile that does not distinguish it, by phase."""
 
 HOST_ONLY = frozenset({"forward", "backward", "optimizer", "other"})
-"""Phases whose time on the host bounds nothing on a GPU, which does their work later."""
+"""Phases whose time on the host limits nothing on a GPU, which does their work later."""
 
 AT_PLACE = frozenset({"read", "sized", "wait", "copy", "save", "log", "collect", "sleep"})
-"""Phases whose time is spent at the line that a finding is about, so that the block around it bounds it too."""
+"""Phases whose time is spent at the line that a finding is about, so the block around it limits it too."""
 
 AT_LINE = AT_PLACE | {"reader", "optimizer", "evaluate"}
-"""Phases that a line has by a call on it; of ``other`` a loop has a part on each of its lines."""
+"""Phases that a line has because of a call on it; the time of ``other`` is spread over the lines of a loop."""
 
 
 class UnusableProfile(Exception):
@@ -42,7 +42,7 @@ class UnusableProfile(Exception):
 class LineShare:
     """What one line costs: the share of a step, on average.
 
-    ``path`` is seen from the project's root, with ``/``; ``kind`` and ``phase`` are words of ``measuring.PHASES``;
+    ``path`` is relative to the project's root, with ``/``; ``kind`` and ``phase`` are words of ``measuring.PHASES``;
     ``what`` names the call, such as ``paddle.save``.
     """
 
@@ -56,14 +56,14 @@ class LineShare:
 
 @dataclass(frozen=True)
 class Profiled:
-    """A profile, as far as findings can be ranked by it.
+    """A profile, with what is needed to rank findings.
 
-    ``name`` is the file as a person has named it, ``made_by`` what has written it, in words.  ``steps`` are those that
-    its shares are means of, or the rows of a log (0: not known).  ``device`` is ``cpu``, ``gpu``, or empty where the
-    file does not say.  Shares are of a step's time, from 0 to 1; what a mapping does not
-    hold is not known.  ``classes`` has layers by the name of their class, ``names`` the blocks that the program has
-    named (``RecordEvent("name")``); ``files`` the SHA-256 of the texts that ran, by path.  ``notes`` are sentences that
-    a person should read.  ``tells_all``: a phase that is not there took no time, where else it may not be told apart.
+    ``name`` is the file as named by the user, ``made_by`` what has written it, in words. ``steps`` is the number of
+    steps that its shares are averaged over, or of rows of a log (0: not known). ``device`` is ``cpu``, ``gpu``, or
+    empty if the file does not say. Shares are of a step's time, from 0 to 1; what a mapping does not contain is not
+    known. ``classes`` has layers by the name of their class, ``names`` the blocks that the program has named
+    (``RecordEvent("name")``); ``files`` the SHA-256 of the texts that ran, by path. ``notes`` are sentences for the
+    user. ``tells_all``: a missing phase took no time; otherwise the profile may not distinguish it.
     """
 
     name: str
@@ -80,12 +80,12 @@ class Profiled:
 
     @property
     def described(self) -> str:
-        """What the file was taken for, in a sentence."""
+        """A sentence on what kind of file it is."""
         steps = f", {counted(self.steps, 'row' if self.made_by == LOG else 'step')}" if self.steps else ""
         return f"{self.name} is {self.made_by}{steps}{f', on a {self.device.upper()}' if self.device else ''}"
 
     def share_of(self, phases: tuple[str, ...]) -> tuple[float, tuple[str, ...]] | None:
-        """The share of some phases together, and those that it was found under; None where that is not known."""
+        """The share of some phases together, and those under which it was found; None if that is not known."""
         found: dict[str, float] = {}
         for phase in phases:
             if self.device == "gpu" and phase in HOST_ONLY:
@@ -99,7 +99,7 @@ class Profiled:
 
 
 def share(value: object) -> float | None:
-    """A number out of a file as a share from 0 to 1; None for what is no number, or none that can be."""
+    """A number from a file as a share from 0 to 1; None if it is not a number, or not a possible one."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
     return float(min(max(value, 0), 1))

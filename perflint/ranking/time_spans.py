@@ -1,4 +1,4 @@
-"""Stretches of time, many of them: joined where they overlap, and measured within windows."""
+"""Collects many time spans: joins those that overlap, and measures them within windows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Span = tuple[float, float]
 
 
 class Spans:
-    """Stretches of time that are added one by one; sixteen bytes each, and none for one within the one before."""
+    """Time spans that are added one by one; sixteen bytes each, and none for one inside the previous one."""
 
     def __init__(self) -> None:
         self._starts = array("d")
@@ -20,7 +20,7 @@ class Spans:
         return len(self._starts)
 
     def add(self, start: float, end: float) -> None:
-        """Add a stretch; one that begins within the last one makes that longer, or is a part of it."""
+        """Add a span; one that begins within the last one extends it, or is part of it."""
         if self._starts and self._starts[-1] <= start <= self._ends[-1]:
             self._ends[-1] = max(self._ends[-1], end)
         else:
@@ -28,12 +28,12 @@ class Spans:
             self._ends.append(end)
 
     def joined(self) -> list[Span]:
-        """All of them in order, as stretches that do not touch."""
+        """All of them in order, as spans that do not touch."""
         return joined(zip(self._starts, self._ends, strict=True))
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Stretches in order, those that touch or overlap as one.
+    """Spans in order, with those that touch or overlap joined.
 
     >>> joined([(5.0, 7.0), (0.0, 2.0), (1.0, 3.0)])
     [(0.0, 3.0), (5.0, 7.0)]
@@ -48,7 +48,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def within(spans: Sequence[Span], windows: Sequence[Span]) -> float:
-    """How much of some stretches lies in some windows; each of the two in order, and without overlaps.
+    """How much of some spans is within some windows; both in order, and without overlaps.
 
     >>> within([(0.0, 3.0), (5.0, 7.0)], [(2.0, 6.0)])
     2.0
@@ -65,5 +65,5 @@ def within(spans: Sequence[Span], windows: Sequence[Span]) -> float:
 
 
 def length(spans: Iterable[Span]) -> float:
-    """How long stretches that do not overlap are together."""
+    """The total length of spans that do not overlap."""
     return sum(end - start for start, end in spans)

@@ -1,4 +1,4 @@
-"""A training on a time line, from a trace: its steps, what the host did in them, and what shares of them follow."""
+"""A training on a timeline, from a trace: its steps, what the host did in them, and the resulting shares."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from perflint.ranking.shares import GAP, UnusableProfile
 from perflint.ranking.time_spans import Span, Spans, joined, length, within
 
 _ENOUGH = 3
-"""From how many steps on the first one, in which things are made that stay, is left out."""
+"""With at least this many steps, the first one, which creates things that stay, is left out."""
 
 _MOST_NAMES = 10_000
-"""Different names of layers, or of blocks, that are told apart: a program may number its blocks."""
+"""How many names of layers, or of blocks, are distinguished: a program may number its blocks."""
 
 
 def _spans() -> defaultdict[str, Spans]:
@@ -22,7 +22,7 @@ def _spans() -> defaultdict[str, Spans]:
 
 @dataclass
 class TracedSteps:
-    """What a trace holds of the thread that trains.  All times are in one unit.
+    """The contents of a trace for the training thread. All times are in one unit.
 
     ``marks``: the host was in a phase (``reader``, ``forward``, ``backward``, ``optimizer``), by phase.  ``calls``: it
     was in a call to the device's runtime that may wait (``read``, ``copy``, ``wait``).  ``classes``, ``names``: see
@@ -36,7 +36,7 @@ class TracedSteps:
     names: defaultdict[str, Spans] = field(default_factory=_spans)
 
     def add(self, kind: defaultdict[str, Spans], name: str, start: float, end: float) -> None:
-        """Add a stretch under a name, unless there are very many names already."""
+        """Add a span under a name, unless there are very many names already."""
         if name in kind or len(kind) < _MOST_NAMES:
             kind[name].add(start, end)
 
@@ -50,7 +50,7 @@ class TracedSteps:
         return steps[1:] if len(steps) >= _ENOUGH else steps
 
     def shares(self) -> Shares:
-        """Which share of the steps went where; of what took no time in them nothing is known.
+        """Which share of the steps was spent where; nothing is known about what took no time in them.
 
         Raises:
             UnusableProfile: no step took any time.
@@ -68,7 +68,7 @@ class TracedSteps:
             phases[GAP] = within(_gaps(marks, windows[-1][1]), windows) / total
         calls = {name: spans.joined() for name, spans in self.calls.items()}
         for name, spans in calls.items():
-            either = joined([*spans, *calls.get("wait", ())])  # a read may wait in a call of its own
+            either = joined([*spans, *calls.get("wait", ())])  # a read may wait in a separate call
             phases[name] = within(either, windows) / total
         named = [
             {name: within(spans.joined(), windows) / total for name, spans in kind.items()}
@@ -92,7 +92,7 @@ def _seen(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def _in_order(steps: list[Span]) -> list[Span]:
-    """Steps in order; where two overlap, the later one begins where the earlier one ends."""
+    """Steps in order; if two overlap, the later one begins where the earlier one ends."""
     found: list[Span] = []
     for start, end in sorted(steps):
         start = max(start, found[-1][1]) if found else start
@@ -102,7 +102,7 @@ def _in_order(steps: list[Span]) -> list[Span]:
 
 
 def _gaps(marks: Mapping[str, list[Span]], last: float) -> list[Span]:
-    """From the end of each step of the optimizer to whatever comes next."""
+    """The spans from the end of each optimizer step to whatever comes next."""
     begins = sorted((start, end, name) for name, spans in marks.items() for start, end in spans)
     found = []
     for index, (_, end, name) in enumerate(begins):

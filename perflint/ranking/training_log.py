@@ -1,9 +1,9 @@
-"""Reads the log of a training: what the suites of Paddle print of the time for a step and for reading.
+"""Reads a training log: the times for a step and for reading data, as printed by the Paddle suites.
 
 PaddleDetection prints ``batch_cost: 0.4432 data_cost: 0.0002 ips: 4.5``, PaddleSeg ``batch_cost: 0.1, reader_cost:
 0.02``, PaddleClas ``reader_cost: 0.00071s, batch_cost: 0.05s`` in either order, PaddleOCR, PaddleRec and PaddleNLP
 ``avg_reader_cost: 0.02 s, avg_batch_cost: 0.5 s``, older ones ``batch_cost=0.1``, and ``paddle.profiler.Profiler``
-(``step_info()``) ``reader_cost: 0.02 s batch_cost: 0.5 s``.  In all of them the time for reading is in the batch's.
+(``step_info()``) ``reader_cost: 0.02 s batch_cost: 0.5 s``. In all of them, the batch time includes the reading time.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _UNITS = {"us": 1e-6, "ms": 1e-3}
 _EVALUATION = re.compile(r"\b(?:eval|evaluat\w+|valid\w*|val|test|infer)\b", re.IGNORECASE)
 _TRAINING = re.compile("train", re.IGNORECASE)
 _LONGEST = 1 << 16
-"""How many bytes of a row are looked at."""
+"""How many bytes of a row are examined."""
 _ENOUGH = 3
-"""From how many rows on the first one, which has the start of the training in it, is left out."""
+"""With at least this many rows, the first one, which includes the start of the training, is left out."""
 
 
 def read(file: BinaryIO, name: str) -> Profiled:
-    """What the rows of a log say on average; each of them counts alike.
+    """Read a log: the average of its rows, which all have the same weight.
 
     Raises:
-        UnusableProfile: no row tells the time of a step.
+        UnusableProfile: no row has the time of a step.
         OSError: it cannot be read.
     """
     count, readers, batches, without = 0, 0.0, 0.0, 0
@@ -64,7 +64,7 @@ def _notes(name: str, rows: int) -> tuple[str, ...]:
 
 
 def _costs(rows: Iterable[str]) -> Iterator[tuple[float | None, float]]:
-    """The seconds for reading (None: the row does not say) and for the batch, of each row that tells them of a step."""
+    """The seconds for reading (None: not in the row) and for the batch, from each row that has them for a step."""
     for row in rows:
         found: dict[str, float] = {}
         for match in _COST.finditer(row):
@@ -75,14 +75,14 @@ def _costs(rows: Iterable[str]) -> Iterator[tuple[float | None, float]]:
 
 
 def _is_of_training(row: str) -> bool:
-    """Whether a row is not one of an evaluation, by what stands before its costs."""
+    """Whether a row is not from an evaluation, judging by the text before its costs."""
     start = _COST.search(row)
     before = row[: start.start()] if start is not None else row
     return _EVALUATION.search(before) is None or _TRAINING.search(before) is not None
 
 
 def _rows(file: BinaryIO) -> Iterator[str]:
-    """The rows of a file, and those that a progress bar has written over another; what is too long for one is cut."""
+    """The rows of a file, and those overwritten by a progress bar; overlong rows are cut."""
     is_new = True
     while piece := file.readline(_LONGEST):
         if is_new:

@@ -1,1 +1,1 @@
-"""A run over files: one project after the other, in one process or several, once or again and again."""
+"""A run over files: one project after the other, in one process or several, once or repeatedly."""

@@ -1,13 +1,13 @@
-"""What a run has found, kept for the next run over the same files: nothing is parsed, and LibCST not even imported.
+"""Caches the findings of a run for the next run over the same files, which then parses nothing, nor imports LibCST.
 
 An entry is the answer for a whole run, or for one of its projects: no finding depends on another project, so a change
-in one lets the others be.  Its name is a digest of all that the answer depends on: every file with its path, the
-settings, the files of perflint itself (rules among them), and the versions of Python and LibCST.  An entry for several
-projects also holds what the directories said of where one ends.  So an entry is never wrong, only no longer asked for,
-and nothing has to be locked: an entry is written whole or not at all.
+in one does not affect the others. Its name is a digest of everything that the answer depends on: every file with its
+path, the settings, the files of perflint itself (including rules), and the versions of Python and LibCST. An entry for
+several projects also stores which directories are the projects. So an entry is never wrong, only no longer used, and no
+locks are needed: an entry is written completely or not at all.
 
-The directory may hold other files, since somebody may have named any: only those are removed that have the name of an
-entry and begin as one does.
+The directory may contain other files, since the user can choose any: only files are removed that have the name of an
+entry and begin like one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from perflint.run.cache_entries import BEGINNING, BadEntry, decode, encode
 from perflint.text.source import Source
 
 VARIABLE = "PERFLINT_CACHE_DIR"
-"""The environment variable that says where entries are kept; empty: nowhere."""
+"""The environment variable that says where entries are stored; empty: nowhere."""
 
 _MOST_ENTRIES = 1024
 _MOST_BYTES = 64 * 2**20
@@ -48,21 +48,21 @@ Signature: 8a477f597d28d172789f06886806bc55
 
 
 def directory() -> Path | None:
-    """Where entries are kept: ``PERFLINT_CACHE_DIR``, else the user's cache directory; None: nothing is kept."""
+    """Where entries are stored: ``PERFLINT_CACHE_DIR``, or the user's cache directory; None: nothing is cached."""
     chosen = os.environ.get(VARIABLE)
     if chosen is not None:
         return Path(chosen) if chosen else None
     above = os.environ.get("XDG_CACHE_HOME") or (os.environ.get("LOCALAPPDATA") if os.name == "nt" else None)
     try:
         return Path(above) / "perflint" if above else Path.home() / ".cache" / "perflint"
-    except RuntimeError:  # a process without a home
+    except RuntimeError:  # the process has no home directory
         return None
 
 
 def key(sources: Mapping[str, Source], settings: Settings) -> str:
-    """The name of the entry for a run: a digest of everything that its findings depend on."""
+    """The name of the entry for a run, a digest of everything that its findings depend on."""
     digest = hashlib.sha256()
-    # Where the sources come from does not matter: a whole check, and one of a file in its context, share entries.
+    # Where the sources come from does not matter: a full check, and one of a file in its context, share entries.
     for part in (*_versions(), repr(replace(settings, origins={}, context=(), profile=""))):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     for path in sorted(sources):
@@ -73,11 +73,11 @@ def key(sources: Mapping[str, Source], settings: Settings) -> str:
 
 
 def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
-    """The findings of an entry, None where there is none that can be believed.
+    """The findings of an entry; None if there is no valid one.
 
     Args:
-        name: what ``key`` gives.
-        sources: the files that it was asked about.
+        name: the result of ``key``.
+        sources: the checked files.
     """
     place = directory()
     if place is None:
@@ -91,12 +91,12 @@ def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
 
 
 def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | None = None) -> None:
-    """Keep the findings of a run or project, and let go of what has not been used for longest.
+    """Store the findings of a run or project, and remove the least recently used entries.
 
-    Does nothing where it cannot.
+    Does nothing if that is impossible.
 
     Args:
-        name: what ``key`` gives.
+        name: the result of ``key``.
         findings: the findings.
         roots: see ``projects.Split``.
     """
@@ -113,7 +113,7 @@ def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | No
 
 
 def clean() -> tuple[Path | None, int]:
-    """Remove all entries, and what killed runs have left of some; the directory, and how many entries there were.
+    """Remove all entries, including partial ones of killed runs; return the directory and the number of entries.
 
     Raises:
         OSError: an entry cannot be removed.
@@ -133,7 +133,7 @@ def _path(place: Path, name: str) -> Path:
 
 
 def _make(place: Path) -> None:
-    """Make the directory, and mark it as one that backups can leave out; one that is there may hold other things."""
+    """Create the directory, marked as one that backups can skip; an existing one may have other contents."""
     try:
         place.mkdir(parents=True)
     except FileExistsError:
@@ -142,7 +142,7 @@ def _make(place: Path) -> None:
 
 
 def _entries(place: Path) -> list[Path]:
-    """What has the name of an entry."""
+    """The files that have the name of an entry."""
     try:
         return [path for path in place.iterdir() if _NAME.fullmatch(path.name)]
     except (FileNotFoundError, NotADirectoryError):
@@ -150,7 +150,7 @@ def _entries(place: Path) -> list[Path]:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether a file with the name of an entry was written by perflint: it begins as all of them do."""
+    """Whether a file with the name of an entry was written by perflint: it begins like all of them."""
     try:
         with os.fdopen(_open(path), "rb") as file:
             return file.read(len(BEGINNING)) == BEGINNING
@@ -159,11 +159,11 @@ def _is_ours(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """The bytes of an entry that nobody but this user can have written; it counts as used.
+    """The bytes of an entry that only this user can have written; it is marked as used.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no file, or somebody else's, or too large.
+        ValueError: it is not a regular file, belongs to somebody else, or is too large.
     """
     with os.fdopen(_open(path), "rb") as file:
         status = os.fstat(file.fileno())
@@ -173,16 +173,16 @@ def _read(path: Path) -> bytes:
             raise ValueError(f"{path} is too large")
         data = file.read(_MOST_BYTES)
         with contextlib.suppress(OSError):
-            os.utime(file.fileno() if os.utime in os.supports_fd else path)  # what is used stays
+            os.utime(file.fileno() if os.utime in os.supports_fd else path)  # entries that are used are kept
         return data
 
 
 def _open(path: Path) -> int:
-    """Open a file for reading; nothing that could wait forever, and no link.
+    """Open a file for reading, but never a link or something that could block forever.
 
     Raises:
         OSError: it cannot be opened.
-        ValueError: it is no file.
+        ValueError: it is not a regular file.
     """
     flags = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
     handle = os.open(path, sum(flags, os.O_RDONLY))
@@ -197,7 +197,7 @@ def _shrink(place: Path) -> None:
     for path in _entries(place):
         try:
             found.append((path.lstat(), path))
-        except FileNotFoundError:  # another run was faster
+        except FileNotFoundError:  # another run has removed it first
             continue
     left = 0
     for count, (status, path) in enumerate(sorted(found, key=lambda item: -item[0].st_mtime_ns), 1):
@@ -212,7 +212,7 @@ def _versions() -> tuple[str, ...]:
 
 
 def _our_stamps() -> Iterator[str]:
-    found = importlib.util.find_spec("libcst")  # where it is, without importing it
+    found = importlib.util.find_spec("libcst")  # finds it without importing it
     yield from _stamps([Path(found.origin)] if found is not None and found.origin else [])
     yield from _stamps(sorted(Path(__file__).parents[1].rglob("*.py")))
     yield from _stamps(sorted(rules_directory().glob("*.yaml")))

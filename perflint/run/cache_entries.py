@@ -1,8 +1,8 @@
-"""An entry of the cache as bytes: nothing of it is believed before it was checked.
+"""Encodes an entry of the cache as bytes, and decodes it without trusting anything that was not checked.
 
-It is JSON behind a line with its digest, so that what was cut off, or written by something else, is told from an entry.
-The digest keeps nobody from making up an entry, so every value is looked at too: an entry may say something wrong, but
-nothing that no check could have found.
+It is JSON after a line with its digest, so that a truncated file, or one written by something else, is recognized. The
+digest does not prevent forged entries, so every value is checked too: an entry may be wrong, but only in ways that a
+check could have reported.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from perflint.text.source import Source
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
 _MARK = BEGINNING + b"4 "
-"""The number goes up when what follows is written differently."""
+"""The version of the format, increased when the following data is written differently."""
 
 
 class BadEntry(Exception):
-    """Bytes that are no entry, or none for these files."""
+    """Bytes that are not an entry, or not one for these files."""
 
 
 def encode(findings: Sequence[Finding], roots: Mapping[str, bool]) -> bytes:
-    """The bytes of an entry; the arguments are those of ``cache.store``."""
+    """Encode an entry; the arguments are those of ``cache.store``."""
     entry = {"roots": dict(roots), "findings": [_plain(item) for item in findings]}
     data = json.dumps(entry, separators=(",", ":")).encode("ascii")
     return _MARK + _digest(data) + b"\n" + data
 
 
 def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[list[Finding], dict[str, bool]]:
-    """The findings in an entry, and the directories that they depend on.
+    """Decode an entry: its findings, and the directories that they depend on.
 
     Args:
         data: the bytes.
         sources: the files that the findings are about.
 
     Raises:
-        BadEntry: it is none, or one for other files.
+        BadEntry: it is not an entry, or it is one for other files.
     """
     head, _, rest = data.partition(b"\n")
     if head != _MARK + _digest(rest):
@@ -142,7 +142,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _is(value: Any, kind: type) -> Any:
-    """``value``, if it is of exactly that kind: True is no number."""
+    """``value``, if it has exactly that type: True is not a number."""
     if type(value) is not kind:
         raise TypeError(value)
     return value

@@ -1,4 +1,4 @@
-"""Which files a run reads: those named, and the ``*.py`` files below the directories named."""
+"""Finds the files that a run reads: those named, and the ``*.py`` files below the named directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIX = ".py"
 
 
 class NoSuchPath(Exception):
-    """A path that was asked for and does not exist; ``str(error)`` says so for a person."""
+    """A named path does not exist; ``str(error)`` says which."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class Found:
-    """``files`` sorted, each once, spelled from the path that led to it; ``problems`` in the order met.
+    """``files`` are sorted, without duplicates, spelled as they were found; ``problems`` in order of occurrence.
 
-    ``by_real_path`` has the same files as they are spelled there, by the path that stays when links are followed.
-    ``skipped`` are files that were named and are no Python; ``is_anything_excluded``: a path that was named is left out
-    because the settings exclude it.  ``leftovers`` are what looks like temporary files of perflint.
+    ``by_real_path`` has the same files by their real paths. ``skipped`` are named files that are not Python;
+    ``is_anything_excluded``: a named path is left out because the settings exclude it. ``leftovers`` look like
+    temporary files of perflint.
     """
 
     files: list[Path]
@@ -46,34 +46,34 @@ class Found:
 
 
 class _Layer(NamedTuple):
-    """The patterns of one ``.gitignore``, and where the directory at hand lies seen from there ("" or ``a/b/``)."""
+    """The patterns of one ``.gitignore``, and the path from its directory to the current one ("" or ``a/b/``)."""
 
     patterns: Patterns
     prefix: str
 
 
 class _Directory(NamedTuple):
-    """A directory to search.  ``shown`` and ``real`` are "" or end in a separator; ``shown`` is what people read."""
+    """A directory to search. ``shown`` and ``real`` are "" or end in a separator; ``shown`` is the path to show."""
 
     shown: str
     real: str
-    prefix: str  # seen from the directory of the configuration, as in _Layer
+    prefix: str  # relative to the directory of the configuration, as in _Layer
     layers: tuple[_Layer, ...]  # outermost first
 
 
 def python_files(
     paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False, any_name: bool = False
 ) -> Found:
-    """The files to check.
+    """Find the files to check.
 
-    A file in ``paths`` is taken whatever excludes it (unless ``force_exclude``), if it is Python by its name, its first
-    line, or (a file without a suffix) by what it holds; with ``any_name`` it is taken in any case.  A directory
-    in ``paths`` is searched for ``*.py``, even when it is itself ignored; below it ``exclude``, ``extend-exclude`` and
-    (with ``respect-gitignore``) git's ignore files hold.  Links to directories are not followed, links to nothing are
-    passed over, and of several paths to one file one is kept, rather the file's own than a link.
+    A file in ``paths`` is included whatever excludes it (unless ``force_exclude``), if it is Python by its name, its
+    first line, or (without a suffix) its contents; with ``any_name`` it is always included. A directory in ``paths`` is
+    searched for ``*.py``, even when it is itself ignored; below it ``exclude``, ``extend-exclude`` and (with
+    ``respect-gitignore``) git's ignore files apply. Links to directories are not followed, dangling links are skipped,
+    and of several paths to one file, one is kept: preferably the real path.
 
     Raises:
-        NoSuchPath: one of ``paths`` does not exist; nothing has been searched then.
+        NoSuchPath: one of ``paths`` does not exist; nothing has been searched in that case.
     """
     for path in paths:
         _insist(path)
@@ -92,7 +92,7 @@ def python_files(
 
 
 def passes_over(root: Path, parts: Sequence[str], settings: Settings) -> bool:
-    """Whether a search of the directory ``root`` ignores an entry below it, be it there or not.
+    """Whether a search of the directory ``root`` ignores an entry below it, whether it exists or not.
 
     Args:
         root: the directory, which is searched even when it is itself ignored.
@@ -111,7 +111,7 @@ def _insist(path: Path) -> None:
 
 
 def _entry(shown: str, settings: Settings) -> str:
-    """A path named by a person as patterns see it."""
+    """A path named by the user, relative to the patterns."""
     return relative(shown, str(settings.root)) + ("/" if Path(shown).is_dir() else "")
 
 
@@ -124,7 +124,7 @@ class _Search:
         self.is_anything_excluded = False
         self._root = str(settings.root)
         self._gitignore = settings.respect_gitignore
-        self._files: dict[str, tuple[str, bool]] = {}  # real path: the path to show, whether it is a link
+        self._files: dict[str, tuple[str, bool]] = {}  # real path to the path to show, and whether that is a link
         self._problems: list[Problem] = []
         self._leftovers: list[Path] = []
         self._read: dict[Path, Patterns] = {}
@@ -167,7 +167,7 @@ class _Search:
         return directory._replace(layers=self._layers_in(directory, there))
 
     def _search(self, directory: _Directory) -> list[_Directory]:
-        """Take the files of one directory; its subdirectories that are to be searched."""
+        """Collect the files of one directory; return its subdirectories that are to be searched."""
         try:
             with os.scandir(directory.shown or ".") as scan:
                 entries = list(scan)
@@ -203,7 +203,7 @@ class _Search:
         return False
 
     def _layers_above(self, real: Path) -> tuple[_Layer, ...]:
-        """The ignore files between a directory (not its own) and the root of the repository it lies in, if any."""
+        """The ignore files between a directory (not its own) and the root of its repository, if any."""
         above: list[Path] = []
         for place in (real, *real.parents):
             if place != real:
@@ -219,7 +219,7 @@ class _Search:
         )
 
     def _layers_in(self, directory: _Directory, names: Iterable[str]) -> tuple[_Layer, ...]:
-        """The ignore files that hold in a directory.  A repository of its own starts afresh, as in git."""
+        """The ignore files that apply in a directory. A nested repository starts from nothing, as in git."""
         repository = ".git" in names
         if not repository and ".gitignore" not in names:
             return directory.layers
@@ -227,7 +227,7 @@ class _Search:
         return own if repository else directory.layers + own
 
     def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
-        """The patterns kept in one directory, the weaker first."""
+        """The patterns stored in one directory, in ascending priority."""
         own = [self._git_directory(place) / "info" / "exclude"] if repository else []
         return [patterns for path in (*own, place / ".gitignore") if (patterns := self._patterns(path))]
 
@@ -248,7 +248,7 @@ class _Search:
         return text.replace("\r\n", "\n").split("\n")
 
     def _git_directory(self, place: Path) -> Path:
-        """Where the repository of a work tree keeps its files: ``.git``, or what the file ``.git`` points to."""
+        """Where the repository of a work tree stores its files: ``.git``, or the target of a file ``.git``."""
         git = place / ".git"
         pointer = self._first_line(git)
         if not pointer.startswith("gitdir:"):
@@ -257,7 +257,7 @@ class _Search:
         return git / self._first_line(git / "commondir")
 
     def _first_line(self, path: Path) -> str:
-        """The first line of a file, "" where there is none."""
+        """The first line of a file, "" if there is none."""
         lines = self._lines(path)
         return lines[0].strip() if lines else ""
 
@@ -279,5 +279,5 @@ def _ended(path: str) -> str:
 def _is_file(entry: os.DirEntry[str]) -> bool:
     try:
         return entry.is_file()
-    except OSError:  # a link to itself, or into a directory that may not be entered
+    except OSError:  # a link to itself, or into a directory that cannot be entered
         return False

@@ -1,4 +1,4 @@
-"""From sources to findings: each project of the run by itself, in as many processes as there are."""
+"""Turns sources into findings: each project of the run separately, in several processes if wanted."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from perflint.text.source import Source
 
 Progress = Callable[[int, int], None]
 _AT_ONCE = 6_500_000
-"""Characters of source that are worked on at a time where processes share the projects; each takes 60 to 70 bytes."""
+"""Characters of source to work on at a time if processes share the projects; each takes 60 to 70 bytes."""
 
 _BUNDLES = 64
 """Pieces of work for each process: enough that none waits long for the last one."""
 
 
 class Unfinished(Exception):
-    """Some projects could not be checked, because a process was ended from outside, as ``__cause__`` says.
+    """Some projects could not be checked, because something outside perflint ended a process (see ``__cause__``).
 
-    ``found`` has the findings of each project, None where there are none to be had.
+    ``found`` has the findings of each project, None for those that were not checked.
     """
 
     def __init__(self, found: list[list[Finding] | None]) -> None:
@@ -52,15 +52,15 @@ def check(
     """All findings of the selected rules in a project, sorted by path and place.
 
     Args:
-        sources: the files of the project by path; they are read as one project, so a helper is checked as part
-            of the loop that calls it.
-        jobs: processes to use.
-        progress: called with files done and files in all.
-        gated: parse only what can hold a finding.  False parses everything, which must find the same.
-        last: the process ends after this check, so that nothing has to be freed.
+        sources: the files of the project by path; they are read as one project, so a helper is checked as part of the
+            loop that calls it.
+        jobs: the number of processes to use.
+        progress: called with the number of finished files and of all files.
+        gated: parse only what can contain a finding. False parses everything, which must find the same.
+        last: the process ends after this check, so nothing has to be freed.
 
     Raises:
-        Unfinished: a process was ended from outside.
+        Unfinished: something outside perflint ended a process.
     """
     found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
     return by_place(item for items in found for item in items)
@@ -76,7 +76,7 @@ def check_projects(
 ) -> list[list[Finding]]:
     """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
     with collector_paused(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what Python says of the checked code ("invalid escape sequence")
+        warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
         codes = selection.selected(settings, catalogue.shipped())
         run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
@@ -89,7 +89,7 @@ def check_projects(
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """The index is millions of objects that all stay: looking for garbage among them doubles the time it takes."""
+    """Pause garbage collection: the index is millions of objects that all stay, and searching them doubles the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -101,7 +101,7 @@ def collector_paused() -> Iterator[None]:
 
 @dataclass
 class _Run:
-    """One run over all projects; ``killed``: why some of them could not be checked."""
+    """One run over all projects; ``killed``: why some projects could not be checked."""
 
     settings: Settings
     codes: frozenset[str]
@@ -113,9 +113,9 @@ class _Run:
     killed: WorkerKilled | None = None
 
     def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
-        """The findings of each project, by its place, without those that could not be checked.
+        """The findings of each project, by its index, without projects that could not be checked.
 
-        Projects that are large for their number are checked by all processes at once.
+        Projects that are large compared to the others are checked by all processes together.
         """
         sizes = [_size(project) for project in projects]
         order = sorted(range(len(projects)), key=lambda index: -sizes[index])
@@ -164,7 +164,7 @@ class _Run:
         return found
 
     def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
-        self.progress = None  # this is another process: the first one tells
+        self.progress = None  # this is another process: the first one reports progress
         return [self._examined(project, 1, last=True) for project in bundle]
 
 
@@ -173,7 +173,7 @@ def _size(project: Mapping[str, Source]) -> int:
 
 
 def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
-    """Projects for one process each: large ones by themselves, small ones together."""
+    """Groups of projects, each for one process: large projects alone, small ones together."""
     bundles: list[list[int]] = []
     room = 0
     for index in order:
@@ -199,7 +199,7 @@ def syntax_error(source: Source, error: Exception) -> Finding:
 
 
 def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
-    """The findings that the settings and the comments in the sources (by path) let through, with their fix levels."""
+    """The findings that the settings and the comments in the sources (by path) do not hide, with their fix levels."""
     shown: list[Finding] = []
     silenced: dict[tuple[str, str], list[Finding]] = {}
     for finding in found:
@@ -225,7 +225,7 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
 
 
 def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
-    """A finding whose fix is only shown where it would change a line that a comment silences for this rule."""
+    """A finding whose fix becomes display-only if it would change a line where a comment silences this rule."""
     fix = finding.fix
     if fix is None or fix.level is Level.DISPLAY:
         return finding

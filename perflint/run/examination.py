@@ -1,4 +1,4 @@
-"""One project from sources to drafts: index it, ask the gates, parse what can hold a finding, walk it once."""
+"""Turns the sources of one project into drafts: index, gates, parsing of what can contain a finding, one walk."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from perflint.training.steps import points_of
 
 _SHEBANG_2 = re.compile(r"#!.*\bpython2")
 _SAYS_2 = re.compile(r"Missing parentheses in call to '(print|exec)'|multiple exception types must be parenthesized")
-"""What the parser says of a ``print`` statement, and of ``except X, error``."""
+"""The parser's messages about a ``print`` statement, and about ``except X, error``."""
 
 RowsOf = Callable[[FileIndex, frozenset[str], Settings], Rows]
 Done = Callable[[int], None]
-"""Told how many more files are done."""
+"""A function that is called with the number of newly finished files."""
 
 
 @dataclass
 class Examination:
     """What one process needs to check the files of one project.
 
-    ``gated``: parse only what can hold a finding; False parses everything, which must find the same.
+    ``gated``: parse only what can contain a finding; False parses everything, which must find the same.
     """
 
     project: Project
@@ -47,13 +47,13 @@ class Examination:
     gated: bool
     rows: dict[str, Rows] = field(default_factory=dict)
     readers: dict[str, units.Reader] = field(default_factory=dict)
-    """For files that are checked again and again."""
+    """Whether files are checked repeatedly."""
 
     def find(self, done: Done) -> tuple[list[Draft], dict[str, Exception]]:
-        """The drafts of the project, and what is wrong with the files that do not parse.
+        """The drafts of the project, and the errors of files that do not parse.
 
         Args:
-            done: told of the files as they are done.
+            done: called as files are finished.
         """
         paths = list(self.project.files)
         self.follow_steps()
@@ -69,12 +69,12 @@ class Examination:
     # -- gates -------------------------------------------------------------------------------------------------
 
     def follow_steps(self) -> None:
-        """Find what runs at each step, and the rows there; ``rows`` then has an entry for each file with steps."""
+        """Find the code that runs at each step, and its rows; ``rows`` then has an entry for each file with steps."""
         hot.analyse(self.project, self.clues())
         self._ask_steps(self.project.files)
 
     def clues(self) -> Clues:
-        """What makes a forward pass worth a look.  What it may reach is only where that may be asked for."""
+        """What makes a forward pass worth checking. What it may reach is only included if it may be needed."""
         files = self.project.files.values()
         is_least = self.settings.min_confidence is Confidence.LOW
         every = is_least or any(unused_noqa.is_worth_a_look(file.source) for file in files)
@@ -87,7 +87,7 @@ class Examination:
                 self.rows[path] = Rows(gates.step_rows(file, self.codes, self._asked(file)))
 
     def ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
-        """Ask a gate of some files."""
+        """Run a gate on some files."""
         for path in paths:
             file = self.project.files[path]
             found = gate(file, self.codes, self._asked(file)) if self._is_asked(path) else None
@@ -95,7 +95,7 @@ class Examination:
                 self.rows[path] = self.rows.get(path, Rows()) | found
 
     def broken(self, paths: Iterable[str]) -> dict[str, Exception]:
-        """What keeps some files from being parsed."""
+        """The syntax errors of some files."""
         errors = {path: self.project.files[path].syntax_error for path in paths}
         return {
             path: error
@@ -105,14 +105,14 @@ class Examination:
         }
 
     def _is_left_over(self, file: FileIndex, error: Exception) -> bool:
-        """Whether a file is Python 2 without Paddle that nothing imports: no part of what trains."""
+        """Whether a file is Python 2 without Paddle that nothing imports, so not part of the training."""
         is_old = _SHEBANG_2.match(file.source.text) or (isinstance(error, SyntaxError) and _SAYS_2.match(error.msg))
         if not is_old or "paddle" in file.source.text.lower():
             return False
         return next(Imports.of(self.project).importers(file), None) is None
 
     def _asked(self, file: FileIndex) -> Settings:
-        """What the gates go by: a comment may be there for a finding that nobody is shown."""
+        """The settings for the gates: a comment may be there for a finding that would not be shown."""
         is_least = self.settings.min_confidence is Confidence.LOW
         return self.settings if is_least or not unused_noqa.is_worth_a_look(file.source) else self._unsure
 
@@ -127,11 +127,11 @@ class Examination:
     # -- drafts ------------------------------------------------------------------------------------------------
 
     def is_to_check(self, path: str) -> bool:
-        """Whether a file can hold a finding, as the gates say."""
+        """Whether a file can contain a finding, according to the gates."""
         return not self.gated or bool(self.rows.get(path, Rows()).all)
 
     def find_in(self, path: str) -> tuple[list[Draft], Exception | None]:
-        """The drafts of one file, and what keeps it from being parsed; what runs at each step must be known."""
+        """The drafts of one file, and its syntax error; the code that runs at each step must be known."""
         self.rows.pop(path, None)
         self._ask_steps([path])
         self.ask(gates.named_rows, [path])
@@ -169,7 +169,7 @@ class Examination:
 
 
 def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draft]:
-    """The drafts, whose fixes are offered as their trials say."""
+    """The drafts, with their fixes offered or withdrawn according to their trials."""
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
     others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
@@ -186,7 +186,7 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
 
 
 def _imported(file: FileIndex) -> set[str]:
-    """The packages that a file imports whenever it is loaded: not in a function, nor under a test."""
+    """The packages that a file imports whenever it is loaded: not in a function or under a test."""
     names: set[str] = set()
     for node in file.tree.body:
         if isinstance(node, ast.Import):

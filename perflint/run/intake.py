@@ -1,4 +1,4 @@
-"""From paths to sources: what every run reads, before anything is parsed."""
+"""Reads sources from paths, before anything is parsed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
 
 
 def unreadable_file(path: str, error: Exception) -> Finding:
-    """The finding for a file that is no readable text."""
+    """The finding for a file that is not readable text."""
     rule = catalogue.shipped()["PPF003"]
     return Finding("PPF003", path, 0, 0, rule.message.format(what=error), by_hand(rule))
 
 
 def by_hand(rule: Rule) -> Fix:
-    """The fix of a rule about files that nobody but a person can repair."""
+    """The fix of a rule about files that only the user can repair."""
     return Fix(rule.fix_title, (), rule.fix_level, rule.fix_reason)

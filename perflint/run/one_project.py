@@ -1,4 +1,4 @@
-"""One project from sources to findings, in this process or in several."""
+"""Turns the sources of one project into findings, in this process or in several."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perflint.run.processes import can_fork
 from perflint.text.source import Source
 
 PARALLEL_FROM = 24
-"""Files below which starting processes costs more than it saves."""
+"""With fewer files, starting processes costs more than it saves."""
 
 
 def examine(
@@ -26,21 +26,21 @@ def examine(
     done: Done = lambda _: None,
     last: bool = False,
 ) -> tuple[list[Finding], dict[str, Exception]]:
-    """The findings of one project before they are filtered, and what is wrong with its files that do not parse.
+    """The findings of one project before they are filtered, and the errors of files that do not parse.
 
     Args:
         sources: the files of the project by path.
-        jobs: processes to use, this one among them.
-        gated: parse only what can hold a finding.
-        done: told of the files as they are done.
-        last: the process ends after this, so that nothing has to be freed.
+        jobs: the number of processes to use, including this one.
+        gated: parse only what can contain a finding.
+        done: called as files are finished.
+        last: the process ends after this, so nothing has to be freed.
     """
     project = opened(sources, settings)
     examination = Examination(project, settings, codes, gated)
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:
         if jobs > 1:
-            from perflint.run.together import Together  # only now: most runs have one project, and one process
+            from perflint.run.together import Together  # imported late: most runs have one project and one process
 
             drafts, broken = Together(examination, jobs - 1, done).find()
         else:

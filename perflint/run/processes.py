@@ -1,4 +1,4 @@
-"""Processes that share what this one has in memory, one for each piece of work, so that its memory goes with it."""
+"""Forks processes that share this one's memory, one for each piece of work, so that its memory is freed afterwards."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 Work = Callable[[Callable[[object], None], Callable[[], Any]], None]
-"""What a process does that talks: it is given what tells something, and what waits for what it is told."""
+"""The work of a process that communicates: it gets a function to send messages, and one to wait for them."""
 
 
 class WorkerKilled(Exception):
-    """A process was ended by something else than its work; ``str(error)`` says how, and what to do.
+    """A process was ended by something outside its work; ``str(error)`` says how, and what to do.
 
     Args:
         status: its exit status; negative: the number of the signal that ended it.
@@ -50,14 +50,14 @@ def can_fork() -> bool:
 
 
 _ENDS_HERE: weakref.WeakSet[Connection] = weakref.WeakSet()
-"""This process's ends of the pipes to its partners."""
+"""This process's ends of the pipes to its partner processes."""
 
 
 class Partner:
-    """A forked process that works while this one goes on, and talks with it.
+    """A forked process that works while this one continues, and exchanges messages with it.
 
     Args:
-        work: what it does.
+        work: its work.
     """
 
     def __init__(self, work: Work) -> None:
@@ -70,17 +70,17 @@ class Partner:
         there.close()
 
     def tell(self, message: object) -> None:
-        """Tell the other process something; does nothing when it has ended, which ``hear`` then says."""
+        """Send a message to the other process; does nothing if it has ended, which ``hear`` then reports."""
         with contextlib.suppress(OSError):
             self._here.send(message)
 
     @property
     def has_told(self) -> bool:
-        """Whether there is something to ``hear`` without waiting."""
+        """Whether ``hear`` would return without waiting."""
         return self._here.poll()
 
     def hear(self) -> Any:
-        """Wait for the next thing that the other process tells.
+        """Wait for the next message of the other process.
 
         Raises:
             Exception: what its work raised.
@@ -89,14 +89,14 @@ class Partner:
         return _received(self._here, self._process)
 
     def end(self) -> None:
-        """End the other process, which may still be at work, or wait for what nobody will tell it."""
+        """Kill the other process, which may still be working, or be waiting for a message that will never come."""
         self._here.close()
         _end(self._process)
 
 
 def _end(process: BaseProcess) -> None:
-    # SIGKILL, for a handler of SIGTERM that this process has is the other's too: that of Paddle never returns there.
-    # There is nothing to put in order: files are written by this process only.
+    # SIGKILL, because the other process has inherited any handler of SIGTERM: that of Paddle never returns there. No
+    # cleanup is needed: only this process writes files.
     process.kill()
     process.join()
 
@@ -106,7 +106,7 @@ _REQUESTS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Let requests to end wait, so that a new process never has the handlers of the first one when they come."""
+    """Block requests to stop, so that a new process never receives them with the handlers of the first one."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _REQUESTS)
     try:
         yield
@@ -115,7 +115,7 @@ def _undisturbed() -> Iterator[None]:
 
 
 def _end_when_asked() -> None:
-    """Let this process, which was forked `_undisturbed`, end at once when it is told to."""
+    """Make this process, which was forked `_undisturbed`, end at once when asked to."""
     for number in _REQUESTS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _REQUESTS)
@@ -123,7 +123,8 @@ def _end_when_asked() -> None:
 
 def _talk(work: Work, channel: Connection) -> None:
     _end_when_asked()
-    for end in [*_ENDS_HERE]:  # while this process holds its own pipe open, it waits for a first one that is killed
+    # while this process holds its own pipe open, it would not notice that the first one was killed
+    for end in [*_ENDS_HERE]:
         end.close()
 
     def tell(message: object) -> None:
@@ -140,16 +141,16 @@ def _talk(work: Work, channel: Connection) -> None:
 def in_turn(
     work: Sequence[Callable[[], Result]], sizes: Sequence[int], jobs: int, most: int
 ) -> Iterator[tuple[int, Result | WorkerKilled]]:
-    """Do each piece of work in a forked process of its own, up to ``jobs`` at a time, large ones first.
+    """Do each piece of work in its own forked process, up to ``jobs`` at a time, large ones first.
 
-    Gives the number of each piece and its result, as they are done; an error in place of the result where the
-    process was ended from outside, which says nothing of the other pieces.
+    Yields the number of each piece and its result, as they finish; if something outside ended the process, an error in
+    place of the result, which does not affect the other pieces.
 
     Args:
         work: the pieces.
         sizes: how large each is, in any unit.
         jobs: how many run at a time.
-        most: pieces that are together larger than this do not run at the same time, for the memory that they take.
+        most: pieces that are together larger than this do not run at the same time, to limit memory.
 
     Raises:
         Exception: what a piece of work raised.
@@ -201,7 +202,7 @@ def _send_error(sender: Connection, error: Exception) -> None:
             sender.send((False, error))
         except BrokenPipeError:
             raise
-        except Exception:  # it holds what cannot be sent
+        except Exception:  # it contains something that cannot be sent
             sender.send((False, RuntimeError(f"{type(error).__name__}: {error}")))
 
 
@@ -218,7 +219,7 @@ def _result(receiver: Connection, process: BaseProcess) -> Any:
 def _received(receiver: Connection, process: BaseProcess) -> Any:
     try:
         succeeded, answer = receiver.recv()
-    except (EOFError, OSError):  # before it has told anything, or in the middle of it
+    except (EOFError, OSError):  # before it has sent anything, or in the middle of a message
         process.join()
         raise WorkerKilled(process.exitcode) from None
     if not succeeded:

@@ -1,8 +1,8 @@
-"""A process that stays up: one file is edited, and what that may have changed is checked again, and nothing else.
+"""Keeps findings up to date in a long-running process: after an edit, only what it may have changed is checked again.
 
-The index is kept.  Each answer in it knows which parts of an edited file it was worked out from
-(``incremental/revisions``), and so does the check of each file, which is an answer like any other.  After an edit the
-steps are followed again, and only the functions that look different now are looked at again.
+The index is kept. Each answer in it knows which parts of an edited file it depends on (``incremental/revisions``), and
+so does the check of each file, which is an answer like any other. After an edit the steps are followed again, and only
+the functions that have changed are examined again.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Session:
     """The findings of a set of files, kept up to date while files are edited.
 
     Args:
-        sources: the files by path, as ``engine.check`` takes them; checked at once.
+        sources: the files by path, as for ``engine.check``; checked at once.
         settings: which rules, and what the user has declared.
-        edited: the paths of files that are going to be edited.  The first edit of any other takes about as long as a
-            check of everything, and so does the first ``catch_up`` after it.
+        edited: the paths of files that are expected to be edited. The first edit of any other file takes about as long
+            as a full check, and so does the first ``catch_up`` after it.
     """
 
     def __init__(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str] = ()) -> None:
@@ -55,21 +55,21 @@ class Session:
         self._check_all(frozenset(edited))
 
     def findings(self) -> list[Finding]:
-        """All findings, sorted by path and place: those of a file as of its last edit or check.
+        """All findings, sorted by path and place: for each file, as of its last edit or check.
 
-        After ``catch_up`` they are those that ``engine.check`` gives.
+        After ``catch_up`` they are the same as those of ``engine.check``.
         """
         return _in_order(finding for kept in self._kept for found in kept.found.values() for finding in found)
 
     def edit(self, path: str, text: str) -> list[Finding]:
-        """The findings of one file with another text, as ``engine.check`` of all files would give them, but for this:
+        """The findings of one file with another text, as from ``engine.check`` of all files, with these exceptions:
 
-        A message counts the other host reads of its loop.  Those in other files are counted as they were found last.
-        Which files belong to one project stays as it was, too.  ``catch_up`` sees to both, and to the other files.
+        A message counts the other host reads of its loop. Those in other files are counted as last found. The split
+        into projects is not updated either. ``catch_up`` updates both, and the other files.
 
         Args:
-            path: one of the files; any other is new, and leads to a full check.
-            text: all of the file, without a byte order mark.
+            path: one of the files; any other path is new, and leads to a full check.
+            text: the whole text, without a byte order mark.
         """
         before = self._sources.get(path)
         self._sources[path] = Source(path, text) if before is None else replace(before, text=text)
@@ -80,18 +80,18 @@ class Session:
 
     @property
     def unparsed(self) -> list[str]:
-        """The edited files that do not parse: the index still has what they said before."""
+        """The edited files that do not parse: the index still has their previous text."""
         return [path for kept in self._kept for path in kept.unparsed]
 
     def catch_up(self) -> list[str]:
-        """Check the files again whose findings may have changed since the edits before; ``findings`` has them then.
+        """Check the files again whose findings may have changed by the edits so far; then see ``findings``.
 
-        Everything is checked again where that cannot be told: after the first edit of a file (unless it was said that
-        it would be edited), as long as an edited file does not parse, and where an edit, or a new README next to the
-        files, decides otherwise which of them belong to one project.
+        Everything is checked again if these are unknown: after the first edit of a file (unless the edit was expected),
+        as long as an edited file does not parse, and if an edit, or a new README next to the files, changes the split
+        into projects.
 
         Returns:
-            The paths of the files that were checked again, those edited not among them, in the order of the files.
+            The paths of the files that were checked again, without the edited ones, in the order of the files.
         """
         projects = [list(project) for project in split(self._sources).projects]
         if projects != [list(kept.sources) for kept in self._kept]:
@@ -101,24 +101,24 @@ class Session:
             return [path for kept in self._kept for path in kept.catch_up()]
 
     def update(self, sources: Mapping[str, Source], edited: Collection[str] = ()) -> None:
-        """Check everything again with other files, as after several of them have changed, come or gone at once.
+        """Check everything again with other files, after several of them were changed, added or removed at once.
 
-        What the index says of the text of a file alone is kept where the text is the same.
+        What the index knows about the text of a single file is kept if the text is the same.
 
         Args:
-            sources: all files by path, in place of those before.
-            edited: the paths of files that are going to be edited, besides those that have been.
+            sources: all files by path, instead of the previous ones.
+            edited: the paths of files that are expected to be edited, besides those that were.
         """
         self._sources = dict(sources)
         self._check_all(frozenset(edited))
 
     def settle(self) -> list[Finding]:
-        """All findings, by a full check, which goes by nothing that is remembered but the trees of the files."""
+        """All findings, from a full check that reuses nothing except for the trees of the files."""
         self._check_all()
         return self.findings()
 
     def _check_all(self, edited: frozenset[str] = frozenset()) -> None:
-        """Index all files again, but for the trees of those whose text is the same."""
+        """Index all files again, except for the trees of files with the same text."""
         before = {path: kept for kept in self._kept for path in kept.sources}
         with _undisturbed():
             self._kept = []
@@ -134,14 +134,14 @@ class Session:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Without the collector, which would look through the whole index, and without what Python says of the code."""
+    """Without garbage collection, which would scan the whole index, and without Python's warnings about the code."""
     with engine.collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 class _Kept:
-    """One project that is kept: its index, and the drafts and findings of each file."""
+    """One kept project: its index, and the drafts and findings of each file."""
 
     def __init__(self, sources: dict[str, Source], settings: Settings, codes: frozenset[str]) -> None:
         self.sources = sources
@@ -151,7 +151,7 @@ class _Kept:
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
         self.unparsed: dict[str, str] = {}
-        """The texts that the index has not taken, since they do not parse."""
+        """The texts that are not in the index, because they do not parse."""
         self._look: _Look | None = None
         self._is_behind = False
 
@@ -191,7 +191,7 @@ class _Kept:
         return self.found[path]
 
     def catch_up(self) -> list[str]:
-        """Check again what the edits since the last time may have changed; the files that were."""
+        """Check again what the edits since the last time may have changed; return the files that were checked."""
         look = self._look
         if not self._is_behind or look is None:
             return []
@@ -209,7 +209,7 @@ class _Kept:
         return checked
 
     def _check_files(self, look: _Look, files: Iterable[FileIndex]) -> None:
-        """Bring what is known of some files up to date."""
+        """Update the drafts of some files."""
         for file in files:
             self._drafts[file.path], error = look.check(file)
             self._broken.pop(file.path, None)
@@ -217,14 +217,16 @@ class _Kept:
                 self._broken[file.path] = error
 
     def _check_apart(self) -> None:
-        """Check everything in an index of its own: this one still has what the edited files said before."""
+        """Check everything in a separate index: this one still has the previous texts of the edited files."""
         found = engine.check_projects([self.sources], self._settings)[0]
         self.found = {path: [] for path in self.sources}
         for finding in found:
             self.found[finding.path].append(finding)
 
     def _unparsable(self, path: str, error: Exception) -> list[Finding]:
-        """What a text says that does not parse; the index stays as it is until one does, or another file is edited."""
+        """The finding for a text that does not parse; the index stays as it is until one does, or another file is
+        edited.
+        """
         self.unparsed[path] = self.sources[path].text
         self._drafts[path] = []
         self._broken.pop(path, None)
@@ -247,7 +249,7 @@ class _Kept:
             self.found[finding.path].append(finding)
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
-        """The findings of drafts, or of those of one file, where the others are there for its messages alone."""
+        """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
         found = messages.write(drafts, catalogue.shipped(), self._settings)
         broken = self._broken
         if path is not None:
@@ -262,11 +264,11 @@ class _Kept:
 
 
 _Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
-"""What is known of the steps in a file."""
+"""The facts about the steps in a file."""
 
 
 class _Look:
-    """The index of a project with where its steps lead, and what was found in each file.
+    """The index of a project with the code its steps reach, and the findings of each file.
 
     ``checked``: the files that have been checked since ``rest``, though they may be checked again after more edits.
     """
@@ -278,12 +280,12 @@ class _Look:
         self._examination = examination
         self._steps: dict[str, _Steps] = {}
         self._again = set(project.paths)
-        """The files that may be checked many times, so that their units are kept."""
+        """The files that may be checked repeatedly, so that their units are kept."""
         self.follow()
 
     @query
     def check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
-        """The drafts of a file, and what keeps it from being parsed."""
+        """The drafts of a file, and its syntax error."""
         self.checked.append(file.path)
         if file.path in self._again:
             self._examination.readers.setdefault(file.path, units.Reader())
@@ -291,7 +293,7 @@ class _Look:
         return self._examination.find_in(file.path)
 
     def follow(self, only: Collection[FileIndex] | None = None) -> None:
-        """Find what runs at each step, in some files or in all of them."""
+        """Find the code that runs at each step, in some files or in all of them."""
         hot.analyse(self.project, self._examination.clues(), only)
         changed: list[Part] = []
         for file in self.project.files.values() if only is None else only:
@@ -305,7 +307,7 @@ class _Look:
             self.memory.change(changed)
 
     def rest(self) -> None:
-        """Let go of what only the last question needed."""
+        """Free what only the last question needed."""
         self.memory.rest()
         self.checked.clear()
         self._examination.rows.clear()

@@ -1,7 +1,7 @@
-"""Where the time of a run goes, by phase and by rule: ``perflint check --timing``.
+"""Measures where the time of a run goes, by phase and by rule, for ``perflint check --timing``.
 
-Nothing here runs unless it is asked for.  Then the functions of the phases, and those that the rules have registered,
-are replaced by ones that look at the clock, and put back at the end.
+Nothing here runs unless requested. Then the functions of the phases, and those registered by the rules, are replaced by
+ones that read the clock, and restored at the end.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PHASES = {
     "output": "showing the findings",
     "the rest": "what is in no other phase",
 }
-"""What the time of a phase is spent on, in the order of a run."""
+"""What each phase does, in the order of a run."""
 
 GATES, CHECKS = "gates", "checks"
 _CODE = re.compile(r"PPF\d{3}")
@@ -52,12 +52,12 @@ _CODE = re.compile(r"PPF\d{3}")
 
 @dataclass
 class Times:
-    """CPU seconds of one process: no moment is counted for two phases, nor for two rules.
+    """CPU seconds of one process: no time is counted twice for phases, nor for rules.
 
-    A moment belongs to the innermost phase that it falls into: what a gate lets a file be parsed for is ``ast.parse``
-    and no gate.  ``gates`` and ``checks`` say how much of the phases of these names the functions of a rule took, by
-    its code; rules that share a function are named together ("PPF202, PPF405").  What perflint works out once and
-    remembers counts for the first that asks for it.
+    Time belongs to the innermost phase: when a gate causes a file to be parsed, that counts as ``ast.parse``, not as
+    gate. ``gates`` and ``checks`` say how much of these phases the functions of a rule took, by its code; rules that
+    share a function are named together ("PPF202, PPF405"). What perflint computes once and caches counts for the first
+    that uses it.
     """
 
     phases: dict[str, float] = field(default_factory=dict)
@@ -83,12 +83,12 @@ def measured(
     from_start: bool = False,
     outside: Callable[[], Mapping[object, str]] = dict,
 ) -> Iterator[Times]:
-    """Measure what runs in this block, in this process; the times are there when it has ended.
+    """Measure the code in this block, in this process; the times are available after the block.
 
     Args:
         clock: gives seconds.
-        from_start: count also what the clock shows already: how long it took to start the program.
-        outside: gives functions around the checks that have a phase of their own, with its name.
+        from_start: also count what the clock already shows: the time it took to start the program.
+        outside: returns functions around the checks that have their own phase, with its name.
     """
     times = Times()
     stopwatch = Stopwatch(clock)
@@ -102,7 +102,7 @@ def measured(
 
 
 def table(times: Times) -> str:
-    """Phases, then rules, most expensive first, as text whose lines all end."""
+    """Phases, then rules, most expensive first, as text ending with a newline."""
     phases = [(name, [seconds], PHASES[name]) for name, seconds in _most_expensive_first(times.phases).items()]
     rules = [
         (codes, [times.gates.get(codes, 0.0), times.checks.get(codes, 0.0), seconds], "")
@@ -148,7 +148,7 @@ class _Account:
 
 
 class Stopwatch:
-    """Charges each moment to one account: that of the measured function which was entered last and has not ended."""
+    """Charges all time to one account: that of the measured function entered last that has not returned."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -162,13 +162,13 @@ class Stopwatch:
         return self._accounts.setdefault((phase, codes), _Account(phase, codes))
 
     def timed(self, function: Function, phase: str, codes: str = "", collect: bool = False) -> Function:
-        """A function that does the same and whose time is charged to a phase, and to rules.
+        """Wrap a function so that its time is charged to a phase, and to rules.
 
         Args:
             function: the function.
             phase: the phase.
             codes: the rules.
-            collect: the function gives an iterable, which may do its work only as it is gone through.
+            collect: the function returns an iterable, which may do its work only when it is iterated.
         """
         account, enter, leave = self.account(phase, codes), self._enter, self._leave
 
@@ -185,7 +185,7 @@ class Stopwatch:
 
     @contextmanager
     def running(self, phase: str) -> Iterator[None]:
-        """Charge what runs in this block to a phase."""
+        """Charge the time of this block to a phase."""
         self._enter(self.account(phase))
         try:
             yield
@@ -224,7 +224,7 @@ class Stopwatch:
 
 
 def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Mapping[object, str]]) -> None:
-    # Imported here, because LibCST comes with them: that is part of what is measured.
+    # Imported here, because they import LibCST, whose time is part of what is measured.
     from perflint.checks import load_checks
 
     load_checks()
@@ -267,12 +267,12 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
     ]
     timed = {function: stopwatch.timed(cast(Function, function), phase) for function, phase in functions.items()}
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "perflint"]:
-        for name, value in list(vars(module).items()):  # also where another module has imported the function
+        for name, value in list(vars(module).items()):  # also if another module has imported the function
             if isinstance(value, FunctionType) and value in timed:
                 _put(module, name, timed[value], undo)
     for owner, name, phase in members:
         _put(owner, name, _timed_member(vars(owner)[name], owner, name, phase, stopwatch), undo)
-    # These are not perflint's, and others than these modules may use them.
+    # These do not belong to perflint, and other modules may use them.
     _put(project, "ast", _with_timed(ast, "parse", "ast.parse", stopwatch), undo)
     _put(units, "cst", _with_timed(cst, "parse_module", "LibCST parse", stopwatch), undo)
 
@@ -283,7 +283,7 @@ def _put(owner: object, name: str, value: object, undo: ExitStack) -> None:
 
 
 def _timed_member(member: Any, owner: type, name: str, phase: str, stopwatch: Stopwatch) -> object:
-    """What stands in for a method or property of a class."""
+    """The measured replacement of a method or property of a class."""
     if isinstance(member, property) and member.fget is not None:
         return property(stopwatch.timed(member.fget, phase))
     if isinstance(member, functools.cached_property):
@@ -317,7 +317,7 @@ def _replace_rules(stopwatch: Stopwatch, undo: ExitStack) -> None:
 
 
 def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
-    # In place: what has looked a list up keeps it.
+    # In place, because functions that have looked a list up keep it.
     undo.callback(items.__setitem__, slice(None), items.copy())
     items[:] = stand_ins
 

@@ -1,8 +1,8 @@
-"""One project in several processes: each does what nobody has done yet, the files first that it has parsed already.
+"""Checks one project in several processes: each does what none has done yet, beginning with files that it has parsed.
 
-The first process follows the steps, the others look at what statements name.  Who asks a file what its statements say
-wherever they stand also checks it, for the index then knows the file already.  Only the first process, and those that
-it forks later, know the steps, so that no other checks a file that has some.
+The first process follows the steps, the others run the gates that look at statements anywhere. A process that runs
+these on a file also checks it, because it has indexed the file already. Only the first process, and those that it forks
+later, know the steps, so only these check files with steps.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from perflint.run.examination import Done, Examination, RowsOf
 from perflint.run.processes import Partner, Work
 
 _FINISHED_TOGETHER_FROM = 24
-"""Files left after the steps are known below which another process costs more than it saves."""
+"""With fewer files left after the steps are known, another process costs more than it saves."""
 
 _STEPS = "the steps are known"
 
@@ -33,16 +33,16 @@ _Drafts = dict[str, list[Draft]]
 """The drafts of each file."""
 
 _Found = tuple[_Drafts, dict[str, Exception]]
-"""Drafts, and what is wrong with files that do not parse."""
+"""Drafts, and the errors of files that do not parse."""
 
 
 class Together:
-    """An examination that this process shares with others, which it forks.
+    """An examination that this process shares with others that it forks.
 
     Args:
-        examination: of the project; nothing has been asked of it.
+        examination: that of the project, not used yet.
         others: how many processes help this one.
-        done: told of files as this process is done with them, and of those of the others in the end.
+        done: called as this process finishes files, and at the end for those of the others.
     """
 
     def __init__(self, examination: Examination, others: int, done: Done) -> None:
@@ -58,7 +58,7 @@ class Together:
         self._project.parsed, self._project.stepped = self._parsed, self._stepped
 
     def find(self) -> tuple[list[Draft], dict[str, Exception]]:
-        """The drafts of the project, and what is wrong with the files that do not parse."""
+        """The drafts of the project, and the errors of files that do not parse."""
         with _partners([self._help] * self._others) as partners:
             self._examination.follow_steps()
             self._milestones.take(_STEPS)
@@ -76,7 +76,7 @@ class Together:
             return [draft for found in drafts.values() for draft in found], broken
 
     def _help(self, tell: _Tell, hear: Callable[[], frozenset[str]]) -> None:
-        """What another process does."""
+        """The work of another process."""
         self._project.parsed = self._parsed_by_others
         named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
         asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
@@ -86,7 +86,7 @@ class Together:
         tell(self._drafts(path for path in asked if path not in steps))
 
     def _work_ahead(self, partners: list[Partner]) -> None:
-        """Go on with the gates while the others are at work."""
+        """Continue with the gates while the others work."""
         _load_libcst()
         for path in self._in_order():
             if all(partner.has_told for partner in partners):
@@ -94,7 +94,7 @@ class Together:
             self._ask(gates.place_rows, self._places, [path])
 
     def _take(self, answer: _Answer) -> list[str]:
-        """Enter what another process has found out; the files that it checks if they have no steps."""
+        """Store the results of another process; return the files that it checks if they have no steps."""
         self._project.memory.take(answer.worked, self._project)
         rows = self._examination.rows
         for path, found in answer.rows.items():
@@ -104,7 +104,7 @@ class Together:
     # -- gates -------------------------------------------------------------------------------------------------
 
     def _ask(self, gate: RowsOf, claims: Claims, paths: Iterable[str]) -> list[str]:
-        """Ask a gate of those files that nobody else has asked it of, and say which."""
+        """Run a gate on files that no other process has run it on, and return which."""
         asked: list[str] = []
         for path in filter(claims.take, paths):
             self._examination.ask(gate, [path])
@@ -112,14 +112,15 @@ class Together:
         return asked
 
     def _in_order(self) -> Iterator[str]:
-        """All files, some of them twice: those first that this process has parsed, then those that nobody has."""
+        """All files, some of them twice: first those that this process has parsed, then those that none has."""
         yield from [path for path, file in self._project.files.items() if file.is_parsed]
         yield from self._unparsed()
         yield from self._paths
 
     def _in_order_for_others(self) -> Iterator[str]:
-        """The same, but those that the first process has parsed last and until the steps are known, and if they have
-        none so far: the others cannot check files with steps."""
+        """The same, but files that the first process has parsed come last, only until the steps are known, and only
+        if they have no steps so far: the others cannot check files with steps.
+        """
         files = self._project.files
         yield from (path for path in self._paths if files[path].is_parsed and not self._parsed.is_taken(path))
         yield from self._unparsed()
@@ -134,14 +135,14 @@ class Together:
         return (path for path in self._paths if not any(parsed.is_taken(path) for parsed in either))
 
     def _broken(self) -> dict[str, Exception]:
-        """What keeps files from being parsed: those that this process has parsed, and those of the rest it takes."""
+        """The syntax errors of files: those that this process has parsed, and those of the rest that it takes."""
         parsed = [path for path, file in self._project.files.items() if file.is_parsed]
         return self._examination.broken([*parsed, *filter(self._syntax.take, self._unparsed())])
 
     # -- checks ------------------------------------------------------------------------------------------------
 
     def _finish(self, paths: list[str]) -> _Found:
-        """What is found in some files, with more processes that begin with all that this one knows."""
+        """The findings in some files, with more processes that begin with everything that this one knows."""
         count = self._others if len(paths) >= _FINISHED_TOGETHER_FROM else 0
         with _partners([partial(self._tell_finished, paths)] * count) as partners:
             drafts, broken = self._finished(paths, self._count_one)
@@ -159,7 +160,7 @@ class Together:
         self._done(1)
 
     def _finished(self, paths: list[str], done: Callable[[], None]) -> _Found:
-        """What is found in those of these files that no other process takes."""
+        """The findings in those of these files that no other process takes."""
         drafts: _Drafts = {}
         for path in filter(self._checks.take, paths):
             self._ask(gates.place_rows, self._places, [path])
@@ -174,10 +175,10 @@ class Together:
 
 @dataclass(frozen=True)
 class _Answer:
-    """What another process has found out.
+    """The results of another process.
 
     ``asked``: the files that it checks if they have no steps; ``rows`` and ``broken``: rows and errors by path;
-    ``worked``: what it worked out of the whole project.
+    ``worked``: what it computed about the whole project.
     """
 
     asked: list[str]
@@ -187,13 +188,13 @@ class _Answer:
 
 
 def _load_libcst() -> None:
-    """Load it now where it is to be loaded later: there will be something to parse."""
+    """Import it now if its import was delayed: there will be something to parse."""
     getattr(cst, "Module")  # noqa: B009 - only the look matters
 
 
 @contextmanager
 def _partners(work: Iterable[Work]) -> Iterator[list[Partner]]:
-    """Processes that are ended in the end, whatever has happened."""
+    """Processes that are ended after the block, whatever happens."""
     partners = [Partner(piece) for piece in work]
     try:
         yield partners

@@ -14,20 +14,20 @@ from perflint.text.source import Source
 _MOST_KNOWN = 50
 
 Wanted = Callable[[Source, list[Finding]], list[Finding]]
-"""Which of the findings of a file to fix."""
+"""Decides which findings of a file to fix."""
 
 log = logging.getLogger(__name__)
 
 
 class Alone:
-    """Checks files one by one, and remembers the last answer for each."""
+    """Checks files one by one, and remembers the last findings of each."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[str, Settings, list[Finding]]] = {}
 
     def check(self, source: Source, settings: Settings) -> list[Finding]:
-        """What ``perflint check FILE`` would find; nothing where a rule fails on it, which is logged."""
-        from perflint.run import engine  # only now, for the cache may know all that is asked
+        """What ``perflint check FILE`` would find; nothing if a rule fails on it, which is logged."""
+        from perflint.run import engine  # imported late, because the cache may already have all the findings
 
         known = self._known.get(source.path)
         if known is not None and known[0] == source.text and known[1] == settings:
@@ -44,17 +44,17 @@ class Alone:
         return found
 
     def fixed(self, source: Source, settings: Settings, level: Level, wanted: Wanted) -> str:
-        """The text of a file once the fixes of the findings that are ``wanted`` are made."""
+        """The text of a file after the ``wanted`` fixes."""
         return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
 
 
 def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Level, wanted: Wanted) -> str:
-    """The text of a file after all fixes of ``level`` and above, round after round as ``check --fix`` makes them.
+    """The text of a file after all fixes of ``level`` and above, round after round like ``check --fix``.
 
     Args:
         source: the file.
-        check: finds what is in the file with another text.
-        level: the least level.
+        check: finds the findings in the file with another text.
+        level: the lowest level to fix.
         wanted: which findings to fix.
     """
 

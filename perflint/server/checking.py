@@ -1,4 +1,4 @@
-"""Decides when to check: at once when a file is opened, a moment after the last key, the rest when all is idle."""
+"""Decides when to check: at once when a file is opened, shortly after the last keystroke, and the rest when idle."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perflint.server.workspace import Workspace
 
 TYPING = 0.15
-"""Seconds without another change after which a changed document is checked."""
+"""Seconds after the last change until a changed document is checked."""
 
 _UNTIL_TOLD = 2.0
 _UNTIL_READY = 0.5
@@ -32,8 +32,8 @@ class Checking:
     """Checks what the editor shows, in a thread of its own.
 
     Args:
-        tell: tells a person of problems; called in that thread.
-        results: called in that thread with what is known of all open documents, whenever that may have changed.
+        tell: shows problems to the user; called in that thread.
+        results: called in that thread with the results of all open documents, whenever they may have changed.
     """
 
     def __init__(self, tell: Tell, results: Callable[[Sequence[Result]], None]) -> None:
@@ -44,7 +44,7 @@ class Checking:
 
     @cached_property
     def _workspace(self) -> Workspace:
-        """Imported in the thread that checks, so that the editor need not wait for it."""
+        """The workspace, imported in the checking thread, so that the editor need not wait for it."""
         from perflint.server.workspace import Workspace
 
         return Workspace(self._tell)
@@ -54,20 +54,20 @@ class Checking:
         self._worker.start(self._prepare)
 
     def go_on(self) -> None:
-        """Begin to check, now that the editor has sent its settings: under others, findings could be wrong at first."""
+        """Start checking, now that the editor has sent its settings: before that, findings could be wrong."""
         self._may_go_on.set()
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no further work."""
         self._worker.stop()
         self._may_go_on.set()
 
     def show(self, view: View, delay: float = 0.0) -> None:
-        """Check what the editor shows now; an earlier view that still waits for its check is dropped."""
+        """Check what the editor shows now; an earlier view that has not been checked yet is dropped."""
         self._worker.post("show", partial(self._take, view), delay)
 
     def fixed(self, document: Document, level: Level, code: str | None = None) -> Future[str | None]:
-        """The text of a document with its fixes made; None if it has changed meanwhile, or a rule fails on it."""
+        """The text of a document with its fixes applied; None if it has changed meanwhile or a rule fails on it."""
         return self._worker.ask(lambda: self._fixed(document, level, code))
 
     def _prepare(self) -> None:
@@ -85,7 +85,7 @@ class Checking:
         self._use_rest()
 
     def _use_rest(self) -> None:
-        """Plan the work that can wait until the editor is idle."""
+        """Schedule the work that can wait until the editor is idle."""
         delay = self._workspace.settling_delay()
         if delay is not None:
             self._worker.post("settle", self._settle, delay, math.inf)

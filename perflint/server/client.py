@@ -1,4 +1,4 @@
-"""What the editor can do: the server offers and sends nothing else."""
+"""The capabilities of the editor: the server uses no others."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pygls.capabilities import get_capability
 
 @dataclass(frozen=True)
 class Client:
-    """The capabilities that make a difference here."""
+    """The capabilities that matter to this server."""
 
     pulls: bool = False
-    """It asks for diagnostics, and can be told to ask again; else they are sent to it."""
+    """It requests diagnostics, and can be asked to refresh them; otherwise they are pushed to it."""
     shows_related: bool = False
     shows_links: bool = False
     fades: bool = False
-    """It shows what is of no use as such."""
+    """It can show code as unused."""
     keeps_data: bool = False
     takes_versions: bool = False
-    """Edits may name the version that they are for."""
+    """Edits may name the document version that they apply to."""
     has_action_kinds: bool = False
     shows_disabled_actions: bool = False
     shows_preferred_actions: bool = False
@@ -35,7 +35,7 @@ class Client:
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> Client:
-        """What a client says of itself."""
+        """Read the capabilities that a client has sent."""
 
         def has(path: str) -> bool:
             return bool(get_capability(capabilities, path))

@@ -20,9 +20,9 @@ _LEVELS = ("low", "medium", "high")
 
 @dataclass(frozen=True)
 class EditorSettings:
-    """What the user has set in the editor; None and empty: not set.
+    """The settings that the user has made in the editor; None or empty: not set.
 
-    ``select`` starts the selection afresh, the others add to the configuration file, as on the command line.
+    ``select`` replaces the selection, the others add to the configuration file, as on the command line.
     """
 
     enable: bool = True
@@ -35,7 +35,7 @@ class EditorSettings:
     configuration_file: str | None = None
 
     def overrides(self) -> dict[str, object]:
-        """The settings by the keys of the configuration, as ``config_files.load`` takes them; None: not set."""
+        """The settings by the keys of the configuration, for ``config_files.load``; None: not set."""
         return {
             "select": self.select,
             "ignore": self.ignore or None,
@@ -47,9 +47,9 @@ class EditorSettings:
 
 
 def read(given: object) -> tuple[EditorSettings, list[str]]:
-    """The settings in what an editor sends, and what is wrong with it, a sentence each.
+    """The settings in what an editor sends, and what is wrong with them, one sentence each.
 
-    A key that cannot be used is left out.  ``null`` is the same as no key at all: editors send it for what is not set.
+    A key that cannot be used is left out. ``null`` counts as unset: editors send it for settings that are not set.
 
     Args:
         given: a JSON object; anything else counts as an empty one.
@@ -74,7 +74,7 @@ def read(given: object) -> tuple[EditorSettings, list[str]]:
 def section(given: object) -> Mapping[str, Any] | None:
     """The part of an editor's settings that is for perflint; None if there is none.
 
-    Editors send the whole object, ``{"perflint": {...}}``, or the part of it, or (in the options at the start) either
+    Editors send the whole object, ``{"perflint": {...}}``, or only the inner part, or (in the initial options) either
     of them under ``settings``.
     """
     if not isinstance(given, Mapping):
@@ -95,7 +95,7 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
     known = catalogue.selectors(catalogue.shipped())
     chosen = start / Path(editor.configuration_file).expanduser() if editor.configuration_file else None
     overrides = editor.overrides()
-    if editor.profile:  # seen from the folder, and not from the configuration
+    if editor.profile:  # relative to the folder, not to the configuration
         overrides["profile"] = str(start / Path(editor.profile).expanduser())
     try:
         return config_files.load(start, known=known, config=chosen, overrides=overrides)
@@ -104,14 +104,14 @@ def resolve(start: Path, editor: EditorSettings) -> Settings:
 
 
 def files(start: Path, editor: EditorSettings) -> list[Path]:
-    """The files that hold the configuration of a directory, or would if they were there."""
+    """The files that contain the configuration of a directory, or would if they existed."""
     if editor.configuration_file:
         return [start / Path(editor.configuration_file).expanduser()]
     return config_files.places(start)
 
 
 def _in_words_of_editor(message: str) -> str:
-    """An error about an option of the command line is one about a setting."""
+    """Turn an error about a command-line option into one about a setting."""
     option = re.match(r"--([a-z-]+):", message)
     if option is None:
         return message
@@ -135,4 +135,4 @@ _READERS: dict[str, tuple[str, str, Callable[[object], bool]]] = {
     "configurationFile": ("configuration_file", "the path of a file", lambda value: isinstance(value, str)),
 }
 _OF_THE_EDITOR = ("trace", "server", "path", "interpreter", "command", "importStrategy")
-"""What an extension may keep for itself under the same name."""
+"""Settings under the same name that an extension may use for itself."""

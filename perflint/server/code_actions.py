@@ -28,13 +28,13 @@ Actions = list[types.CodeAction]
 
 
 def options(client: Client) -> types.CodeActionOptions:
-    """What is offered."""
+    """The code actions that the server offers."""
     kinds = [types.CodeActionKind.QuickFix, types.CodeActionKind.SourceFixAll, FIX_ALL]
     return types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=client.resolves_edits)
 
 
 async def answer(server: PerflintServer, params: types.CodeActionParams) -> Actions | None:
-    """The actions for a range of a document; None once the document has changed meanwhile."""
+    """The actions for a range of a document; None if the document has changed meanwhile."""
     document = server.state.view.documents.get(params.text_document.uri)
     result = await server.state.current(params.text_document.uri, at_once=True)
     if result is None or result.document is not document:
@@ -55,7 +55,7 @@ async def resolve(server: PerflintServer, action: types.CodeAction) -> types.Cod
 
 
 async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
-    """Work out the edit of an action, unless it has one or says why it has none; whether the action can be offered."""
+    """Compute the edit of an action, unless it has one or a reason for having none; return whether to offer it."""
     data: Any = action.data
     if action.edit is not None or action.disabled is not None:
         return True
@@ -65,7 +65,7 @@ async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
     if result is None or result.document.version != data.get("version"):
         return False
     document = result.document
-    code = data.get("code")  # Neovim leaves a key out whose value is null
+    code = data.get("code")  # Neovim leaves out keys whose value is null
     future = server.state.checking.fixed(document, Level(data["level"]), code)
     text = await asyncio.wrap_future(future)
     before = document.text.removeprefix(BOM)
@@ -76,7 +76,7 @@ async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
 
 
 def _actions(result: Result, params: types.CodeActionParams, client: Client) -> Actions:
-    """The actions for what was found in a range, and those for the document; some have no edit yet."""
+    """The actions for the findings in a range, and those for the document; some have no edit yet."""
     actions: Actions = []
     only = params.context.only
     source = source_of(result.document.path, result.document.text)
@@ -91,7 +91,7 @@ def _actions(result: Result, params: types.CodeActionParams, client: Client) -> 
 
 
 def _is_wanted(kind: str, only: Sequence[str] | None) -> bool:
-    """Whether an editor asks for a kind, by its name or by one above it: ``source`` is above ``source.fixAll``."""
+    """Whether an editor asks for a kind, by its name or a more general one: ``source`` includes ``source.fixAll``."""
     return not only or any(kind == each or kind.startswith(f"{each}.") for each in map(_text, only))
 
 
@@ -103,7 +103,7 @@ def _quick_fixes(result: Result, source: Source, place: types.Range, client: Cli
     touched = [
         (finding, diagnostic)
         for finding, diagnostic in zip(result.findings, diagnostics(result, client), strict=True)
-        # The cursor need not stand on the finding itself: the row is what a person has in mind.
+        # The cursor need not be on the finding itself: users think of the row.
         if diagnostic.range.start.line <= place.end.line and place.start.line <= diagnostic.range.end.line
     ]
     for finding, diagnostic in touched:
@@ -121,13 +121,13 @@ def _quick_fixes(result: Result, source: Source, place: types.Range, client: Cli
 
 
 def _fix(finding: Finding, source: Source, document: Document, client: Client) -> types.CodeAction | None:
-    """The fix of one finding; one that a person has to complete is shown, where the editor shows such, but not made."""
+    """The fix of one finding; one that needs completion by hand is shown, if the editor can, but not applied."""
     fix = finding.fix
     if fix is None or finding.code in FILE_CODES:
         return None
     action = types.CodeAction(f"{finding.code}: {_titled(fix)}", kind=types.CodeActionKind.QuickFix)
     if fix.level is Level.DISPLAY:
-        action.disabled = types.CodeActionDisabled(reason=fix.reason or "It is to be made by hand.")
+        action.disabled = types.CodeActionDisabled(reason=fix.reason or "It has to be made by hand.")
         return action if client.shows_disabled_actions else None
     outcome = fix_all({source.path: source}, lambda now: [finding] if now[source.path] is source else [], fix.level)
     if source.path not in outcome.changed:
@@ -147,7 +147,7 @@ def _titled(fix: Fix) -> str:
 
 
 def _everywhere(result: Result, touched: Sequence[Finding]) -> Iterator[types.CodeAction]:
-    """One action for each rule that has more of the same kind to fix in the document."""
+    """One action for each rule with more findings of the same kind to fix in the document."""
     for code, level in dict.fromkeys((finding.code, _level(finding)) for finding in touched):
         if level is None or level is Level.DISPLAY:
             continue

@@ -1,4 +1,4 @@
-"""``perflint server``: findings in an editor, through the Language Server Protocol."""
+"""``perflint server``: shows findings in an editor through the Language Server Protocol."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from perflint.commands import CommandError
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve one editor until it is done; the exit status.
+    """Serve one editor until it disconnects; return the exit status.
 
     Raises:
-        CommandError: pygls is not there, or the port cannot be used.
+        CommandError: pygls is not installed, or the port cannot be used.
     """
     if importlib.util.find_spec("pygls") is None:
         raise CommandError('the server needs pygls: install it with pip install "perflint-paddle[lsp]"')
-    # What anything prints must not get between the messages.
+    # Nothing that is printed may get between the messages.
     out = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
     from perflint.server import logs
     from perflint.server.features import make
 
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # else it waits for what is being read
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # otherwise it would wait for input
     logs.set_up()
     server = make()
     if options.tcp is not None:
@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
             raise CommandError(f"--tcp {options.tcp}: the port cannot be used: {error}") from error
     else:
         if sys.stdin.isatty():
-            print("perflint server waits for an editor to speak on standard input; Ctrl-C ends it.", file=sys.stderr)
+            print("perflint server waits for an editor on standard input; press Ctrl-C to stop.", file=sys.stderr)
         server.start_io(stdout=os.fdopen(out, "wb"))
     server.state.checking.stop()
     sys.stderr.flush()
-    os._exit(0)  # a check that is under way would hold up the end
+    os._exit(0)  # a running check would delay the end

@@ -1,4 +1,4 @@
-"""The settings of a directory as they are now: looked up again when a file or the editor says something else."""
+"""The current settings of a directory, read again when a file or the editor changes them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.text.source import Source
 class Configured:
     """The settings for the code in one directory, and the baseline and the profile that they name.
 
-    A person is told once of one that cannot be used; until it is mended, the one before holds.
+    The user is told once if one of them cannot be used; until it is corrected, the previous one stays in use.
     """
 
     def __init__(self, start: Path, tell: Tell) -> None:
@@ -37,10 +37,10 @@ class Configured:
         self._baseline_problem = Complaint(tell)
         self._gains = ProfileGains(tell)
         self.settings: Settings | None = None
-        """None where there have been none yet that can be used."""
+        """None until there are settings that can be used."""
 
     def look(self, editor: EditorSettings) -> None:
-        """See whether the settings are still as they were, and the baseline that they name."""
+        """Check whether the settings, or the baseline that they name, have changed."""
         self._look_at_configuration(editor)
         if self.settings is not None:
             inputs = read_inputs([str(self._start / "any.py")], self.settings.root)
@@ -56,11 +56,11 @@ class Configured:
         return self._baseline.split(findings, {source.path: source}).new
 
     def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
-        """Findings of one file, with what the profile says of them in their messages."""
+        """Findings of one file, with what the profile says about them in their messages."""
         return self._gains.told(source, findings)
 
     def wanted(self, code: str | None) -> Wanted:
-        """Which findings to fix: those that are shown, of one rule for a ``code``."""
+        """Which findings to fix: those that are shown, or only those of one rule if a ``code`` is given."""
         return lambda source, findings: [each for each in self.left(source, findings) if code in (None, each.code)]
 
     def _look_at_configuration(self, editor: EditorSettings) -> None:

@@ -1,4 +1,4 @@
-"""Findings as the diagnostics of the protocol."""
+"""Turns findings into diagnostics of the protocol."""
 
 from __future__ import annotations
 

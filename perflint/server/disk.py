@@ -1,4 +1,4 @@
-"""The files of a folder on disk, and those that are read to understand them."""
+"""The files of a folder on disk, and the files read to understand them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from perflint.server.logs import Complaint, Tell
 from perflint.text.source import Source
 
 MOST_BYTES = 10_000_000
-"""Of all files of a folder together, up to which it is checked as one: its index stays in memory."""
+"""The largest total size of a folder's files that are checked together: their index stays in memory."""
 
 
 class Disk:
-    """What ``perflint check FOLDER`` reads; files that have not changed are not read again."""
+    """Reads what ``perflint check FOLDER`` reads; unchanged files are not read again."""
 
     def __init__(self, root: str, tell: Tell) -> None:
         self.sources: dict[str, Source] = {}
-        """By the paths that findings carry, in order."""
+        """The files by the paths that findings carry, in order."""
         self.is_too_big = False
         self.is_whole = False
         """Whether nothing outside of these files can lead to a finding in them."""
         self.inputs = Inputs()
-        """What the files of other kinds say that belong to these."""
+        """Information from files of other kinds that belong to these."""
         self._root = root
         self._tell = tell
         self._reading = Kept()
@@ -41,7 +41,7 @@ class Disk:
         self._problem = Complaint(tell)
 
     def look(self, settings: Settings | None) -> None:
-        """See which files there are now, and what is in them; none without settings."""
+        """Find and read the files that exist now; none without settings."""
         is_there = settings is not None and Path(self._root).is_dir()
         found = self._found(settings) if settings is not None and is_there else Found([], [])
         self._by_real_path = found.by_real_path
@@ -49,8 +49,8 @@ class Disk:
         was_too_big, self.is_too_big = self.is_too_big, sum(map(_size, found.files)) > MOST_BYTES
         if self.is_too_big and not was_too_big:
             self._tell.note(
-                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: the files that are open are "
-                "checked one by one, without the code that calls them; open a folder below it"
+                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: open files are checked "
+                "one by one, without the code that calls them; open a subfolder instead"
             )
         self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
         places = [Path(self._root), *_context(settings)] if settings is not None else []
@@ -64,7 +64,7 @@ class Disk:
         self.inputs = inputs
 
     def path_of(self, path: str) -> str | None:
-        """The path that the findings of one of these files carry; None for any other file."""
+        """The path that findings in this file carry; None for files outside this folder."""
         return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
 
     def _found(self, settings: Settings) -> Found:

@@ -1,4 +1,4 @@
-"""What an editor shows: open documents with their texts, and the view of it that the checks are given."""
+"""What an editor shows: open documents with their texts, and the ``View`` of them that is passed to the checks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from perflint.text.source import BOM, Source, UnreadableSource
 class Document:
     """One version of an open document.
 
-    ``uri`` is spelled as the editor spells it; ``path`` is where it is on disk, or the URI of one that is not.
-    ``encoding`` is what columns are counted in: ``utf-8``, ``utf-16`` or ``utf-32``.
+    ``uri`` is spelled as the editor spells it; ``path`` is its path on disk, or its URI if it has none. ``encoding`` is
+    the unit in which columns are counted: ``utf-8``, ``utf-16`` or ``utf-32``.
     """
 
     uri: str
@@ -33,7 +33,7 @@ class Document:
 
     @property
     def is_checked(self) -> bool:
-        """Whether it is Python, as the editor says or its name, and a file or about to be one; not a cell."""
+        """Whether it is Python, by its language or name, and a file or an unsaved one; not a notebook cell."""
         is_python = self.language == "python" or self.path.endswith(".py")
         return is_python and (self.is_file or self.uri.startswith("untitled:"))
 
@@ -44,13 +44,13 @@ class Document:
 
     @cached_property
     def positions(self) -> Positions:
-        """The rows and columns of the text, for offsets into the text of a ``Source``."""
+        """Converts offsets into the text of a ``Source`` to rows and columns."""
         return Positions(self.text, self.encoding, len(BOM) if self.text.startswith(BOM) else 0)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What is known of one version of a document."""
+    """The result for one version of a document."""
 
     document: Document
     findings: tuple[Finding, ...]
@@ -76,11 +76,11 @@ class View:
 
 @lru_cache(maxsize=32)
 def source_of(path: str, text: str) -> Source | Finding:
-    """A document's text as the source that its file would be once it is saved; a finding where that is unreadable.
+    """A document's text as the source its file would have when saved; a finding if that would be unreadable.
 
     Args:
         path: the path that findings carry.
-        text: the document, with its byte order mark where the editor keeps it.
+        text: the document, with its byte order mark if the editor keeps it.
     """
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
@@ -95,7 +95,7 @@ def source_of(path: str, text: str) -> Source | Finding:
 def _encoding(text: str) -> str:
     """The encoding that the first two rows name."""
     try:
-        text.encode("utf-8")  # what no file can hold
+        text.encode("utf-8")  # lone surrogates, which no file can contain
         return tokenize.detect_encoding(io.BytesIO(text.encode("utf-8")).readline)[0]
     except (SyntaxError, UnicodeEncodeError) as error:
         raise UnreadableSource(f"it cannot be decoded: {error}") from error

@@ -1,4 +1,4 @@
-"""What the server does about each message of the editor."""
+"""Handles each message of the editor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def make() -> PerflintServer:
-    """A server that waits for an editor."""
+    """Make a server that waits for an editor."""
     server = PerflintServer()
     for method, handler in _HANDLERS.items():
         _add(server, method, handler)
@@ -30,7 +30,7 @@ def make() -> PerflintServer:
 
 
 def _add(server: PerflintServer, method: str, handler: Callable[..., Any], options: Any = None) -> None:
-    # A partial, since pygls finds out by names and annotations whether a function wants the server.
+    # A partial, because pygls finds out by names and annotations whether a function takes the server.
     server.feature(method, options)(partial(handler, server))
 
 
@@ -59,8 +59,8 @@ async def _initialized(server: PerflintServer, _: types.InitializedParams) -> No
         await watching.register(server, server.client)
     except asyncio.CancelledError:
         raise
-    except Exception as error:  # an editor that says it can, and cannot
-        log.warning("the editor watches no files: %s", error)
+    except Exception as error:  # some editors claim that they can, but cannot
+        log.warning("the editor does not watch files: %s", error)
         server.client = replace(server.client, registers_watchers=False)
 
 
@@ -70,7 +70,7 @@ def _shutdown(server: PerflintServer, _: None) -> None:
 
 
 def _exit(server: PerflintServer, _: None) -> None:
-    """End now: the thread that reads would wait for the editor to close the stream, and a check for its end."""
+    """Exit at once: the reading thread would wait for the editor to close the stream, and for a running check."""
     server.state.checking.stop()
     sys.stderr.flush()
     os._exit(0 if server.is_shut_down else 1)
@@ -115,7 +115,7 @@ async def _configured(server: PerflintServer, params: types.DidChangeConfigurati
 
 
 def _files_changed(server: PerflintServer, _: types.DidChangeWatchedFilesParams) -> None:
-    server.state.look(SETTLED)  # where one has changed, as after a change of branches, there may be more
+    server.state.look(SETTLED)  # if one file has changed, as after a switch of branches, others may have too
 
 
 async def _folders_changed(server: PerflintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:
@@ -124,15 +124,15 @@ async def _folders_changed(server: PerflintServer, _: types.DidChangeWorkspaceFo
 
 
 async def _ask_for_settings(server: PerflintServer) -> None:
-    """Take the settings of the editor as they are now."""
+    """Request the current settings of the editor."""
     settings = server.preferences.known()
     if server.client.answers_configuration:
         try:
             settings = await server.preferences.asked(server.state.view.folders)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # an editor that says it can, and cannot
-            log.warning("the editor does not tell its settings: %s", error)
+        except Exception as error:  # some editors claim that they can, but cannot
+            log.warning("the editor does not send its settings: %s", error)
     server.state.configure(settings)
 
 

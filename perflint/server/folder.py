@@ -1,4 +1,4 @@
-"""One folder of the workspace: its files on disk, with what the editor has of them in their place."""
+"""One folder of the workspace: its files on disk, replaced by the editor's text where they are open."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from perflint.text.source import Source
 
 
 class Folder:
-    """The findings of the documents that lie in a folder: those of ``perflint check FOLDER`` once all are saved."""
+    """The findings of the documents that lie in a folder: the same as of ``perflint check FOLDER`` after saving all."""
 
     def __init__(self, root: str, tell: Tell) -> None:
         self.root = root
@@ -32,19 +32,19 @@ class Folder:
         self._alone = Alone()
 
     def contains(self, path: str) -> bool:
-        """Whether a file lies in this folder, or is read to understand those that do."""
+        """Whether a file is in this folder, or is read to understand those that are."""
         if _below(self.root, path) or self._disk.path_of(path) is not None:
             return True
         return _below(os.path.realpath(self.root), os.path.realpath(path))
 
     def look(self, editor: EditorSettings) -> None:
-        """Look at the configuration and at the files on disk."""
+        """Read the configuration and the files on disk again, if they have changed."""
         self._configured.look(editor)
         self._is_enabled = editor.enable
         self._disk.look(self._configured.settings if editor.enable else None)
 
     def show(self, documents: Iterable[Document]) -> None:
-        """Put the texts of open documents in place of their files, and check what that changes."""
+        """Replace files by the texts of their open documents, and check what that changes."""
         settings = self._configured.settings
         self._open = {}
         for document in documents:
@@ -55,7 +55,7 @@ class Folder:
             self.kept.drop()
             return
         if not self._open and not self.kept.is_begun:
-            return  # nobody sees what would be found
+            return  # nobody would see the findings
         shared = [path for path in self._open if self._is_shared(path)]
         sources = dict(self._disk.sources)
         for path in shared:
@@ -70,11 +70,11 @@ class Folder:
         self.kept.put(sources, known, shared)
 
     def get_ready(self) -> None:
-        """Get ready for edits of the documents that are open."""
+        """Prepare for edits of the open documents."""
         self.kept.get_ready([path for path in self._open if self.kept.has(path)])
 
     def findings(self, document: Document) -> list[Finding]:
-        """What is known of a document; paths in messages are seen from the folder."""
+        """The findings of a document; paths in messages are relative to the folder."""
         path, settings = self._path_of(document.path), self._configured.settings
         source = self._open.get(path) if path is not None else None
         if path is None or source is None or settings is None or not self._is_enabled:
@@ -86,7 +86,7 @@ class Folder:
         return [self._shortened(finding) for finding in left]
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
-        """The text of a document once its fixes are made (of one rule, for a ``code``); None where that cannot be."""
+        """The text of a document after its fixes (of one rule if a ``code`` is given); None if impossible."""
         path, settings = self._path_of(document.path), self._configured.settings
         source = self._open.get(path) if path is not None else None
         if not isinstance(source, Source) or settings is None or not self._is_enabled:
@@ -97,7 +97,7 @@ class Folder:
         return self.kept.fixed(source.path, level, wanted) if self.kept.has(source.path) else None
 
     def _path_of(self, path: str) -> str | None:
-        """The path that findings of a file carry; None for a file that is ignored."""
+        """The path that findings in a file carry; None for an ignored file."""
         known = self._disk.path_of(path)
         if known is not None:
             return known
@@ -108,7 +108,7 @@ class Folder:
         return None if discovery.passes_over(Path(self.root), parts, settings) else path
 
     def _is_shared(self, path: str) -> bool:
-        """Whether a file is one of those that are checked together: on disk, or about to be saved there."""
+        """Whether a file is one of those that are checked together: on disk, or open and not saved yet."""
         if self._disk.is_too_big:
             return False
         if self._disk.path_of(path) == path:

@@ -1,4 +1,4 @@
-"""What the editor shows about a finding, or about a code in a ``# noqa`` comment: the rule in short."""
+"""The hover text for a finding, or for a code in a ``# noqa`` comment: a summary of the rule."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Section = tuple[str, str]
 
 
 def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
-    """What there is to say about a place in a document."""
+    """The hover text for a place in a document."""
     document = server.state.view.documents.get(params.text_document.uri)
     if document is None:
         return None
@@ -48,9 +48,9 @@ def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | N
 
 
 def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
-    """A rule in short, in sections with their headings, with the fix of a finding.
+    """A summary of a rule, in sections with headings, with the fix of a finding.
 
-    The message is not among them: editors show it beside what this answers.
+    It does not contain the message, which editors show as well.
     """
     fix = finding.fix if finding is not None else None
     level = fix.level if fix is not None else rule.fix_level
@@ -87,7 +87,7 @@ def _plain(sections: list[Section]) -> str:
 
 
 def _code_at(document: Document, row: int, offset: int) -> tuple[Rule, Place] | None:
-    """The rule whose code stands at a place in a ``# noqa`` comment, and where the code begins and ends."""
+    """The rule whose code is at a place in a ``# noqa`` comment, and where the code begins and ends."""
     start = document.positions.offset(row, 0)
     line = document.positions.line(row)
     comment = _NOQA.search(line)

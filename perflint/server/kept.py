@@ -1,7 +1,7 @@
 """The findings of the files of a folder, kept up to date by a session.
 
-At first the cache may have them, from the last time that the same files were open: then the session is made once it is
-needed, or when there is time for it.
+At first the cache may have them, from the last time that the same files were open; then the session is only created
+when it is needed, or when there is time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perflint.run.session import Session
 
 MOST_CLOSED = 20
-"""Files that a session is ready for although they are not open any more; each makes an edit a little slower."""
+"""How many closed files a session stays ready for; each makes an edit a little slower."""
 
 _MOST_GUILTY = 5
 
@@ -33,14 +33,14 @@ log = logging.getLogger(__name__)
 
 
 class KeptFindings:
-    """What the files of a folder show, kept up to date while some of them change."""
+    """The findings in the files of a folder, kept up to date while some of them change."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[Finding]] = {}
         """The findings by path; those of files that were not edited are as of the last ``settle``."""
         self.is_behind = False
         self.full_seconds = 0.0
-        """How long the last check of everything took."""
+        """How many seconds the last full check took."""
         self._session: Session | None = None
         self._settings: Settings | None = None
         self._sources: dict[str, Source] = {}
@@ -49,11 +49,11 @@ class KeptFindings:
         """The texts that a rule fails on, by path."""
 
     def put(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str]) -> None:
-        """Take these files for those of the folder, and check what has changed.
+        """Set the files of the folder, and check what has changed.
 
         Args:
             sources: all files, by path.
-            settings: of the checks.
+            settings: the settings of the checks.
             edited: the files that are open in the editor.
         """
         self._guilty = {path: text for path, text in self._guilty.items() if path in sources}
@@ -67,7 +67,7 @@ class KeptFindings:
                     return
 
     def get_ready(self, edited: Collection[str]) -> None:
-        """Get ready for edits of these files, if that is still to be done; takes as long as a check of everything."""
+        """Prepare for edits of these files, if not done yet; takes as long as a full check."""
         if self._settings is None or not self._sources or not edited:
             return
         if self._session is not None and self._ready.issuperset(edited):
@@ -78,7 +78,7 @@ class KeptFindings:
             self._start_over(self._settings, edited)
 
     def settle(self) -> None:
-        """Bring the findings of all files up to date."""
+        """Update the findings of all files."""
         if not self.is_behind or self._session is None or self._settings is None:
             return
         try:
@@ -95,7 +95,7 @@ class KeptFindings:
 
     @property
     def is_unparsed(self) -> bool:
-        """Whether a file does not parse, so that to settle is to check everything."""
+        """Whether some file does not parse, so that ``settle`` has to check everything."""
         return self._session is not None and bool(self._session.unparsed)
 
     def has(self, path: str) -> bool:
@@ -103,11 +103,11 @@ class KeptFindings:
         return path in self._sources
 
     def fixed(self, path: str, level: Level, wanted: Wanted) -> str | None:
-        """The text of a file once its fixes are made, among the other files as they are; None where a rule fails.
+        """The text of a file after its fixes, with the other files as they are; None if a rule fails.
 
         Args:
             path: one of the files.
-            level: the least level of fixes to make.
+            level: the lowest level of fixes to apply.
             wanted: which findings to fix.
         """
         settings, source = self._settings, self._sources[path]
@@ -129,7 +129,7 @@ class KeptFindings:
         self._session, self.found, self._sources, self.is_behind = None, {}, {}, False
         self._ready.clear()
         gc.unfreeze()
-        gc.collect()  # the parts of an index point at one another
+        gc.collect()  # the parts of an index refer to one another
         gc.freeze()
 
     def _put(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> None:
@@ -157,7 +157,7 @@ class KeptFindings:
         return self._session
 
     def _recall(self, sources: dict[str, Source], settings: Settings) -> bool:
-        """Take the findings from the cache; whether it has them."""
+        """Load the findings from the cache; return whether it has them."""
         known = cache.load(cache.key(sources, settings), sources)
         if known is None:
             return False
@@ -174,7 +174,7 @@ class KeptFindings:
         self._ready = {*edited}
         with self._timed(True):
             session = self._session = Session(sources, settings, edited)
-        gc.freeze()  # else the collector would soon look through the whole index
+        gc.freeze()  # otherwise the garbage collector would soon scan the whole index
         found = session.findings()
         self._enter(found)
         cache.store(cache.key(sources, settings), found, split(sources).roots)
@@ -195,13 +195,13 @@ class KeptFindings:
             self.found.setdefault(finding.path, []).append(finding)
 
     def _start_over(self, settings: Settings, edited: Collection[str] = ()) -> None:
-        """After a failure, check the same files again, without the one that a rule fails on."""
+        """After a failure, check the same files again without the one that a rule fails on."""
         sources = dict(self._sources)
         self._fail(sources, settings)
         self.put(sources, settings, edited)
 
     def _fail(self, sources: dict[str, Source], settings: Settings) -> bool:
-        """Note which file a rule failed on, so that it is left out until it changes; whether there is one."""
+        """Find the file that a rule failed on, to leave it out until it changes; return whether there is one."""
         self.drop()
         path = failing_file(sources, settings)
         if path is None:

@@ -1,4 +1,4 @@
-"""The server as the protocol sees it: what arrives from the editor, and what is done about it."""
+"""The server side of the protocol: receives messages from the editor, and acts on them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class PerflintServer(LanguageServer):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log what went wrong: by default each such error would pop up in the editor, at every key."""
-        if not isinstance(error, JsonRpcMethodNotFound):  # which the answer says
+        """Log what went wrong: by default each error would pop up in the editor, at every keystroke."""
+        if not isinstance(error, JsonRpcMethodNotFound):  # the response already reports it
             log.error("%s", error, exc_info=error)
 
     def begin(self, params: types.InitializeParams) -> None:
-        """Take in the first message of the editor: its capabilities, settings and folders."""
+        """Process the first message of the editor: its capabilities, settings and folders."""
         self._loop = asyncio.get_running_loop()
         logging.getLogger("perflint").addHandler(logs.EditorHandler(self._log_in_editor))
         self.client = Client.of(params.capabilities)
@@ -67,10 +67,10 @@ class PerflintServer(LanguageServer):
         return [path for uri in found if uri and (path := path_of(uri)) and not self._is_too_wide(path)]
 
     def _is_too_wide(self, path: str) -> bool:
-        """Whether an editor that knows no project has given a directory that holds all there is."""
+        """Whether a folder is the home directory or the root, which editors send if they know no project."""
         is_too_wide = Path(path) in (Path.home(), Path(Path(path).anchor))
         if is_too_wide:
-            log.info("%s is not searched for code: its files are checked one by one once they are open", path)
+            log.info("%s is not searched for code: its files are checked one by one when they are open", path)
         return is_too_wide
 
     def document(self, item: types.TextDocumentItem) -> Document:
@@ -82,7 +82,7 @@ class PerflintServer(LanguageServer):
         self.publisher.show(self.state.enter(results))
 
     def _soon(self, action: Callable[..., None], *arguments: object) -> None:
-        """Do something in the event loop; nothing once it has ended."""
+        """Run an action in the event loop; nothing happens if the loop has ended."""
         try:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(action, *arguments)
@@ -97,6 +97,6 @@ class PerflintServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(types.MessageType.Error, visible(message, keep="\n")))
 
     def _log_in_editor(self, level: int, message: str) -> None:
-        """Write a line into the log that the editor keeps; may be called in any thread."""
+        """Write a line to the editor's log; may be called in any thread."""
         kind = _LEVELS.get(level, types.MessageType.Error)
         self._soon(self.window_log_message, types.LogMessageParams(kind, message))

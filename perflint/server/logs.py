@@ -1,4 +1,4 @@
-"""The log: on standard error, and in the editor."""
+"""Logging: to standard error, and to the editor."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from perflint.text.visible import visible
 
 @dataclass(frozen=True)
 class Tell:
-    """Two ways to tell a person something: ``note`` writes it into the log, ``complain`` shows a message as well."""
+    """Two ways to inform the user: ``note`` writes to the log, ``complain`` also shows a message."""
 
     note: Callable[[str], None]
     complain: Callable[[str], None]
 
 
 class Complaint:
-    """What is wrong with something, "" for nothing; a person is told when it becomes another problem, and only then."""
+    """A problem with something ("" for none), which is shown to the user only when it changes."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._now = ""
 
     def update(self, problem: str) -> str:
-        """Note what is wrong now; what was wrong before."""
+        """Set the current problem; return the previous one."""
         before, self._now = self._now, problem
         if problem and problem != before:
             self._tell.complain(f"perflint: {problem}")
@@ -36,7 +36,7 @@ class Complaint:
 
 
 class EditorHandler(logging.Handler):
-    """Hands what is logged to the editor, a line without its traceback unless ``PERFLINT_DEBUG=1``."""
+    """Passes log records to the editor, on one line without the traceback unless ``PERFLINT_DEBUG=1``."""
 
     def __init__(self, send: Callable[[int, str], None]) -> None:
         super().__init__(logging.INFO)
@@ -47,33 +47,33 @@ class EditorHandler(logging.Handler):
         """Send one record."""
         try:
             self._send(record.levelno, self.format(record))
-        except Exception:  # there is nobody left to tell
+        except Exception:  # the connection is closed
             return
 
 
 class Brief(logging.Formatter):
-    """A line for each record; an error with its traceback only for those who look for one."""
+    """Formats each record on one line; tracebacks are only shown if requested."""
 
     def formatException(self, info: Any) -> str:  # noqa: N802 - the name of the base class
-        """What went wrong."""
+        """The error on one line, or its traceback."""
         if is_debugging():
             return super().formatException(info)
         error = info[1] if isinstance(info, tuple) else info
         return f"{type(error).__name__}: {error} (PERFLINT_DEBUG=1 in the environment shows where)"
 
     def format(self, record: logging.LogRecord) -> str:
-        """The whole text."""
-        record.exc_text = None  # which another formatter may have left
+        """The formatted record."""
+        record.exc_text = None  # another formatter may have left it
         return visible(super().format(record), keep="\n\t")
 
 
 def show_port() -> None:
-    """Let pygls say which port it listens on."""
+    """Make pygls log the port that it listens on."""
     logging.getLogger("pygls.server").setLevel(logging.INFO)
 
 
 def set_up() -> None:
-    """Write what perflint logs, and the warnings of what it uses, to standard error."""
+    """Send perflint's log, and warnings of the libraries it uses, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(Brief("perflint server: %(message)s"))
     root = logging.getLogger()

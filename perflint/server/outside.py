@@ -1,4 +1,4 @@
-"""Documents that lie in no folder of the workspace: each is checked alone, under the configuration of its directory."""
+"""Documents outside all folders of the workspace: each is checked alone, under the configuration of its directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from perflint.server.logs import Tell
 from perflint.text.source import Source
 
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
-"""Directories of installed packages, which somebody may look into, and which are not checked."""
+"""Directories of installed packages, which users may look into, but which are not checked."""
 
 
 class Outside:
@@ -27,14 +27,14 @@ class Outside:
         self._configured: dict[Path, Configured] = {}
 
     def take(self, view: View, looks: bool) -> None:
-        """See what the editor shows now; ``looks``: configurations may have changed."""
+        """Take in what the editor shows now; ``looks``: configurations may have changed."""
         self._view = view
         if looks:
             for configured in self._configured.values():
                 configured.look(view.settings_for(""))
 
     def findings(self, document: Document) -> list[Finding]:
-        """What is found in a document."""
+        """The findings in a document."""
         configured = self._configured_for(document)
         if configured is None or configured.settings is None:
             return []
@@ -44,7 +44,7 @@ class Outside:
         return configured.left(source, self._alone.check(source, configured.settings))
 
     def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
-        """The text of a document once its fixes are made (those of one rule, for a ``code``)."""
+        """The text of a document after its fixes (only those of one rule if a ``code`` is given)."""
         configured = self._configured_for(document)
         source = source_of(document.path, document.text)
         if configured is None or configured.settings is None or not isinstance(source, Source):
@@ -52,7 +52,7 @@ class Outside:
         return self._alone.fixed(source, configured.settings, level, configured.wanted(code))
 
     def _configured_for(self, document: Document) -> Configured | None:
-        """The settings for a document; None where it is not to be checked."""
+        """The settings for a document; None if it should not be checked."""
         editor = self._view.settings_for("")
         if not editor.enable:
             return None

@@ -1,4 +1,4 @@
-"""Places in a text as the protocol counts them: rows from 0, columns in the units that were agreed on."""
+"""Positions in a text as the protocol counts them: rows from 0, columns in the units agreed with the editor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Positions:
     Args:
         text: the document as the editor has it.
         encoding: ``utf-8``, ``utf-16`` or ``utf-32``.
-        shift: how many characters stand in front of what the offsets count from: those of a byte order mark.
+        shift: how many characters precede the start of the offsets: those of a byte order mark.
     """
 
     def __init__(self, text: str, encoding: str = "utf-16", shift: int = 0) -> None:
@@ -25,13 +25,13 @@ class Positions:
         self._shift = shift
 
     def place(self, offset: int) -> Place:
-        """Where an offset is; one past the end is at the end."""
+        """The position of an offset; an offset past the end gives the end."""
         offset = min(max(offset + self._shift, 0), len(self._table.text))
         row, column = self._table.position(offset)
         return row - 1, self._units(self._table.text[offset - column + 1 : offset])
 
     def offset(self, row: int, column: int) -> int:
-        """The offset of a place; one past the end of a row, or of the text, is at that end."""
+        """The offset of a position; one past the end of a row, or of the text, gives that end."""
         return max(self._offset(row, column) - self._shift, 0)
 
     def line(self, row: int) -> str:
@@ -47,7 +47,7 @@ class Positions:
         units = 0
         for index, character in enumerate(line):
             units += self._units(character)
-            if units > column:  # a column inside a character is at its start
+            if units > column:  # a column inside a character counts as its start
                 return start + index
         return start + len(line)
 

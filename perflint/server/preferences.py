@@ -1,4 +1,4 @@
-"""The settings of the editor, however it sends them: at the start, with a change, or when it is asked."""
+"""The settings of the editor, whichever way it sends them: at the start, with a change, or on request."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ log = logging.getLogger(__name__)
 
 
 class Preferences:
-    """What the editor has said of its settings.
+    """The settings that the editor has sent.
 
-    An editor that can be asked is asked for those of each folder; what it leaves out is as it was at the start.
+    If the editor supports it, the settings of each folder are requested; what it leaves out stays as at the start.
     """
 
     def __init__(self, server: LanguageServer) -> None:
@@ -35,11 +35,11 @@ class Preferences:
         self._given = section(given) or self._given
 
     def known(self) -> dict[str, EditorSettings]:
-        """The settings, without asking for them."""
+        """The settings that are known, without a request."""
         return {"": self._read(self._given)}
 
     async def asked(self, folders: Sequence[str]) -> dict[str, EditorSettings]:
-        """The settings for each folder, and under "" for everything else."""
+        """Request the settings for each folder, and under "" for everything else."""
         items = [types.ConfigurationItem(section=SECTION)]
         items += [types.ConfigurationItem(scope_uri=uri_of(folder), section=SECTION) for folder in folders]
         answers = await self._server.workspace_configuration_async(types.ConfigurationParams(items))

@@ -1,4 +1,4 @@
-"""What the profile that the settings name says of the findings of a document."""
+"""Adds the gains from the profile that the settings name to the findings of a document."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from perflint.text.source import Source
 
 
 class ProfileGains:
-    """A profile, read again when its file is another one.
+    """A profile, which is read again when its file changes.
 
-    A person is told once of one that cannot be used.
+    The user is told once if it cannot be used.
     """
 
     def __init__(self, tell: Tell) -> None:
@@ -27,7 +27,7 @@ class ProfileGains:
         self._profile: Profiled | None = None
 
     def look(self, path: Path | None) -> None:
-        """See whether the profile is still as it was; the file need not be there, and None stands for no profile."""
+        """Read the profile again if it has changed; the file need not exist, and None means no profile."""
         file = path, stamp_of(path) if path is not None else None
         if file == self._file:
             return
@@ -40,7 +40,7 @@ class ProfileGains:
         self._problem.update(problem)
 
     def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
-        """Findings of one file, each with what it can win behind its message."""
+        """Findings of one file, each with what it can save after its message."""
         if self._profile is None or not findings:
             return findings
         ranking = rank([self._profile], findings, {source.path: source}, catalogue.shipped())

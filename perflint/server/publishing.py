@@ -1,4 +1,4 @@
-"""Brings diagnostics to the editor: it asks for them if it can be told to ask again, else they are sent to it."""
+"""Delivers diagnostics: editors that can be asked to refresh request them; to others they are pushed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Sends diagnostics, or answers with them."""
+    """Pushes diagnostics, or answers requests for them."""
 
     def __init__(self, sender: LanguageServer, client: Client) -> None:
         self._sender = sender
@@ -27,7 +27,7 @@ class Publisher:
         self._numbers = count(1)
 
     def show(self, results: Sequence[Result]) -> None:
-        """Let the editor know of new results."""
+        """Inform the editor of new results."""
         if self._client.pulls:
             self._refresh(results)
             return
@@ -38,17 +38,17 @@ class Publisher:
                 self._send(document.uri, found, document.version)
 
     def close(self, uri: str) -> None:
-        """A document is closed: it shows nothing any more."""
+        """Remove the diagnostics of a closed document."""
         self._ids.pop(uri, None)
         if self._shown.pop(uri, None) is not None:
             self._send(uri, [], None)
 
     def report(self, result: Result | None, previous: str | None) -> types.DocumentDiagnosticReport:
-        """The answer to an editor that asks.
+        """The answer to a request for diagnostics.
 
         Args:
-            result: what is known of the document; None: it is not open.
-            previous: what the editor calls the answer that it has.
+            result: the result for the document; None: it is not open.
+            previous: the id of the answer that the editor already has.
         """
         if result is None:
             return types.RelatedFullDocumentDiagnosticReport(items=[])
@@ -58,7 +58,7 @@ class Publisher:
         return types.RelatedFullDocumentDiagnosticReport(items=self._diagnostics(result), result_id=name)
 
     def _id_of(self, result: Result) -> str:
-        """A name for what a document shows: another one once it shows anything else."""
+        """An id for the diagnostics of a document, which changes when they do."""
         uri, known = result.document.uri, self._ids.get(result.document.uri)
         if known is None or self._diagnostics(known[0]) != self._diagnostics(result):
             known = result, str(next(self._numbers))
@@ -66,7 +66,7 @@ class Publisher:
         return known[1]
 
     def _diagnostics(self, result: Result) -> list[types.Diagnostic]:
-        """The diagnostics of a document; none, and a line in the log, where they cannot be told."""
+        """The diagnostics of a document; none, and a line in the log, if they cannot be computed."""
         try:
             return diagnostics(result, self._client)
         except Exception:
@@ -74,7 +74,7 @@ class Publisher:
             return []
 
     def _refresh(self, results: Sequence[Result]) -> None:
-        """Ask the editor to ask again where it has an answer, for the same version, that does not hold any more."""
+        """Ask the editor to refresh if an answer that it has for the current version is outdated."""
         for result in results:
             known = self._ids.get(result.document.uri)
             if known is not None and known[0].document is result.document and known[0].findings != result.findings:

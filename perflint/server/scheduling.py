@@ -1,4 +1,4 @@
-"""One thread that does all the checking, one piece of work after the other, each when it is due."""
+"""One thread that does all the checking, one job after the other, each when it is due."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 Job = Callable[[], object]
 
 MOST_DELAYED = 1.0
-"""Seconds after which work is done although it is asked for again and again."""
+"""Seconds after which a job runs even if it is posted again and again."""
 
 _STACK = 64 * 2**20
-"""Bytes: the parser needs more for deeply nested code than threads have on some systems."""
+"""Stack size in bytes: for deeply nested code, the parser needs more than threads have on some systems."""
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class _Entry:
 
 
 class Worker:
-    """A thread that does named jobs; a new job replaces one of the same name that has not begun."""
+    """A thread that does named jobs; a new job replaces one of the same name that has not started."""
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -43,19 +43,19 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="perflint checks", daemon=True)
 
     def start(self, first: Job = lambda: None) -> None:
-        """Start the thread, with a job that is done before all others."""
+        """Start the thread, with a job that runs before all others."""
         self._first = first
         before = threading.stack_size()
         try:
             threading.stack_size(_STACK)
-        except (ValueError, RuntimeError):  # a system that does not let one choose
+        except (ValueError, RuntimeError):  # on some systems the size cannot be chosen
             before = -1
         self._thread.start()
         if before >= 0:
             threading.stack_size(before)
 
     def post(self, name: object, job: Job, delay: float = 0.0, most: float = MOST_DELAYED) -> None:
-        """Do a job once ``delay`` seconds have passed without another one of its name, or ``most`` seconds in all.
+        """Run a job ``delay`` seconds after the last one posted under its name, at most ``most`` after the first.
 
         A job that is due stays due when it is replaced.
         """
@@ -70,7 +70,7 @@ class Worker:
             self._changed.notify()
 
     def ask(self, question: Callable[[], Result]) -> Future[Result]:
-        """Answer a question once the running job is done; it is skipped if the future is cancelled before."""
+        """Run a function after the current job, and return its future; cancelling the future first skips it."""
         future: Future[Result] = Future()
 
         def answer() -> None:
@@ -85,7 +85,7 @@ class Worker:
         return future
 
     def stop(self) -> None:
-        """Begin nothing more."""
+        """Start no further jobs."""
         with self._changed:
             self._is_stopped = True
             self._entries.clear()

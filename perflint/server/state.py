@@ -1,4 +1,4 @@
-"""What the event loop knows: the open documents, and what the last check found in each."""
+"""The state of the event loop: the open documents, and the findings of the last check in each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perflint.server.documents import Document, Result, View
 
 
 class EditorState:
-    """The open documents and their findings; to be used in the event loop alone."""
+    """The open documents and their findings; for use in the event loop only."""
 
     def __init__(self, checking: Checking) -> None:
         self.checking = checking
@@ -23,35 +23,35 @@ class EditorState:
     # -- what the editor shows -----------------------------------------------------------------------------------
 
     def open(self, document: Document, looks: bool) -> None:
-        """A document was opened; ``looks``: files on disk may have changed as well."""
+        """Add a document that was opened; ``looks``: files on disk may have changed as well."""
         self._show({**self.view.documents, document.uri: document}, looks=looks)
 
     def edit(self, uri: str, version: int, text: str) -> None:
-        """A document has another text."""
+        """Change the text of a document."""
         document = self.view.documents.get(uri)
         if document is not None:
             documents = {**self.view.documents, uri: replace(document, version=version, text=text)}
             self._show(documents, looks=False, delay=TYPING)
 
     def close(self, uri: str) -> None:
-        """A document was closed: its file on disk counts again."""
+        """Remove a document that was closed: its file on disk counts again."""
         self._results.pop(uri, None)
         documents = {other: document for other, document in self.view.documents.items() if other != uri}
         self._show(documents, looks=True)
         self._wake()
 
     def look(self, delay: float = 0.0) -> None:
-        """Files on disk, the configuration among them, may have changed; ``delay``: seconds until no more have."""
+        """Note that files on disk, or the configuration, may have changed; check after ``delay`` seconds."""
         self._show(self.view.documents, looks=True, delay=delay)
 
     def configure(self, settings: Mapping[str, EditorSettings]) -> None:
-        """Take the settings of the editor: for each folder, and under "" for all other files."""
+        """Set the editor's settings: for each folder, and under "" for all other files."""
         if dict(settings) != dict(self.view.settings):
             self.view = replace(self.view, settings=dict(settings))
             self.look()
 
     def work_in(self, folders: Sequence[str]) -> None:
-        """Take the folders of the workspace."""
+        """Set the folders of the workspace."""
         self.view = replace(self.view, folders=tuple(dict.fromkeys(folders)))
         self.look()
 
@@ -62,7 +62,7 @@ class EditorState:
     # -- what the checks say -------------------------------------------------------------------------------------
 
     def enter(self, results: Sequence[Result]) -> list[Result]:
-        """Keep what the checks have found; returns what is new and about a document as it is now."""
+        """Store the results of the checks; return those that are new and about the current version of a document."""
         new = []
         for result in results:
             uri = result.document.uri
@@ -73,14 +73,14 @@ class EditorState:
         return new
 
     def known(self, uri: str) -> Result | None:
-        """What is known of a document as it is now; None before it was checked."""
+        """The result for the current version of a document; None before it was checked."""
         result = self._results.get(uri)
         return result if result is not None and result.document is self.view.documents.get(uri) else None
 
     async def current(self, uri: str, at_once: bool = False) -> Result | None:
-        """Wait until a document has been checked as it is now; None if it is closed.
+        """Wait for the result of the current version of a document; None if it is closed.
 
-        ``at_once``: somebody waits for it, so check now rather than at the end of typing.
+        ``at_once``: the user is waiting for it, so check now instead of after the last keystroke.
         """
         while uri in self.view.documents:
             result = self.known(uri)

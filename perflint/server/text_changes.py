@@ -1,4 +1,4 @@
-"""Changes of a document as the protocol's edits."""
+"""Turns changes of a document into edits of the protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) ->
     Args:
         document: the version.
         edits: by offsets into the text without its byte order mark; they do not overlap.
-        client: some editors take the version as well, and refuse the edits of another.
+        client: some editors also take the version, and refuse edits of another one.
     """
     changes = [types.TextEdit(range_of(document, edit.start, edit.end), edit.content) for edit in edits]
     if not client.takes_versions:
@@ -30,7 +30,7 @@ def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) ->
 
 
 def between(before: str, after: str) -> Iterator[Edit]:
-    """Edits of whole rows that turn one text into another; in all other rows the editor keeps its cursors and marks."""
+    """Edits of whole rows that turn one text into another; the editor keeps its cursors and marks in all other rows."""
     old, new = lines_of(before), lines_of(after)
     starts = [0]
     for row in old:

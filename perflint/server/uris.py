@@ -1,6 +1,6 @@
 """URIs and paths.
 
-pygls' own functions take what stands behind a semicolon in a file name for parameters, and lose it.
+pygls' own functions treat the part of a file name after a semicolon as parameters, and drop it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.request import url2pathname
 
 
 def path_of(uri: str) -> str | None:
-    """The path of a file; None for a URI that is none of a file.
+    """The path of a file; None if the URI is not that of a file.
 
     >>> path_of("file:///tmp/a%20b%3Bc.py")
     '/tmp/a b;c.py'
@@ -30,7 +30,7 @@ def path_of(uri: str) -> str | None:
     if os.name == "nt":
         path = url2pathname(parts.path)
         return os.path.normpath(rf"\\{parts.netloc}{path}" if parts.netloc else path)
-    # As the names of files reach Python: bytes that are no UTF-8 as surrogates.
+    # As Python represents file names: bytes that are not UTF-8 become surrogates.
     return os.path.normpath(unquote(parts.path, errors="surrogateescape"))
 
 

@@ -1,4 +1,4 @@
-"""What the editor shows while the first check of a workspace takes long."""
+"""Shows progress in the editor while the first check of a workspace takes long."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pygls.progress import Progress
 from perflint.server.state import EditorState
 
 PATIENCE = 1.0
-"""Seconds before somebody wants to know why there is nothing to see yet."""
+"""Seconds before progress is shown."""
 
 log = logging.getLogger(__name__)
 
 
 class Waiting:
-    """Shows that the workspace is being read, in editors that show progress."""
+    """Shows that the workspace is being read, in editors that can show progress."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -29,7 +29,7 @@ class Waiting:
     def watch(self, state: EditorState, uri: str) -> None:
         """Show progress until a document has been checked, if that takes longer than ``PATIENCE``."""
         task = asyncio.ensure_future(self._watch(state, uri))
-        self._tasks.add(task)  # else nothing would keep it
+        self._tasks.add(task)  # otherwise the task would be garbage collected
         task.add_done_callback(self._tasks.discard)
 
     async def _watch(self, state: EditorState, uri: str) -> None:
@@ -41,8 +41,8 @@ class Waiting:
             await self._show(state, uri)
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # an editor that says it can, and cannot
-            log.debug("the editor shows no progress: %s", error)
+        except Exception as error:  # some editors claim that they can, but cannot
+            log.debug("the editor does not show progress: %s", error)
         finally:
             self._is_shown = False
 

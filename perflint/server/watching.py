@@ -1,4 +1,4 @@
-"""Which files the editor is asked to watch: the code, and what decides how it is checked."""
+"""Asks the editor to watch files: the code, and the files that decide how it is checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = (*config_files.OWN_FILES, config_files.PYPROJECT, ".gitignore", baselin
 
 
 async def register(server: LanguageServer, client: Client) -> None:
-    """Ask for news of files, and of settings, where the editor lets one ask."""
+    """Register for changes of files and settings, if the editor supports that."""
     wanted = []
     if client.registers_watchers:
         beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_kinds.patterns()])

@@ -1,4 +1,4 @@
-"""All that the editor shows, checked: the folders of the workspace, and the files outside of them."""
+"""Checks everything that the editor shows: the folders of the workspace, and the files outside of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perflint.server.logs import Tell
 from perflint.server.outside import Outside
 
 _TIDY_AFTER = 100
-"""Rounds of checks after which their garbage is collected."""
+"""The number of checks after which garbage is collected."""
 
 
 class Workspace:
-    """The folders and the files outside of them; to be used by one thread alone."""
+    """The folders and the files outside of them; for use in one thread only."""
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -43,29 +43,29 @@ class Workspace:
         self._outside.take(view, looks)
 
     def results(self) -> list[Result]:
-        """What is known of each open document."""
+        """The results for all open documents."""
         return [Result(document, tuple(self._findings(document))) for document in self._view.documents.values()]
 
     def settle(self) -> None:
-        """Bring the findings of all files up to date with the edits of others."""
+        """Update the findings of files that depend on edits in other files."""
         for folder in self._folders.values():
             folder.kept.settle()
 
     def settling_delay(self) -> float | None:
-        """After how many seconds of rest ``settle`` is worth its time; None: there is nothing to settle."""
+        """After how many idle seconds ``settle`` should be called; None: there is nothing to settle."""
         behind = [folder.kept for folder in self._folders.values() if folder.kept.is_behind]
         if not behind:
             return None
-        # A file that does not parse is about to be mended, and until then everything is checked each time.
+        # A file that does not parse is about to be corrected; until then everything is checked each time.
         return max(min(2 * kept.full_seconds, 10.0) if kept.is_unparsed else 0.0 for kept in behind)
 
     def get_ready(self) -> None:
-        """Get ready for edits of the documents that are open."""
+        """Prepare for edits of the open documents."""
         for folder in self._folders.values():
             folder.get_ready()
 
     def tidy(self) -> None:
-        """Collect the garbage of many checks; takes a second where the index is large."""
+        """Collect the garbage of many checks; takes a second if the index is large."""
         if self._rounds < _TIDY_AFTER:
             return
         self._rounds = 0
@@ -74,7 +74,7 @@ class Workspace:
         gc.freeze()
 
     def fixed(self, document: Document, level: Level, code: str | None = None) -> str | None:
-        """The text of a document with its fixes made; None if it has changed meanwhile, or a rule fails on it."""
+        """The text of a document with its fixes applied; None if it has changed meanwhile or a rule fails on it."""
         if self._view.documents.get(document.uri) is not document:
             return None
         folder = self._owner(document)
@@ -87,7 +87,7 @@ class Workspace:
         return (folder or self._outside).findings(document)
 
     def _owner(self, document: Document) -> Folder | None:
-        """The innermost folder that a document lies in."""
+        """The innermost folder that contains a document."""
         if not document.is_file:
             return None
         holding = [folder for folder in self._folders.values() if folder.contains(document.path)]

@@ -1,1 +1,1 @@
-"""Findings that are not to be reported: ``# noqa`` comments and baselines."""
+"""Findings that should not be reported: ``# noqa`` comments and baselines."""

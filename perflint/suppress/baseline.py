@@ -1,7 +1,7 @@
-"""The baseline: a file that lists findings which are not to be reported, so that only new ones are.
+"""The baseline: a file that lists known findings, so that only new ones are reported.
 
-Its entries know their findings by content (``fingerprints``), so they hold when lines move.  There is one line for
-each, in the order of paths, codes and words, so that a change of the code gives a small diff, and two branches merge.
+Its entries identify findings by content (``fingerprints``), so they stay valid when lines move. There is one line for
+each, sorted by path, code and text, so that a change of the code gives a small diff, and two branches merge.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from perflint.suppress.fingerprints import fingerprints
 from perflint.text.source import Source
 
 NAME = "perflint-baseline.json"
-"""The file where none is named."""
+"""The file used if none is named."""
 
 VERSION = 1
 _ABOUT = "Findings that perflint does not report; perflint check --write-baseline writes them again."
@@ -31,16 +31,16 @@ _LONGEST = 100
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: |$)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_MOVES = 10_000
-"""How many pairs of files are compared to see what has moved."""
+"""How many pairs of files are compared to find renamed ones."""
 
 
 class BaselineError(Exception):
-    """A baseline that cannot be used; ``str(error)`` says which, where in it, and what to do."""
+    """A baseline that cannot be used; ``str(error)`` says which one, where the problem is, and what to do."""
 
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """One finding.  ``path`` is seen from the directory of the baseline; ``text`` is for people."""
+    """One finding. ``path`` is relative to the directory of the baseline; ``text`` is for readers."""
 
     path: str
     code: str
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class BaselineSplit:
-    """Findings that are ``new``, those that are ``hidden``, and the entries that are ``used`` for the latter."""
+    """Findings that are ``new``, those that are ``hidden``, and the entries ``used`` to hide them."""
 
     new: list[Finding]
     hidden: list[Finding]
@@ -66,11 +66,11 @@ class Baseline:
 
     @property
     def root(self) -> str:
-        """The directory that the paths in it are seen from."""
+        """The directory that its paths are relative to."""
         return str(self.path.absolute().parent)
 
     def split(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> BaselineSplit:
-        """Tell the findings of a run apart, which are in the order of their places in each file."""
+        """Split the findings of a run, which are sorted by place in each file, into new and hidden ones."""
         own = fingerprints(findings, sources, self.root)
         known = [each if each in self.entries else None for each in own]
         moved = self._moved([item for item, each in zip(findings, known, strict=True) if each is None], sources)
@@ -90,11 +90,11 @@ class Baseline:
         """The entries of checked files and selected rules that are not used for a finding any more.
 
         Args:
-            used: the fingerprints of those that are.
-            paths: the files.
+            used: the fingerprints of the used entries.
+            paths: the checked files.
             codes: the rules.
-            alone: those of the files that were read without what calls them, which may make more of them: their
-                entries are no longer used only where the line is gone, too.
+            alone: files that were read without their callers, which may lead to more findings: their entries are only
+                stale if the line is gone, too.
         """
         checked = {_place(path, self.root) for path in paths}
         lines = {_place(path, self.root): _texts(source) for path, source in alone.items()}
@@ -108,7 +108,7 @@ class Baseline:
         )
 
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
-        """The entries for findings in files that have another name now, by the identity of the finding."""
+        """The entries for findings in renamed files, by the ``id`` of the finding."""
         by_old: dict[str, int] = defaultdict(int)
         for entry in self.entries.values():
             by_old[entry.path] += 1
@@ -131,7 +131,7 @@ class Baseline:
         return found
 
     def _as_if(self, old: str, findings: Sequence[Finding], source: Source) -> dict[int, str]:
-        """The entries that findings of one file would have if it were called as it was before."""
+        """The entries that findings of one file would have under its old name."""
         path = str(Path(self.root) / old)
         there = [replace(finding, path=path) for finding in findings]
         prints = fingerprints(there, {path: source}, self.root)
@@ -153,13 +153,13 @@ def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: st
 
 
 def _place(path: str, root: str) -> str:
-    """A path as seen from ``root``, with ``/`` between its parts."""
+    """A path relative to ``root``, with ``/`` between its parts."""
     below = relative(path, root)
     if _is_there(Path(root) / below):
         return below
     try:
         return Path(os.path.relpath(path, root)).as_posix()
-    except ValueError:  # on another drive
+    except ValueError:  # the paths are on different drives
         return below
 
 
@@ -172,7 +172,7 @@ def _text(source: Source | None, row: int) -> str:
 
 
 def _texts(source: Source) -> set[str]:
-    """All lines of a file as entries have them."""
+    """All lines of a file as stored in entries."""
     return {_shortened(line) for line in source.text.splitlines()}
 
 
@@ -182,7 +182,7 @@ def _shortened(line: str) -> str:
 
 
 def write(path: Path, found: Iterable[Entry]) -> None:
-    """Write a baseline whole.
+    """Write a complete baseline.
 
     Raises:
         OSError: it cannot be written.
@@ -195,7 +195,7 @@ def write(path: Path, found: Iterable[Entry]) -> None:
 
 def _dumped(entry: Entry) -> str:
     item = {"path": entry.path, "code": entry.code, "fingerprint": entry.fingerprint, "text": entry.text}
-    # A path may have bytes that no UTF-8 has.
+    # A path may contain bytes that are not UTF-8.
     return _SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(item, ensure_ascii=False))
 
 
@@ -203,7 +203,7 @@ def read(path: Path) -> Baseline:
     """The baseline at ``path``.
 
     Raises:
-        BaselineError: there is none, or it cannot be read, or it is no baseline of this version.
+        BaselineError: it does not exist, cannot be read, or is not a baseline of this version.
     """
     try:
         handed_over = _is_handed_over(path)
@@ -222,7 +222,7 @@ def read(path: Path) -> Baseline:
             )
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: no JSON, or a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError: not JSON, or a number with thousands of digits
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise BaselineError(f"{path}{line}: the baseline is not valid JSON: {error}: {_ANEW}") from error
     return Baseline(path, _entries(path, data))
@@ -252,16 +252,16 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
 
 
 def _is_handed_over(path: Path) -> bool:
-    """Whether a path is a pipe that a shell hands over: ``--baseline <(git show ...)``."""
+    """Whether a path is a pipe from the shell: ``--baseline <(git show ...)``."""
     return stat.S_ISFIFO(path.stat().st_mode) and path.parts[1:2] in (("dev",), ("proc",))
 
 
 def looks_like_one(path: Path) -> bool:
-    """Whether a file that is there may be replaced by a baseline: it is one, or what a merge has left of one."""
+    """Whether an existing file may be replaced by a baseline: it is one, possibly with merge conflicts."""
     if plain_files.problem(path):
         return False  # a pipe or a device
     try:
         head = plain_files.read(path)
     except OSError:
-        return True  # writing says what is wrong
+        return True  # writing will report what is wrong
     return not head.strip() or (b'"version"' in head and b'"findings"' in head) or b'"fingerprint"' in head

@@ -1,4 +1,4 @@
-"""What a finding is known by once rows have moved: its rule, its file, its words, and which of several alike it is."""
+"""Identifies a finding even if rows move: by its rule, its file, its text, and its number among equal ones."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _LENGTH = 32
 
 
 def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], root: str) -> list[str]:
-    """The fingerprint of each finding: 32 hexadecimal digits, no two alike.
+    """The fingerprint of each finding: 32 hexadecimal digits, all different.
 
-    They stay as they are when other lines come or go, and when lines are indented otherwise.
-    The message has no part in it, since it names rows and counts other findings.  Of several findings of one rule in
-    the same words, the fingerprints are those of the first, second, ... in the order of ``findings``.
+    They stay the same when other lines are added or removed, or when the indentation changes. The message is not part
+    of it, since it names rows and counts other findings. Findings of one rule with the same text are numbered in the
+    order of ``findings``.
 
     Args:
         findings: in the order of their places in each file.
         sources: the texts that they point into, by path; a file that could not be read may be missing.
-        root: the directory that paths are seen from, so that a checkout elsewhere gives the same.
+        root: the directory that paths are relative to, so that a checkout elsewhere gives the same fingerprints.
     """
     seen: Counter[bytes] = Counter()
     begun: dict[tuple[str, str, int, int], hashlib._Hash] = {}
@@ -32,7 +32,7 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         source = sources.get(finding.path)
         first, last = _rows(finding, source) if source is not None else (0, 0)
         place = finding.code, finding.path, first, last
-        if place not in begun:  # the row may be megabytes long, and hold thousands of findings
+        if place not in begun:  # the row may be megabytes long, and contain thousands of findings
             words = _words(source, first, last) if source is not None else ""
             text = "\0".join((finding.code, relative(finding.path, root), words, ""))
             begun[place] = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
@@ -50,5 +50,5 @@ def _rows(finding: Finding, source: Source) -> tuple[int, int]:
 
 
 def _words(source: Source, first: int, last: int) -> str:
-    """Some rows, without what only lays them out."""
+    """The text of some rows, without formatting."""
     return " ".join(" ".join(source.lines.line(row) for row in range(first, last + 1)).split())

@@ -10,8 +10,8 @@ from perflint.findings import Finding
 from perflint.text.code_lines import CodeLine, code_lines, tokens
 from perflint.text.source import Source
 
-# What flake8 7 accepts: one space after "#", the colon right after the word, at most one blank after the colon.
-# Anything else after the word is no list of codes, and the comment speaks of all of them.
+# What flake8 7 accepts: one space after "#", the colon right after the word, at most one space after the colon.
+# Anything else after the word is not a list of codes, and the comment then applies to all codes.
 DIRECTIVE = re.compile(r"# noqa(?::\s?(?P<codes>(?:[A-Z]+[0-9]+[,\s]*)+))?", re.IGNORECASE)
 CODE_END = re.compile(r"[,\s]+")
 _NOT_FOR_FLAKE8 = re.compile(r"(?:^|[\r\n])[^\S\r\n]*# flake8[:=][^\S\r\n]*noqa", re.IGNORECASE)
@@ -21,18 +21,18 @@ _SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?!
 def suppressed(finding: Finding, source: Source) -> bool:
     """Whether a ``# noqa`` comment silences a finding of this source.
 
-    It counts on the first or the last line of the finding or of the statement around it.  As in flake8, a line that
-    runs on in a triple-quoted string or after a backslash is one with those that follow, text in a string counts as
-    well as a comment, a listed code silences those it is the beginning of, and codes are told apart by case.
+    It counts on the first or last line of the finding, or of the statement around it. As in flake8, a line that
+    continues in a triple-quoted string or after a backslash counts as one line with those that follow, text in a string
+    counts like a comment, a listed code silences all codes that begin with it, and codes are case-sensitive.
     """
     rows = _rows(source)
     return rows is not None and any(rows.silence(row, finding.code) for row in rows_of(finding, source))
 
 
 def skips_file(source: Source) -> bool:
-    """Whether a comment on a line of its own says ``# perflint: skip-file``, or a line begins with ``# flake8: noqa``.
+    """Whether a line is the comment ``# perflint: skip-file``, or begins with ``# flake8: noqa``.
 
-    As in flake8 7, the second counts in a string as well, and codes or other words behind it change nothing.
+    As in flake8 7, the second counts in a string as well, and codes or other words after it change nothing.
     """
     text = source.text
     if ("flake8" in text or "FLAKE8" in text) and _NOT_FOR_FLAKE8.search(text):
@@ -45,7 +45,7 @@ def skips_file(source: Source) -> bool:
 
 
 def rows_of(finding: Finding, source: Source) -> set[int]:
-    """The rows on which a comment counts, before they are joined: first and last of finding and statement."""
+    """The rows on which a comment counts, before joining: the first and last of the finding and of its statement."""
     ranges = [(finding.start, finding.end)]
     if finding.statement is not None:
         ranges.append(finding.statement)
@@ -53,11 +53,11 @@ def rows_of(finding: Finding, source: Source) -> set[int]:
 
 
 class _Rows:
-    """What the rows of a file silence: each line is looked at once, however long it is and whatever stands on it."""
+    """What the comments of a file silence: each line is examined only once, however long it is."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        # Where there are no lines, each row stands for itself, as in flake8 with a file that cannot be read to its end.
+        # Without lines, each row counts separately, as in flake8 for a file that cannot be tokenized to its end.
         lines = [line for line in code_lines(source) or () if line.first < line.last]
         self._lines = {row: line for line in lines for row in range(line.first, line.last + 1)}
         self._codes: dict[CodeLine | int, tuple[str, ...]] = {}
@@ -72,7 +72,7 @@ class _Rows:
 
 
 def _silenced(line: str) -> tuple[str, ...]:
-    """What the codes begin with that a line silences; no code begins with nothing where it silences none."""
+    """The prefixes of codes that a line silences."""
     match = DIRECTIVE.search(line)
     if match is None:
         return ()
@@ -82,7 +82,7 @@ def _silenced(line: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16)
 def _rows(source: Source) -> _Rows | None:
-    """The rows of a file; None when the file has no ``# noqa`` at all."""
+    """The rows of a file; None if the file has no ``# noqa`` at all."""
     return _Rows(source) if DIRECTIVE.search(source.text) is not None else None
 
 
@@ -92,7 +92,7 @@ def joined_text(source: Source, line: CodeLine) -> str:
 
 
 def _has_comment(source: Source, rows: set[int]) -> bool:
-    """Whether one of these rows holds a comment.  In a file that has no tokens, a row is taken at its word."""
+    """Whether one of these rows has a comment. In a file that cannot be tokenized, any text counts as one."""
     row = 1
     try:
         for token in tokens(source):

@@ -20,17 +20,17 @@ _BLANKS = " \t\f"
 def noqa_edits(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Edit]:
     """The edits that silence findings of one file: at most one for a line, in the order of the lines.
 
-    flake8 looks for ``# noqa`` on the row where a finding starts, and where a string or a backslash joins rows, on all
-    of these; perflint looks there too.  So the comment goes to the end of the rows that the first row is joined with.
-    Codes are added to a list that is there; a comment without a list needs nothing.
+    flake8 looks for ``# noqa`` on the row where a finding starts, and on all rows joined with it by a string or a
+    backslash; perflint looks there too. So the comment is put at the end of the joined rows. Codes are added to an
+    existing list; a comment without a list needs nothing.
 
-    There is no edit for findings about whole files (`FILE_CODES`), for those of a file that has no tokens up to its
-    end, and where a string holds ``# noqa`` before any comment can: both tools read that one and no other.
+    There is no edit for findings about whole files (`FILE_CODES`), for those in a file that cannot be tokenized to its
+    end, and where a string contains ``# noqa`` before any comment: both tools read only that one.
 
     Args:
         source: the file.
         findings: findings in this file; any other finding of these codes on their lines is silenced as well.
-        reason: why they are accepted, put behind the codes; a comment that has text there keeps its own.
+        reason: why they are accepted, put after the codes; a comment that already has text there keeps it.
     """
     return [edit for _, edit in _edits(source, findings, reason) if edit is not None]
 
@@ -38,7 +38,7 @@ def noqa_edits(source: Source, findings: Sequence[Finding], reason: str = "") ->
 def with_noqa_as_fix(source: Source, findings: Sequence[Finding], reason: str = "") -> list[Finding]:
     """The findings of a file, in the order of their lines, with the edits that silence them as their only fix.
 
-    The arguments are those of `noqa_edits`; what no comment can silence is left without a fix.
+    The arguments are those of `noqa_edits`; findings that no comment can silence get no fix.
     """
     edits: dict[int, list[Edit | None]] = defaultdict(list)
     known: dict[int, Finding] = {id(finding): finding for finding in findings if finding.code in FILE_CODES}
@@ -50,13 +50,13 @@ def with_noqa_as_fix(source: Source, findings: Sequence[Finding], reason: str = 
 
 
 def _silencing(edits: Sequence[Edit | None]) -> Fix | None:
-    """The fix that silences a finding, at each of its lines; None where a line has no place for the comment."""
+    """The fix that silences a finding, at each of its lines; None if a line has no place for the comment."""
     made = tuple(dict.fromkeys(edit for edit in edits if edit is not None))
     return Fix("Add # noqa", made, Level.SAFE) if made and None not in edits else None
 
 
 def _edits(source: Source, findings: Iterable[Finding], reason: str) -> Iterator[tuple[list[Finding], Edit | None]]:
-    """The findings that have a place on one line, and the edit that silences them all there, line by line."""
+    """For each line, its findings and the edit that silences all of them there."""
     by_row: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.code not in FILE_CODES:
@@ -75,7 +75,7 @@ def _edit(source: Source, line: CodeLine, codes: list[str], reason: str) -> Edit
     match = DIRECTIVE.search(text)
     if match is None:
         return _new_comment(source, line.last, codes, reason)
-    # Only the last row can hold a comment, so what is before it counts from the start of that row.
+    # Only the last row can contain a comment, so what precedes it is counted from the start of that row.
     last_row = source.lines.line_start(line.last) - (len(text) - len(source.lines.line(line.last)) - 1)
     listed = match["codes"]
     if listed is None or line.comment is None or last_row + match.start() < line.comment:
@@ -91,9 +91,9 @@ def _new_comment(source: Source, row: int, codes: list[str], reason: str) -> Edi
 
 
 def _longer_list(source: Source, start: int, listed: str, codes: list[str], reason: str) -> Edit:
-    """Put codes behind those at the start of a list, and the reason behind them where the row ends there.
+    """Add codes to those at the start of a list, and the reason after them if the row ends there.
 
-    A word like ``py37`` looks like a code to flake8, and belongs to the text behind.
+    A word like ``py37`` looks like a code to flake8, but belongs to the text after the codes.
     """
     end = start
     between = ", "

@@ -1,1 +1,1 @@
-"""One file as it is written: its tree, names, scopes and statements, read without asking any other file."""
+"""The source code of one file: its tree, names, scopes and statements, without information from other files."""

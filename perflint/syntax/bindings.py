@@ -1,4 +1,4 @@
-"""What names are bound to in a scope, which statements bind them, and which read them."""
+"""Finds what names are bound to in a scope, which statements bind them, and which read them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from perflint.syntax.tree import walk
 
 
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
-    """Names that a scope binds exactly once, with the expression, for guards that are computed beforehand.
+    """Names that a scope binds exactly once, with the expression, for guards that are computed in advance.
 
-    A flag that is bound to a constant first and to its opposite under one test stands for that test.  A parameter that
-    is bound to a constant under a test may still have what the caller handed over (``if verbose: every = 1``).
+    A flag that is first bound to a constant, and to its opposite under one test, stands for that test. A parameter that
+    is bound to a constant under a test may still have the value that the caller passed (``if verbose: every = 1``).
     """
     found: dict[str, list[Binding]] = {}
     for statement in scope.statements:
@@ -32,7 +32,9 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
 
 @dataclass(frozen=True)
 class Binding:
-    """One statement that binds a name; ``value`` is what it is bound to, unpacked or iterated from (None: unknown)."""
+    """One statement that binds a name; ``value`` is what it is bound to, unpacked from or iterated over (None:
+    unknown).
+    """
 
     statement: Statement
     value: ast.expr | None
@@ -61,7 +63,7 @@ def _definition(bindings: list[Binding]) -> ast.expr | None:
 
 
 def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names a statement binds, each with the expression (None: it cannot be told)."""
+    """The names a statement binds, each with the expression (None: unknown)."""
     if isinstance(node, (ast.If, ast.While)):
         for item in walk(node.test):
             if isinstance(item, ast.NamedExpr):
@@ -72,7 +74,7 @@ def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
 
 
 def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """What a statement binds, as it stands, each with what it is bound to or iterates over (None: not to be told)."""
+    """The targets of a statement, each with the value that it is bound to or iterates over (None: unknown)."""
     if isinstance(node, ast.Assign):
         yield from ((target, node.value) for target in node.targets)
     elif isinstance(node, ast.AnnAssign):
@@ -110,7 +112,7 @@ def bound_by(node: ast.stmt) -> list[str]:
 
 
 def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
-    """``build()[1]`` for ``net`` where ``args, net = build()`` is all that binds it; None where anything else does."""
+    """``build()[1]`` for ``net`` if only ``args, net = build()`` binds it; None if anything else does."""
     bindings = bindings_of(scope).get(name, ())
     node = bindings[0].node if len(bindings) == 1 else None
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.value, ast.Call):
@@ -123,7 +125,7 @@ def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
 
 
 def bound_in(body: Iterable[ast.stmt]) -> set[str]:
-    """The dotted names that statements, and those inside them, assign to."""
+    """The dotted names that statements, including nested ones, assign to."""
     return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
@@ -141,7 +143,7 @@ def _by_name(scope: Scope) -> dict[str, list[Statement]]:
 
 
 def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
-    """The statements of a scope that read a name, in order, each with how often it does so itself, by that name."""
+    """The statements of a scope that read a name, in order, each with the number of its own reads, by that name."""
     return scope.once(loads_of, lambda: _loads(scope))
 
 
@@ -160,7 +162,7 @@ def _loads(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
 
 
 def targets_of(node: ast.stmt) -> list[ast.expr]:
-    """What an assignment or a ``del`` writes to, as it stands; nothing for any other statement."""
+    """The target expressions of an assignment or a ``del``; none for other statements."""
     if isinstance(node, (ast.Assign, ast.Delete)):
         return node.targets
     return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []

@@ -1,4 +1,4 @@
-"""Where the statements of a scope stand in their blocks: which of them are neighbours."""
+"""Finds the positions of statements in their blocks, to see which of them are neighbours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PARTS = ("body", "orelse", "finalbody")
 
 
 def nth_in_block(scope: Scope) -> Mapping[ast.stmt, tuple[ast.stmt, int]]:
-    """For each statement of a scope, the first one of its block, and how many of the block stand before it."""
+    """For each statement of a scope, the first statement of its block, and its index in the block."""
     return scope.once("nth_in_block", lambda: {node: place for block in _blocks(scope) for node, place in _nth(block)})
 
 

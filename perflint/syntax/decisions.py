@@ -1,4 +1,4 @@
-"""Where Python asks whether something is true, as far as one statement says."""
+"""Finds where a statement tests whether something is true."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUANTIFIERS = frozenset({"any", "all"})
 
 
 def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
-    """The expressions of a statement that may read a tensor to decide, each with whether its own truth is asked for."""
+    """The expressions of a statement that may read a tensor for a decision, with whether their own truth is tested."""
     if isinstance(node, (ast.If, ast.While, ast.Assert)):
         yield leaf(node.test), True
     for header in headers(node):
@@ -25,9 +25,9 @@ def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
 
 
 def is_for_another_program(statement: Statement, module: str) -> bool:
-    """Whether a statement stands under a test of ``__name__`` that fails however its module is started.
+    """Whether a statement is under a test of ``__name__`` that fails however its module is started.
 
-    ``if __name__ == "main":``, which was to say ``"__main__"``, holds for a module of the name ``main`` alone.
+    ``if __name__ == "main":``, which should have been ``"__main__"``, is only true in a module named ``main``.
     """
     return any(_compared_name(test) not in (None, "__main__", module) for test in statement.tests)
 
@@ -65,7 +65,7 @@ def operands(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def required(test: ast.expr) -> Iterator[ast.expr]:
-    """The parts of a test that all have to hold."""
+    """The parts of a test that all have to be true."""
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
         for value in test.values:
             yield from required(value)
@@ -74,7 +74,7 @@ def required(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def leaf(node: ast.expr) -> ast.expr:
-    """What ``(name := value)`` asks about."""
+    """The value that ``(name := value)`` tests."""
     while isinstance(node, ast.NamedExpr):
         node = node.value
     return node

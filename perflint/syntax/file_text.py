@@ -1,4 +1,4 @@
-"""One file of the project as a text: what it says without being parsed, and what its path says."""
+"""One file of the project as text: what can be found out without parsing it, and from its path."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
 _AS = re.compile(r"\s+as\s+(\w+)")
 _STAR = re.compile(r"import[\s\\(]*\*")
 _MOST_LOOKS = 64
-"""Names that a text is searched for one by one; where more are asked for, it is read once for all of them."""
+"""How many names are searched for in a text one by one; for more, it is read once for all of them."""
 
 
 @dataclass(eq=False)
 class FileText:
-    """A file that nothing has parsed.
+    """A file that has not been parsed.
 
-    ``parts``: its module's name in parts, as seen from the root of the project; the last one is ``__init__`` for a
+    ``parts``: the parts of its module name, relative to the root of the project; the last one is ``__init__`` for a
     package.
     """
 
@@ -50,7 +50,7 @@ class FileText:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every word of the text, comments and strings among them: no name that is missing here is in the file."""
+        """Every word of the text, also in comments and strings: a name that is not among them is not in the file."""
         return words(self.source.text)
 
     @cached_property
@@ -62,7 +62,7 @@ class FileText:
         return {}
 
     def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        """What the text says of a name, remembered: each function of that name asks all files."""
+        """What the text says about a name, cached: each function of that name asks all files."""
         key = how, name
         if key not in self._known:
             told = answer(self._folded, name) if len(self._known) < _MOST_LOOKS else name in getattr(self._uses, how)
@@ -74,38 +74,38 @@ class FileText:
         return uses(self.source.text)
 
     def may_call(self, name: str) -> bool:
-        """Whether something by this name is called, as the text has it."""
+        """Whether something with this name is called, judging by the text."""
         return self._told("called", name, is_called)
 
     def may_hold(self, name: str) -> bool:
-        """Whether something by this name stands in the text without being called."""
+        """Whether this name is used in the text without being called."""
         return self._told("others", name, is_held)
 
     def may_derive(self, name: str) -> bool:
-        """Whether a class has a base of this name, as the text has it."""
+        """Whether a class has a base with this name, judging by the text."""
         return self._told("bases", name, is_derived)
 
     def may_be_member(self, name: str) -> bool:
-        """Whether a name stands behind a dot somewhere."""
+        """Whether a name follows a dot somewhere."""
         return is_member(self.source.text, name)
 
     def may_assign(self, name: str) -> bool:
-        """Whether something may be bound to what has this name: it ends a statement with a ``=`` before it."""
+        """Whether something may be assigned from this name: it ends a statement with a ``=``."""
         text = self.source.text
         return any(_ENDS.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
 
     def renamings(self, name: str) -> list[str]:
-        """What an import may call something of this name: ``import name as other``."""
+        """The other names that imports may give it: ``import name as other``."""
         text = self.source.text
         after = (_AS.match(text, at + len(name)) for at in places(text, name)) if self.has_words("as") else ()
         return [match[1] for match in after if match is not None]
 
     def has_words(self, *names: str) -> bool:
-        """Whether one of these words stands in the text."""
+        """Whether the text contains one of these words."""
         return not self.words.isdisjoint(names)
 
     def has(self, piece: str) -> bool:
-        """Whether a piece of text stands in the file, be it in a comment."""
+        """Whether the file contains a piece of text, even in a comment."""
         return piece in self.source.text
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
@@ -114,7 +114,7 @@ class FileText:
 
     @cached_property
     def may_have_stars(self) -> bool:
-        """Whether the text allows for a ``from x import *``."""
+        """Whether the text may contain a ``from x import *``."""
         return bool(_STAR.search(self.source.text))
 
     @cached_property
@@ -124,7 +124,7 @@ class FileText:
 
     @cached_property
     def scales(self) -> bool:
-        """Whether the text names a scaler of gradients."""
+        """Whether the text mentions a gradient scaler."""
         return "scaler" in self.source.text.lower()
 
     @cached_property
@@ -139,12 +139,12 @@ class FileText:
 
 
 def _follows_equals(text: str, at: int) -> bool:
-    """Whether a ``=`` stands before a place in its row, or the row goes on from the one before it."""
+    """Whether a ``=`` precedes a place in its row, or the row continues the previous one."""
     row = text.rfind("\n", 0, at) + 1
     return "=" in text[row:at] or text[:row].rstrip()[-1:] in tuple("=(,\\")
 
 
 def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
-    """A file's module name in parts, from the parts of its path as seen from the root of the project."""
+    """The parts of a file's module name, from the parts of its path relative to the root of the project."""
     last = parts[-1].rpartition(".")[0].lstrip(".") and parts[-1].rpartition(".")[0]
     return tuple(part.replace(".", "_") for part in (*parts[:-1], last or parts[-1]))

@@ -1,4 +1,4 @@
-"""The functions of a file and what they call, as its text tells: more of the text may belong to one, never less."""
+"""Finds functions and their calls by text alone; a function may get too much text, never too little."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _QUOTES = ('"""', "'''")
 
 @dataclass(frozen=True)
 class _Function:
-    """Where a function begins: its name, the width of what stands before it in its row, and the end of its name."""
+    """Where a function begins: its name, its indentation, and the end of its name."""
 
     name: str
     depth: int
@@ -22,7 +22,7 @@ class _Function:
 
 
 def function_texts(text: str) -> Iterator[tuple[str, str]]:
-    """The name of each function of a file, and its text behind the name, with the functions in it."""
+    """The name of each function of a file, and the text after its name, including nested functions."""
     functions = [function for match in _DEFINITION.finditer(text) if (function := _function(match)) is not None]
     for number, function in enumerate(functions):
         yield function.name, text[function.start : _end(text, function, functions[number + 1 :])]
@@ -32,14 +32,14 @@ def _function(match: re.Match[str]) -> _Function | None:
     """The function that a ``def`` begins; None for one in a comment or in a string."""
     text, start = match.string, match.start()
     row = text.rfind("\n", 0, start) + 1
-    before = text[row:start].rpartition("\f")[2]  # where Python begins to count the indentation again
+    before = text[row:start].rpartition("\f")[2]  # where Python restarts counting the indentation
     if before.strip() not in ("", "async"):
         return None
     return _Function(match[1], len(before.expandtabs()) - len(before.lstrip()), row, match.end())
 
 
 def _end(text: str, function: _Function, later: list[_Function]) -> int:
-    """Where a function ends: before the next one that is no deeper, and that does not stand in a string of it."""
+    """Where a function ends: before the next one that is not nested, nor inside a string."""
     for other in later:
         if other.depth <= function.depth and not any(
             text.count(quotes, function.start, other.row) % 2 for quotes in _QUOTES
@@ -49,7 +49,7 @@ def _end(text: str, function: _Function, later: list[_Function]) -> int:
 
 
 def may_call(text: str, names: frozenset[str]) -> bool:
-    """Whether a ``forward``, or a function of the same file that it calls, may call something by one of these names."""
+    """Whether a ``forward``, or a function of the same file that it calls, may call one of these names."""
     if "forward" not in text:
         return False
     functions = list(function_texts(text))
@@ -58,5 +58,5 @@ def may_call(text: str, names: frozenset[str]) -> bool:
 
 
 def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
-    """The last names of what the functions of these names call."""
+    """The last names of the calls in functions with these names."""
     return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}

@@ -1,4 +1,4 @@
-"""Who reads a name beside a statement, and whether anything binds it again between two statements."""
+"""Finds which other statements read a name, and whether anything binds it again between two statements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perflint.syntax.tree import walk
 
 
 def other_reads(scope: Scope, name: str, binding: Statement, use: Statement) -> int:
-    """How many reads of a name, beside one of a statement, may see what an assignment has given it.
+    """How many reads of a name may see the value of an assignment, not counting one read in a given statement.
 
     Args:
         scope: the function.
@@ -25,7 +25,7 @@ def other_reads(scope: Scope, name: str, binding: Statement, use: Statement) -> 
 
 
 def _inside_others(scope: Scope, name: str) -> int:
-    """The reads in functions that stand in this one; those of a module's functions may be of another name."""
+    """The reads in nested functions; those in the functions of a module may be of a local name."""
     if isinstance(scope.node, ast.Module):
         return 0
     reads = (item for item in walk(scope.node) if isinstance(item, ast.Name) and item.id == name)
@@ -34,6 +34,6 @@ def _inside_others(scope: Scope, name: str) -> int:
 
 
 def is_rebound_between(scope: Scope, names: set[str], first: Statement, second: Statement) -> bool:
-    """Whether a statement of the scope that stands between two others binds one of some names again."""
+    """Whether a statement between two others in the scope binds one of some names again."""
     bindings = (binding for name in names for binding in bindings_of(scope).get(name, ()))
     return any(first.start < binding.start < second.start for binding in bindings)

@@ -1,4 +1,4 @@
-"""What a name in one file stands for, by the imports and the definitions of the file."""
+"""Finds what a name in one file refers to, from the imports and definitions of the file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from perflint.syntax.tree import walk
 
 _TELLING = 4
-"""Letters of a name that say which functions are meant, as ``loss_`` does."""
+"""How many letters of a name must be known to tell which functions it can mean, as in ``loss_``."""
 
-# One name for what Paddle has kept in several places over its releases (2.0 to 3.3).
+# One name for functions that Paddle has had in several places over its releases (2.0 to 3.3).
 _ALIASES = {
     "paddle.fluid.io.DataLoader": "paddle.io.DataLoader",
     "paddle.fluid.reader.DataLoader": "paddle.io.DataLoader",
@@ -43,7 +43,7 @@ _ALIAS_PREFIXES = (
     ("paddle.nn.layer.loss.", "paddle.nn."),
 )
 
-# What `from paddle.X import *` brings in and perflint asks about.
+# What `from paddle.X import *` imports, as far as perflint needs it.
 _STAR_NAMES = {
     "paddle": ("save", "async_save", "Model", "to_tensor", "no_grad"),
     "paddle.io": ("DataLoader", "Dataset", "IterableDataset", "BatchSampler", "DistributedBatchSampler"),
@@ -52,11 +52,11 @@ _STAR_NAMES = {
 }
 
 _MOST_PARTS = 64
-"""Attributes of one dotted name: each attribute of a chain is asked for the names before it."""
+"""How many attributes of one dotted name are followed: each attribute of a chain looks up the names before it."""
 
 
 def canonical(name: str) -> str:
-    """The one name perflint uses for a qualified Paddle name; other names come back unchanged."""
+    """The one name perflint uses for a qualified Paddle name; other names are returned unchanged."""
     if not name.startswith("paddle."):
         return name
     if name in _ALIASES:
@@ -68,7 +68,7 @@ def canonical(name: str) -> str:
 
 
 def spellings(names: Iterable[str]) -> frozenset[str]:
-    """Qualified Paddle names, and the older ones for the same."""
+    """Qualified Paddle names, and older names for the same."""
     wanted = frozenset(names)
     return wanted | {old for old, new in _ALIASES.items() if new in wanted}
 
@@ -88,7 +88,7 @@ def dotted(node: ast.AST) -> str | None:
 
 
 def name_pattern(node: ast.expr) -> tuple[str, str] | None:
-    """What a text begins and ends with, as far as it is written out: ``"loss_" + kind`` gives ``("loss_", "")``."""
+    """The literal beginning and end of a text: ``"loss_" + kind`` gives ``("loss_", "")``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return _written(node.left), _written(node.right)
     if isinstance(node, ast.JoinedStr) and node.values:
@@ -101,7 +101,7 @@ def name_pattern(node: ast.expr) -> tuple[str, str] | None:
 
 
 def is_like(name: str, begin: str, end: str) -> bool:
-    """Whether a name begins and ends so, where that says enough to go by."""
+    """Whether a name begins and ends this way, if these are long enough to be meaningful."""
     return len(begin + end) >= _TELLING and name.startswith(begin) and name.endswith(end)
 
 
@@ -110,7 +110,7 @@ def _written(node: ast.expr) -> str:
 
 
 def names_in(node: ast.AST) -> list[str]:
-    """The names and the attributes in an expression, each by itself: ``self.loss`` gives ``loss`` and ``self``."""
+    """The names and the attributes in an expression, separately: ``self.loss`` gives ``loss`` and ``self``."""
     return [
         item.id if isinstance(item, ast.Name) else item.attr
         for item in walk(node)
@@ -129,7 +129,7 @@ def stored_names(node: ast.AST) -> set[str]:
 
 
 def dotted_names(node: ast.AST) -> set[str]:
-    """The names in an expression, dotted ones and their beginnings too: ``self.loss`` gives that and ``self``."""
+    """The names in an expression, with dotted ones and their prefixes: ``self.loss`` and ``self``."""
     found = (dotted(item) for item in walk(node) if isinstance(item, (ast.Name, ast.Attribute)))
     return {name for name in found if name}
 
@@ -137,8 +137,8 @@ def dotted_names(node: ast.AST) -> set[str]:
 class Names:
     """Local name to qualified name for one file.
 
-    Imports count wherever they stand (in functions, under ``try``); a definition in the file hides an import of
-    the same name, so that a repository's own ``DataLoader`` is never taken for Paddle's.
+    Imports count wherever they are (in functions, under ``try``); a definition in the file hides an import of the same
+    name, so that a repository's own ``DataLoader`` is never mistaken for Paddle's.
 
     Args:
         module: the file's dotted module name (``ppdet.engine.trainer``), for relative imports.
@@ -156,10 +156,10 @@ class Names:
         self.stars: list[str] = []
         """Modules whose names are all imported, in order."""
         self.modules: list[str] = []
-        """Modules that ``import a.b`` names, of which it binds only the first part."""
+        """Modules named in ``import a.b``, which binds only the first part."""
 
     def add_import(self, node: ast.Import | ast.ImportFrom) -> None:
-        """Enter the names that one import statement binds."""
+        """Add the names that one import statement binds."""
         self._resolved.clear()
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -184,14 +184,14 @@ class Names:
                 self._bind(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
 
     def add_definitions(self, names: Iterable[str]) -> None:
-        """Enter the file's own top-level functions and classes."""
+        """Add the file's own top-level functions and classes."""
         self._resolved.clear()
         for name in names:
             self._defined.add(name)
             self._table[name] = f"{self._module}.{name}" if self._module else f".{name}"
 
     def resolve(self, name: str) -> str:
-        """The qualified, canonical form of a dotted local name; unknown names come back unchanged."""
+        """The qualified, canonical form of a dotted local name; unknown names are returned unchanged."""
         known = self._resolved.get(name)
         if known is None:
             first, dot, rest = name.partition(".")
@@ -200,7 +200,7 @@ class Names:
         return known
 
     def meanings(self, name: str) -> list[str]:
-        """The qualified forms that a dotted local name may have, where several imports bind it.
+        """The qualified forms that a dotted local name may have, if several imports bind it.
 
         After ``if tiny: from tiny import Net`` and ``else: from large import Net``, ``Net`` may be either.
         """
@@ -220,7 +220,7 @@ class Names:
 
     @property
     def imported(self) -> frozenset[str]:
-        """The qualified names that import statements name: those they bind, modules, and where all names come from."""
+        """The qualified names that import statements name: bound names, modules, and sources of star imports."""
         bound = (target for name, targets in self._imports.items() if name not in self._defined for target in targets)
         return frozenset((*bound, *self.stars, *self.modules))
 

@@ -1,4 +1,4 @@
-"""Parameters of functions and arguments of calls: places, defaults, and what a call hands over for which parameter."""
+"""Parameters of functions and arguments of calls: positions, defaults, and the argument for a parameter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def is_zero(node: ast.expr) -> bool:
 
 
 def arguments_of(call: ast.Call) -> list[ast.expr]:
-    """All that a call is given, by position and by keyword."""
+    """All arguments of a call, positional and keyword."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def argument_of(call: ast.Call, name: str, position: int | None) -> ast.expr | None:
-    """What a call gives a parameter by keyword or by position."""
+    """The argument that a call passes for a parameter, by keyword or position."""
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value
@@ -31,12 +31,12 @@ def argument_of(call: ast.Call, name: str, position: int | None) -> ast.expr | N
 
 
 def argument_for(scope: Scope, call: ast.Call, parameter: str) -> ast.expr | None:
-    """The expression that a call hands over for a function's parameter; None when it is left out or cannot be told."""
+    """The expression that a call passes for a function's parameter; None if it is left out or unknown."""
     return argument_of(call, parameter, position_of(scope, parameter))
 
 
 def is_spread(call: ast.Call) -> bool:
-    """Whether a call hands over what a list or a dict holds: with ``*`` or ``**`` it can give any parameter."""
+    """Whether a call unpacks a list or a dict: with ``*`` or ``**`` it can pass any parameter."""
     return any(isinstance(item, ast.Starred) for item in call.args) or any(item.arg is None for item in call.keywords)
 
 
@@ -52,12 +52,12 @@ def defaults_of(scope: Scope) -> dict[str, ast.expr]:
 
 
 def default_of(scope: Scope, name: str) -> ast.expr | None:
-    """The default of a parameter, None where it has none."""
+    """The default of a parameter, None if it has none."""
     return defaults_of(scope).get(name)
 
 
 def annotation_of(scope: Scope, name: str) -> ast.expr | None:
-    """The annotation of a parameter, None where it has none or there is no such parameter."""
+    """The annotation of a parameter, None if it has none or there is no such parameter."""
     if isinstance(scope.node, ast.Module):
         return None
     arguments = scope.node.args
@@ -73,29 +73,29 @@ def keyword_parameter(scope: Scope) -> str | None:
 
 
 def keyword_only(scope: Scope) -> list[str]:
-    """The parameters that a function takes by keyword alone."""
+    """The parameters that a function takes by keyword only."""
     return [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
 
 
 def position_of(scope: Scope, name: str) -> int | None:
-    """The place of a parameter among the arguments of a call, None for one without a place."""
+    """The position of a parameter among the arguments of a call, None if it has none."""
     return scope.parameters.index(name) if name in scope.parameters else None
 
 
 def all_parameters(scope: Scope) -> list[str]:
-    """The names of a function's parameters, those that are taken by keyword alone among them."""
+    """The names of a function's parameters, including keyword-only ones."""
     return [*scope.parameters, *keyword_only(scope)]
 
 
 def required_parameters(scope: Scope) -> list[str]:
-    """The parameters of a function that have a place and no default."""
+    """The parameters of a function that have a position and no default."""
     if isinstance(scope.node, ast.Module):
         return []
     return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
 
 
 def fits(scope: Scope, call: ast.Call) -> bool:
-    """Whether a function takes as many arguments, with these names, as a call gives it."""
+    """Whether a function accepts the number and names of the arguments of a call."""
     if isinstance(scope.node, ast.Module):
         return False
     args = scope.node.args
@@ -110,7 +110,7 @@ def fits(scope: Scope, call: ast.Call) -> bool:
 
 
 def changes(scope: Scope, name: str) -> bool:
-    """Whether a function changes its ``**kwargs`` before it hands them on."""
+    """Whether a function changes its ``**kwargs`` before it passes them on."""
     if name in bindings_of(scope):
         return True
     for statement in scope.statements:

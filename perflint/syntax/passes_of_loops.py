@@ -1,4 +1,4 @@
-"""What one pass of a loop hands to the next."""
+"""Finds what one iteration of a loop passes to the next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perflint.syntax.tree import walk
 
 
 def hands_on(loop: ast.For, besides: str = "") -> bool:
-    """Whether one pass of a loop hands something to the next under a name, as a recurrence does.
+    """Whether one iteration of a loop passes something to the next in a variable, like a recurrence.
 
     Sums (``+=``) do not count.  ``besides``: nor does this name.
     """

@@ -1,4 +1,4 @@
-"""Which assignments a name's value comes from, and whether anything changes the value in place."""
+"""Reaching definitions: which assignments a name's value may come from, and whether it is changed in place."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _MUTATORS = frozenset(
 _WITHS = (ast.With, ast.AsyncWith)
 
 _Branch = tuple[ast.stmt, str]
-"""A compound statement, and which part of it something stands in."""
+"""A compound statement, and which part of it something is in."""
 
 
 def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     """The assignments that may have given a name its value at a statement, the latest first.
 
-    It ends where no branch leaves them all out.  Empty when the name is bound further down, or elsewhere.
+    The list ends where no branch avoids all of them. It is empty if the name is bound further down, or elsewhere.
     """
     found: list[Binding] = []
     around = {(link.node, link.branch) for link in at.around}
@@ -39,16 +39,17 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
 
 
 def sole_at(name: str, at: Statement, scope: Scope) -> Statement | None:
-    """The one assignment that a name has its value from at a statement, whichever way leads there; None for several."""
+    """The only assignment that can have given a name its value at a statement; None if there are several."""
     found = before(name, at, scope)
     is_sole = len(found) == 1 and _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around}))
     return found[0].statement if is_sole and not any(_led_back(name, at, scope)) else None
 
 
 def made_in_pass(name: str, at: Statement, scope: Scope, loop: ast.stmt | None) -> list[Statement]:
-    """The statements of one pass of a loop that may have given a name its value at a statement, the earliest first.
+    """The statements in one iteration of a loop that may have given a name its value at a statement, earliest first.
 
-    Attributes have names too (``self.loss``).  Empty where the value may be of an earlier pass, or of before the loop.
+    Attributes count as names (``self.loss``). Empty if the value may come from an earlier iteration or from before the
+    loop.
     """
     inside = [
         Binding(statement, None)
@@ -61,16 +62,16 @@ def made_in_pass(name: str, at: Statement, scope: Scope, loop: ast.stmt | None) 
 
 
 def value_of(binding: Statement) -> ast.expr | None:
-    """What a plain assignment, of one name, gives it; None for a statement of another form."""
+    """The value in a plain assignment to one name; None for other statements."""
     node = binding.node
     is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
     return node.value if is_plain and isinstance(node, ast.Assign) else None
 
 
 def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
-    """The one constant that all assignments which reach a statement give a name; None where it may be another.
+    """The constant that all assignments reaching a statement give a name; None if it may be something else.
 
-    ``writer = None`` in both branches of an ``if`` reaches what follows, whatever stands above it in them.
+    ``writer = None`` in both branches of an ``if`` reaches what follows, whatever precedes it in them.
     """
     found = before(name, at, scope)
     if name in scope.functions or not _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around})):
@@ -82,7 +83,7 @@ def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
 
 
 def _led_back(name: str, at: Statement, scope: Scope) -> Iterator[Binding]:
-    """The assignments further down in the loops around a statement, which lead back to it."""
+    """The assignments further down in the loops around a statement, which can reach it in the next iteration."""
     loops = {link.node for link in at.around if isinstance(link.node, LOOPS)}
     for binding in _bindings(scope).get(name, ()) if loops else ():
         statement = binding.statement
@@ -91,7 +92,7 @@ def _led_back(name: str, at: Statement, scope: Scope) -> Iterator[Binding]:
 
 
 def _constant(binding: Binding) -> ast.Constant | None:
-    """The constant that an assignment gives a name; what a loop or a ``with`` gives it is none."""
+    """The constant that an assignment gives a name; not for a loop or a ``with``."""
     is_plain = isinstance(binding.statement.node, (ast.Assign, ast.AnnAssign))
     return binding.value if is_plain and isinstance(binding.value, ast.Constant) else None
 
@@ -101,10 +102,10 @@ def _is_same(one: ast.Constant, other: ast.Constant) -> bool:
 
 
 def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) -> bool:
-    """Whether nothing gets past a later assignment with what an earlier one bound.
+    """Whether a later assignment always overwrites what an earlier one bound.
 
-    ``around``: the branches around the statement that is to be reached.  What leaves a loop or a ``try`` with it may
-    have done so between the two.
+    ``around``: the branches around the statement to be reached. Control may have left a loop or a ``try`` between the
+    two assignments.
     """
     inside = {
         (link.node, link.branch)
@@ -118,13 +119,13 @@ def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) 
 
 
 def _ways(found: list[Binding], around: Container[_Branch]) -> list[list[_Branch]]:
-    """The branches that some assignments stand in, from outside in, but for those around the statement they reach."""
+    """The branches around some assignments, from outside in, without those around the statement they reach."""
     branches = ([(link.node, link.branch) for link in binding.statement.around] for binding in found)
     return [[branch for branch in reversed(each) if branch not in around] for each in branches]
 
 
 def _leave_none_out(ways: list[list[_Branch]]) -> bool:
-    """Whether one of some assignments runs in any case, each given as the branches around it, from outside in."""
+    """Whether at least one of some assignments always runs, each given as the branches around it, from outside in."""
     if not ways or not all(ways):
         return bool(ways)
     tests = {way[0][0] for way in ways if isinstance(way[0][0], ast.If)}
@@ -140,7 +141,7 @@ def is_bound(name: str, scope: Scope) -> bool:
 
 
 def is_rebound(name: str, node: ast.AST) -> bool:
-    """Whether anything in a piece of code binds a dotted name, its parts or its items."""
+    """Whether a piece of code binds a dotted name, its parts or its items."""
     return any(
         isinstance(item, (ast.Name, ast.Attribute, ast.Subscript))
         and isinstance(item.ctx, (ast.Store, ast.Del))
@@ -150,12 +151,12 @@ def is_rebound(name: str, node: ast.AST) -> bool:
 
 
 def is_mutated(name: str, node: ast.AST) -> bool:
-    """Whether a piece of code changes what a dotted name holds: an item, ``+=``, ``append`` and their kind."""
+    """Whether a piece of code changes the value of a dotted name in place: an item, ``+=``, ``append`` and the like."""
     return any(name == dotted(changed) for item in walk(node) for changed in _changed_by(item))
 
 
 def mutated_in(scope: Scope) -> frozenset[str]:
-    """The dotted names whose values the statements of a scope itself change, not those of functions inside of it."""
+    """The dotted names whose values the statements of a scope itself change, without nested functions."""
     return scope.once("mutated", lambda: frozenset(_mutated(scope)))
 
 
@@ -174,7 +175,7 @@ def _changed_by(item: ast.AST) -> Iterator[ast.expr]:
     elif isinstance(item, ast.Subscript):
         if isinstance(item.ctx, (ast.Store, ast.Del)):
             yield base_of(item)
-    # A call whose result is thrown away is made for what it does: `np.fill_diagonal(mask, True)`.
+    # A call whose result is unused is made for its effect: `np.fill_diagonal(mask, True)`.
     elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
         if dotted(item.value.func) != "print":
             yield from item.value.args
@@ -196,7 +197,7 @@ def _look(scope: Scope) -> dict[str, list[Binding]]:
 
 
 def _bound_by(statement: Statement) -> dict[str, Binding]:
-    """The names that a statement binds: of several targets with one name, the first counts."""
+    """The names that a statement binds: if several targets have the same name, the first counts."""
     node = statement.node
     found: dict[str, Binding] = {}
     for target, value in targets_and_values(node):
@@ -209,7 +210,7 @@ def _bound_by(statement: Statement) -> dict[str, Binding]:
 
 
 def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
-    """What a name gets of a tuple that is unpacked in place: ``b`` of ``x, y = a, b``."""
+    """The part of a directly unpacked tuple that a name gets: ``b`` of ``x, y = a, b``."""
     displays = (ast.Tuple, ast.List)
     if not isinstance(target, displays) or not isinstance(value, displays) or len(target.elts) != len(value.elts):
         return None

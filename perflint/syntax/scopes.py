@@ -1,4 +1,4 @@
-"""The statements of a file by scope, each with its place: the chain of loops and branches around it."""
+"""The statements of a file by scope, each with its place, which is the chain of loops and branches around it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ else:
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 _Answer = TypeVar("_Answer")
 _MOST_LINKS = 64
-"""Links of a chain of places, but for the bodies of compound statements: of hundreds of ``elif``, or of tests that
-leave early, the first ones are remembered, since each statement after them is asked about all."""
+"""Links in a chain of places, not counting the bodies of compound statements: of hundreds of ``elif``, or of tests
+that leave early, only the first ones are recorded, since each later statement is checked against all.
+"""
 
 
 class Place:
-    """Where a statement stands inside its scope: one link of the chain of compound statements around it.
+    """The place of a statement in its scope: one link in the chain of compound statements around it.
 
     ``branch`` says which part of ``node`` the statement is in: ``body``, ``else``, ``handler``, ``finally``, or
-    ``after`` (it follows an ``if`` whose body leaves, so it runs when that test was false).  ``loop`` is the
-    innermost loop around it in this scope.  ``block`` holds the statements of that part: for ``after``, those that
+    ``after`` (it follows an ``if`` whose body leaves the block, so it only runs if that test was false). ``loop`` is
+    the innermost loop around it in this scope. ``block`` has the statements of that part: for ``after``, those that
     follow the ``if``.
     """
 
@@ -53,7 +54,7 @@ class Place:
 
     @property
     def is_deep(self) -> bool:
-        """Whether no more tests that did not hold are added to the chain."""
+        """Whether the chain is too long for further false tests to be added."""
         return self._links >= _MOST_LINKS
 
     @property
@@ -89,21 +90,21 @@ class Statement:
 
     @property
     def formats(self) -> bool:
-        """Whether it makes a string of values (an f-string or ``%``)."""
+        """Whether it formats values to a string (an f-string or ``%``)."""
         return (self._parts or self._look())[1]
 
     @property
     def later(self) -> list[ast.Call]:
-        """The calls inside of its lambdas, and of what a function takes by default."""
+        """The calls inside its lambdas, and in the defaults of a function."""
         return (self._parts or self._look())[2]
 
     def _look(self) -> tuple[list[ast.Call], bool, list[ast.Call]]:
-        self._parts = _own_calls(self.node)  # most statements are never asked
+        self._parts = _own_calls(self.node)  # this is never needed for most statements
         return self._parts
 
     @property
     def start(self) -> tuple[int, int]:
-        """Its row and column: which of two statements comes first."""
+        """Its row and column, to see which of two statements comes first."""
         return self.node.lineno, self.node.col_offset
 
     @property
@@ -118,17 +119,17 @@ class Statement:
 
     @property
     def tests(self) -> Iterator[ast.expr]:
-        """The tests of the ``if`` statements in whose body it stands, from the inside out."""
+        """The tests of the ``if`` statements whose body it is in, from the inside out."""
         return (link.node.test for link in self.around if isinstance(link.node, ast.If) and link.branch == "body")
 
     def is_in(self, block: ast.stmt) -> bool:
-        """Whether it stands in the body of a loop, or of another compound statement."""
+        """Whether it is in the body of a loop, or of another compound statement."""
         return any(link.node is block and link.branch == "body" for link in self.around)
 
 
 @dataclass(eq=False)
 class Class:
-    """A class of the file: its methods by name and the names of its bases as resolved here."""
+    """A class of the file: its methods by name and the names of its bases as resolved in this file."""
 
     name: str
     qualname: str
@@ -158,11 +159,12 @@ class Scope:
     _answered: list[Statement] | None = field(default=None, repr=False)
 
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
-        """What the statements of the scope alone say, worked out when it is first asked.
+        """An answer that depends only on the statements of the scope, computed when first needed.
 
-        The answer must look at no other scope, and give names or nodes: an edit elsewhere in the file moves rows.
+        It must not depend on another scope, and must consist of names or nodes: an edit elsewhere in the file moves
+        rows.
         """
-        if self._answered is not self.statements:  # an edit replaces the statements, and not the scope
+        if self._answered is not self.statements:  # an edit replaces the statements, but not the scope
             self._answers, self._answered = {}, self.statements
         if question not in self._answers:
             self._answers[question] = answer()
@@ -204,7 +206,7 @@ class Scope:
 
 
 def is_abstract(scope: Scope) -> bool:
-    """Whether a function is left to others to write: its body only raises, passes or documents."""
+    """Whether a function is only to be overridden: its body only raises, passes or documents."""
     if isinstance(scope.node, ast.Module):
         return False
     body = scope.node.body
@@ -232,13 +234,13 @@ class FileScopes:
 
     @cached_property
     def classes_by_qualname(self) -> dict[str, Class]:
-        """The classes by their names with those of the classes and functions around them; of several the first."""
+        """The classes by qualified name, such as ``Outer.Inner``; of several with the same name, the first."""
         owners = (*self.classes.values(), *(scope.owner for scope in self.scopes if scope.owner is not None))
         return {owner.qualname: owner for owner in reversed(owners)}
 
     @cached_property
     def scopes_by_qualname(self) -> dict[str, Scope]:
-        """The functions by their names with those of the classes and functions around them; of several the last."""
+        """The functions by qualified name, such as ``Class.method``; of several with the same name, the last."""
         return {scope.qualname: scope for scope in self.scopes}
 
     def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
@@ -279,7 +281,7 @@ class FileScopes:
             self._self_attribute(scope, [node.target], node.value)
 
     def _if(self, scope: Scope, node: ast.If, place: Place | None) -> None:
-        # An ``elif`` is an ``if`` alone in the ``else`` before it; a chain of them must not nest our calls.
+        # An ``elif`` is an ``if`` alone in the previous ``else``; a chain of them must not nest our calls.
         while True:
             self._block(scope, node.body, Place(place, node, "body"))
             if not node.orelse:
@@ -362,7 +364,7 @@ def headers(node: ast.stmt) -> list[ast.expr]:
 
 
 def own_parts(node: ast.stmt) -> list[ast.AST]:
-    """All expressions of a statement that stand in no other statement: its headers, and those of its branches."""
+    """All expressions of a statement that are not in a nested statement: its headers, and those of its branches."""
     if isinstance(node, TRIES):
         return [handler.type for handler in node.handlers if handler.type is not None]
     if isinstance(node, ast.Match):
@@ -373,14 +375,14 @@ def own_parts(node: ast.stmt) -> list[ast.AST]:
 
 
 def terminal(call: ast.Call) -> str | None:
-    """The last name of what a call calls: ``step`` for ``self.optimizer.step()``."""
+    """The last name of the called function: ``step`` for ``self.optimizer.step()``."""
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else None
 
 
 def last_row(node: ast.stmt) -> int:
-    """The last row of what belongs to a statement itself: of its header, where other statements are inside."""
+    """The last row of a statement itself: of its header, if it contains other statements."""
     if isinstance(node, (*TRIES, ast.Match)):
         return node.subject.end_lineno or node.lineno if isinstance(node, ast.Match) else node.lineno
     if isinstance(node, (*LOOPS, ast.If, ast.With, ast.AsyncWith)):
@@ -389,7 +391,7 @@ def last_row(node: ast.stmt) -> int:
 
 
 def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, Statement]]:
-    """The statements in whose own rows one of some rows is, scope by scope; at least one row, in order."""
+    """The statements whose own rows include one of the given rows, scope by scope; at least one row, in order."""
     for scope in scopes.scopes:
         if not isinstance(scope.node, ast.Module) and not _any_within(rows, scope.node.lineno, scope.node.end_lineno):
             continue
@@ -400,7 +402,7 @@ def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, 
 
 
 def statements_calling(scopes: FileScopes, row: int) -> Iterator[tuple[Scope, Statement]]:
-    """The statements with a call that begins on a row, each with its scope: looks at those around the row alone."""
+    """The statements with a call that begins on a row, each with its scope: only examines those around the row."""
     scope: Scope | None = scopes.scopes[bisect_right(scopes.scopes, row, lo=1, key=lambda each: each.row) - 1]
     while scope is not None:
         at = bisect_right(scope.statements, row, key=lambda statement: statement.node.lineno) - 1

@@ -1,4 +1,4 @@
-"""Nodes of an ``ast`` tree: those below a node, without operators and contexts (three times as fast); their rows."""
+"""Walks ``ast`` trees without visiting operators and contexts, which is three times as fast."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ _NO_NODES = frozenset(
     {"ctx", "op", "ops", "id", "attr", "arg", "kind", "type_comment", "level", "module", "asname", "is_async", "simple"}
     | {"conversion", "rest", "kwd_attrs", "type_ignores"}
 )
-"""Fields that hold no node, or an operator or a context, which say nothing that their owner does not."""
+"""Fields without nodes, or with an operator or a context, which say nothing that their owner does not."""
 
 
 class _Fields(dict[type, tuple[str, ...]]):
-    """The fields of a node type that can hold nodes."""
+    """The fields of a node type that can contain nodes."""
 
     def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
         found = () if kind is ast.Constant else tuple(name for name in kind._fields if name not in _NO_NODES)
@@ -25,7 +25,7 @@ _FIELDS = _Fields()
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right below a node, in the order of its fields."""
+    """The direct children of a node, in the order of its fields."""
     found: list[ast.AST] = []
     for name in _FIELDS[node.__class__]:
         value = getattr(node, name, None)
@@ -37,7 +37,7 @@ def children(node: ast.AST) -> list[ast.AST]:
 
 
 def string_of(node: ast.AST) -> str | None:
-    """The text that a literal string has; None for anything else."""
+    """The value of a literal string; None for anything else."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
@@ -47,18 +47,18 @@ def indices_of(index: ast.expr) -> list[ast.expr]:
 
 
 def base_of(node: ast.expr) -> ast.expr:
-    """What a chain of items starts from: ``a.b`` of ``a.b[0][1]``; any other expression as it is."""
+    """The base of a chain of items: ``a.b`` of ``a.b[0][1]``; any other expression unchanged."""
     while isinstance(node, ast.Subscript):
         node = node.value
     return node
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """A node and all below it, near ones first."""
-    # The loop of ``children`` again: this is asked of every expression, and calling it for every node would show.
+    """A node and all nodes below it, nearest first."""
+    # This repeats the loop of ``children``: it runs for every expression, where a call for every node would be slow.
     found = [node]
     fields = _FIELDS
-    for item in found:  # which grows on the way
+    for item in found:  # grows during the loop
         for name in fields[item.__class__]:
             value = getattr(item, name, None)
             if value.__class__ is list:
@@ -75,9 +75,9 @@ def first_row(node: ast.stmt) -> int:
 
 
 def alike(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two nodes are the same code, wherever it stands: what comparing ``ast.dump`` tells, but much faster."""
+    """Whether two nodes are the same code, regardless of position: like comparing ``ast.dump``, but much faster."""
     pairs: list[tuple[Any, Any]] = [(one, other)]
-    for first, second in pairs:  # which grows on the way
+    for first, second in pairs:  # grows during the loop
         if first.__class__ is not second.__class__:
             return False
         if isinstance(first, ast.AST):

@@ -1,8 +1,8 @@
-"""What a name says about what it stands for: a loss, a model, a loader, a step count, the rank, evaluation, prediction.
+"""Guesses from a name what it means: a loss, a model, a loader, a step count, the rank, evaluation, prediction.
 
-``evaluates("val_loader")`` and ``evaluates("TestSet")`` hold, ``evaluates("latest")`` does not: a word counts only
-where one begins in the name.  Whoever wants to know what a name says asks here, so that a word that is added or taken
-out holds for all rules.  The names of Paddle's own functions are not here, but in the modules that ask for them.
+``evaluates("val_loader")`` and ``evaluates("TestSet")`` are true, ``evaluates("latest")`` is not: the pattern has to
+match at the beginning of a word in the name. All code that interprets names uses this module, so that an added or
+removed word applies to all rules. The names of Paddle's own functions are in the modules that need them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 @lru_cache(16384)
 def snake(name: str) -> str:
-    """A name in lower case with its words apart: ``EvalNet`` is ``eval_net``; dots are left as they are."""
+    """A name in snake case: ``EvalNet`` becomes ``eval_net``; dots are unchanged."""
     return _CAMEL.sub("_", name).lower()
 
 
 def _asks(words: str, unless: str = "", flags: int = re.IGNORECASE) -> Callable[[str], bool]:
-    """A question about a name: whether a pattern is found in it, and the pattern ``unless`` is not."""
+    """A test of a name: whether a pattern is found in it, and the pattern ``unless`` is not."""
     found, denied = re.compile(words, flags), re.compile(unless, flags) if unless else None
     return lru_cache(4096)(lambda name: bool(found.search(name)) and not (denied and denied.search(name)))
 
 
 def _says(words: str) -> Callable[[str], bool]:
-    """A question about the words of a name, in snake case: whether a pattern is found where one of them begins."""
+    """A test of the words of a name, in snake case: whether a pattern is found where one of them begins."""
     asks = _asks(rf"(?<![a-z])(?:{words})", flags=0)
     return lru_cache(4096)(lambda name: asks(snake(name)))
 
@@ -36,7 +36,7 @@ def _says(words: str) -> Callable[[str], bool]:
 
 _DATA = r"(?:set|loader|data|ds|iter|reader|dl)"
 _SHORT = r"(?:vals?|dev)"
-"""``val`` and ``dev``: they begin a name, or stand beside a word for data; ``expected_val`` has a value in it."""
+"""``val`` and ``dev``: at the beginning of a name, or next to a word for data; in ``expected_val`` it means a value."""
 _EVALUATION = re.compile(
     rf"(?:^|_)(?:eval|valid|testing|tests?(?:$|_|\d|{_DATA}))"
     rf"|^{_SHORT}(?:$|_|\d)|(?:^|_){_SHORT}_?{_DATA}|(?:{_DATA}|run|do|for|is|on|epoch|step)_{_SHORT}$"
@@ -50,78 +50,78 @@ _SHOWING = re.compile(r"(?:^|_)(?:visual|explain|rollout|collect|(?<!down_)(?<!u
 
 @lru_cache(16384)
 def evaluates(name: str) -> bool:
-    """Whether a name says evaluation: ``evaluate``, ``val_loader``, ``testset``, ``DevReader``."""
+    """Whether a name means evaluation: ``evaluate``, ``val_loader``, ``testset``, ``DevReader``."""
     return bool(_EVALUATION.search(snake(name).rpartition(".")[2]))
 
 
 @lru_cache(16384)
 def predicts(name: str) -> bool:
-    """Whether a name says prediction, or what goes before it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
+    """Whether a name means prediction, or a preparation for it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
     return bool(_PREDICTION.search(snake(name).rpartition(".")[2]))
 
 
 @lru_cache(16384)
 def calibrates(name: str) -> bool:
-    """Whether a name says that a trained model is tried on a few batches, to be quantized: ``calibrate``, ``ptq``."""
+    """Whether a name means that a trained model is run on a few batches, to be quantized: ``calibrate``, ``ptq``."""
     return re.search(_CALIBRATION, snake(name).rpartition(".")[2]) is not None
 
 
 @lru_cache(16384)
 def is_no_training(name: str) -> bool:
-    """Whether a name says that something evaluates, predicts, shows or collects rather than trains."""
+    """Whether a name means that something evaluates, predicts, shows or collects rather than trains."""
     last = snake(name).rpartition(".")[2]
     return not trains(last) and (evaluates(last) or predicts(last) or bool(_SHOWING.search(last)))
 
 
 _TRAINING = r"(?<!pre_)(?<!pre-)(?<!post_)(?:is|re)?train(?!er|able)|(?:trn|fit)(?:_|$)|fine_?tun|distill"
 trains = _says(_TRAINING)
-"""Whether a name says training (``train_epoch``, ``finetune``); ``pretrained`` and ``constraint`` do not."""
+"""Whether a name means training (``train_epoch``, ``finetune``); ``pretrained`` and ``constraint`` do not."""
 
 speaks_of_training = _says(rf"{_TRAINING}|fit\b|backward|minimize|optimi[sz]er|compress|search|learn_")
-"""Whether a name may be one in a program that trains: also ``optimizer``, ``backward``, ``search``."""
+"""Whether a name may occur in a program that trains: also ``optimizer``, ``backward``, ``search``."""
 
 calls_training = _asks(r"^(fit|train|finetune|fine_tune)($|_(one_)?(epoch|model|loop|network)$)", flags=0)
-"""Whether a function of this name trains as a whole: ``fit``, ``train_one_epoch``."""
+"""Whether a function with this name is a whole training: ``fit``, ``train_one_epoch``."""
 
 retrieves = _asks(r"(^|_)(query|gallery)(_|\d|$)")
-"""Whether a name is that of a set on which a search is tried: ``gallery_loader``, ``query``."""
+"""Whether a name means a data set for retrieval: ``gallery_loader``, ``query``."""
 
 scores = _asks(r"(^|_)scor(e|ing)($|_)", flags=0)
-"""Whether a name says that something is scored: ``score``, ``scoring_loop``."""
+"""Whether a name means that something is scored: ``score``, ``scoring_loop``."""
 
 measures = _asks(r"(^|_)(throughput|latency|speed)(_|$)")
-"""Whether a name says that a model is timed: ``throughput``, ``measure_latency``."""
+"""Whether a name means that a model is timed: ``throughput``, ``measure_latency``."""
 
 decodes = _says(
     r"viterbi|beam|greedy|(?<!neighbor_)(?<!neighbors_)(?<!neighbour_)search|post_?process|generation"
     r"|(?:decode|generate|nms|track\w*)(?:$|_)"
 )
-"""Whether a name says that results are picked from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``.
+"""Whether a name means that results are selected from a model's outputs: ``BeamSearch``, ``post_process``, ``nms``.
 
-A ``neighbor_search`` is a part of a model.
+A ``neighbor_search`` does not count: it is part of a model.
 """
 
 is_trial = _asks(r"(^|_)(bench\w*|profil\w*|debug\w*|test)($|_)")
-"""Whether a function's name says that it tries, times or watches something: ``test``, ``benchmark_model``."""
+"""Whether a function's name means that it tests, times or watches something: ``test``, ``benchmark_model``."""
 
 tests_itself = _asks(r"(^|_)(unit_?test|smoke_?test|self_?test)s?($|_)")
-"""Whether a function's name says that it only tests the code around it: ``unittest``, ``smoke_test``."""
+"""Whether a function's name means that it only tests the code around it: ``unittest``, ``smoke_test``."""
 
 is_test_code = _asks(r"^(tests?|.*_tests|test_.*|.*_test|alignment|reprod\w*|conftest|unittests?|ut|testing)$", flags=0)
-"""Whether a part of a module's name says that it holds tests."""
+"""Whether a part of a module's name means that it contains tests."""
 
 is_offline = _asks(
     r"^(deploy\w*|serving|inference|.*_?infer|infer_.*|.*_?predict|predict_.*|.*export.*|(.*_)?eval(uate|uation)?|eval_.*)$"
 )
-"""Whether a part of a module's name says that it evaluates, predicts, exports or serves."""
+"""Whether a part of a module's name means that it evaluates, predicts, exports or serves."""
 
 exports = _says(
     r"export|convert|torch2paddle|to_paddle|tracing|onnx|(?:deploy\w*|serving|paddle_?serving|paddle_?inference)(?:$|_)"
 )
-"""Whether a name says that a model is exported, converted or served: ``export_model``, ``deploy``, ``to_onnx``."""
+"""Whether a name means that a model is exported, converted or served: ``export_model``, ``deploy``, ``to_onnx``."""
 
 sets_up = _asks(r"^_*(init|reset|build|setup|load)", flags=0)
-"""Whether a function's name says that it runs once, before the steps: ``_init_state``, ``reset``."""
+"""Whether a function's name means that it runs once, before the steps: ``_init_state``, ``reset``."""
 
 
 # -- what a value is: a model, a loss, data, a metric, settings --------------------------------------------------------
@@ -137,30 +137,30 @@ _NO_LOSS = _says(
 )
 
 means_model = _asks(rf"^(\w*_)?({_NETWORK}){_PART}", flags=0)
-"""Whether a name is that of a network: ``model``, ``net_G``, ``student_model``."""
+"""Whether a name means a network: ``model``, ``net_G``, ``student_model``."""
 
 runs_forward = _asks(
     r"^((compute_|get_)?loss|(en|de)code(_\w+)?|forward_\w+|extract_\w+|get_\w*(feat|embed)\w*|\w+_step)$", flags=0
 )
-"""Whether a method of a network of this name runs it: ``model.compute_loss(x, y)``, ``model.encode(x)``."""
+"""Whether a method with this name runs its network: ``model.compute_loss(x, y)``, ``model.encode(x)``."""
 
 means_layer = _asks(rf"^(\w*_)?({_NETWORK}|criterion|loss|losses){_PART}", flags=0)
-"""Whether a name is that of something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
+"""Whether a name means something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
 
 means_scheduler = _says(r"sched|lr|prof|env|(?:p|prog|progress)?bar|timer|warmup")
-"""Whether the ``step`` of what has a name updates no weights: ``lr_scheduler``, ``profiler``, ``env``."""
+"""Whether a name means that ``step`` does not update weights: ``lr_scheduler``, ``profiler``, ``env``."""
 
 means_scaler = _says(r"(?:grad|amp)?scaler")
-"""Whether a name is that of a scaler of gradients."""
+"""Whether a name means a gradient scaler."""
 
 means_optimizer = _asks(r"optim|(^|_)opts?($|_|[A-Z\d])", flags=0)
-"""Whether a name is one for an optimizer, or for several: ``optimizer_d``, ``optG``, ``optim``, ``optimizers``."""
+"""Whether a name means one or more optimizers: ``optimizer_d``, ``optG``, ``optim``, ``optimizers``."""
 
 means_parameters = _asks(r"(^|_)(param(eter)?s?|weights)($|_|\d)")
-"""Whether a name is one for the parameters of a network: ``params``, ``parameters_to_clip``."""
+"""Whether a name means the parameters of a network: ``params``, ``parameters_to_clip``."""
 
 makes = _asks(r"^(build|create|get|load|init|make|save|export|set|count|print|freeze|convert|define)_", flags=0)
-"""Whether a function's name says that it makes, reads or stores something: ``build_model``, ``save_net``."""
+"""Whether a function's name means that it creates, reads or stores something: ``build_model``, ``save_net``."""
 
 
 def means_loss(name: str) -> bool:
@@ -173,53 +173,53 @@ means_loader = _asks(
     r"(data_?loader|_loader|^loader$|train_?loader|loader_\w+|dataloader)",
     unless=r"(load_|loader_(conf|config|cfg|args|param)|_fn$|builder)",
 )
-"""Whether a name says that it holds batches (``train_loader``, ``dataloader``)."""
+"""Whether a name means an object with batches (``train_loader``, ``dataloader``)."""
 
 means_batches = _says(
     rf"(?:mini|micro)?batch|load|reader|iter|(?:data|train|valid|val|test|eval)+_?{_DATA}|(?:data|ds|dl|gen|generator)(?:$|_)"
 )
-"""Whether a name may be that of something to draw batches from: ``reader``, ``data``, ``batches``."""
+"""Whether a name may mean something that yields batches: ``reader``, ``data``, ``batches``."""
 
 means_input = _says(
     r"(?:mini|micro|multi|train|test|src|raw)?(?:batch|data|input|sample|feed|image|img|label|target|feature)"
 )
-"""Whether a name is that of a batch, or of a part of one: ``images``, ``labels``."""
+"""Whether a name means a batch, or a part of one: ``images``, ``labels``."""
 
 draws_batch = _asks(r"^next$|(next|get|load|read|fetch|draw).*batch")
-"""Whether a function's name says that it gives the next batch: ``next``, ``get_batch``."""
+"""Whether a function's name means that it returns the next batch: ``next``, ``get_batch``."""
 
 means_metric = _says(r"metric|evaluator|(?:acc|accuracy|auc|precisionk?|recallk?|f1|m_?ap|m_?inp|eval_class)(?:$|_|\d)")
-"""Whether a name is that of a metric: ``metric``, ``train_acc``, ``evaluator``."""
+"""Whether a name means a metric: ``metric``, ``train_acc``, ``evaluator``."""
 
 speaks_of_metrics = _says(r"metric|evaluat")
-"""Whether a class, or a module, may be there for evaluation, as far as its name tells."""
+"""Whether a class or a module may be for evaluation, judging by its name."""
 
 is_metric_code = _asks(r"(^|_)metrics?$")
-"""Whether a part of a module's name says that metrics are in it: ``metrics``, ``eval_metric``."""
+"""Whether a part of a module's name means that it contains metrics: ``metrics``, ``eval_metric``."""
 
 counts_hits = _says(r"(?:acc|accuracy|precision|recall|f1|auc|top_?k|correct|iou|confusion|hits?|rank)(?:$|_|\d)")
-"""Whether a function's name says that it counts what is right: ``accuracy``, ``top_k``, ``iou``."""
+"""Whether a function's name means that it counts correct results: ``accuracy``, ``top_k``, ``iou``."""
 
 is_bounded = _says(r"deque|queue|smoothed_value|window")
-"""Whether what makes a container says that it drops what is old: ``deque(maxlen=20)``, ``SmoothedValue()``."""
+"""Whether a container's constructor means that old items are dropped: ``deque(maxlen=20)``, ``SmoothedValue()``."""
 
 means_logger = _asks(r"(^|_|\.)(\w*logg?(er|ing|s)?)\d*(\(\))?$")
-"""Whether a dotted name is that of a logger: ``logger``, ``self.log``, ``get_logger()``."""
+"""Whether a dotted name means a logger: ``logger``, ``self.log``, ``get_logger()``."""
 
 means_settings = _asks(r"(^|_)(args?|cfgs?|configs?|conf|opts?|options|h?params|flags|settings)($|_)")
-"""Whether a part of a dotted name is that of what the user chose: ``args``, ``self.cfg``."""
+"""Whether a part of a dotted name means the user's settings: ``args``, ``self.cfg``."""
 
 picks = _says(
     r"assign|match|(?:sampl\w*|nms|propos\w*|anchor\w*|rpn|rcnn|gat(?:e|ing)|moe|rout(?:e|ing)|dispatch|hard_neg\w*"
     r"|ohem|mining|miner)(?:$|_)"
 )
-"""Whether a name says that boxes, tokens or experts are picked, whose number is the result."""
+"""Whether a name means that boxes, tokens or experts are selected, whose number is part of the result."""
 
 is_given_by_data = _says(
     r"(?:n|num)?(?:class|vocab|categor|label|anchor|joint|keypoint|kpt|landmark|point|bins?(?:$|_)|reg_max|action|obs|state_dim"
     r"|mels?(?:$|_)|freq|n_fft|spec|token|embed_num|num_emb|node_num|user|item|field|feat_num|feature_num)"
 )
-"""Whether a name is that of a size that the data has: how many classes, words, points."""
+"""Whether a name means a size of the data: how many classes, words, points."""
 
 
 # -- what counts: steps, epochs, intervals, processes ------------------------------------------------------------------
@@ -241,32 +241,32 @@ means_epoch = _asks(
 """Whether a name counts epochs rather than steps."""
 
 means_accumulation = _says(r"accum|grad_acc|update_freq|acc_steps|gradient_acc")
-"""Whether a name is that of a number of steps whose gradients are added up: ``accum_steps``."""
+"""Whether a name means the number of steps whose gradients are accumulated: ``accum_steps``."""
 
 means_interval = _asks(r"(^|_)(period|interval|patience|every|freq|frequency)($|_)")
-"""Whether a name is that of an interval: ``log_freq``, ``save_every``."""
+"""Whether a name means an interval: ``log_freq``, ``save_every``."""
 
 means_end = _asks(
     r"(^|_)(last|final|end)($|_)|^(iters|steps|iterations)$|(iters?|steps?|batch(es)?)_per_\w+$"
     r"|(^|_)(max|total|num|n|all)_?(train_?)?(iters?|iterations?|steps?|batch(es)?|updates?)($|_)",
     unless=_START,
 )
-"""Whether a name is that of the last step, or of the number of all: ``max_steps``, ``iters_per_epoch``."""
+"""Whether a name means the last step, or the number of all steps: ``max_steps``, ``iters_per_epoch``."""
 
 means_start = _asks(_START)
-"""Whether a name is that of where the usual steps begin: ``skip_batches``, ``warmup_steps``."""
+"""Whether a name means the step where the usual steps begin: ``skip_batches``, ``warmup_steps``."""
 
 means_rank = _says(
     r"(?:local|global)?rank|master|main_?(proc|card|node|worker|device|thread)|is_?main|is_?chief|trainer_?id|dev_?id"
     r"|device_?id|(?:gpu|card|node|proc|process|worker|local)_?(?:id|idx|index)(?:$|_)|first_?worker|is_?primary|is_?first|is_?leader"
     r"|is_?root|is_?local|coordinator"
 )
-"""Whether a name asks which process this is: ``local_rank``, ``is_master``, ``trainer_id``."""
+"""Whether a name means the number or role of this process: ``local_rank``, ``is_master``, ``trainer_id``."""
 
 counts_processes = _says(
     r"world_?size|n_?ranks|num_?(trainers|gpus|cards|processes|workers|nodes)|n_?gpus?|device_?count"
 )
-"""Whether a name is that of a number of processes: ``world_size``, ``num_gpus``."""
+"""Whether a name means the number of processes: ``world_size``, ``num_gpus``."""
 
 differs_between_processes = _asks(
     r"(?<![a-z])(?:local|global|n|get)?_?rank|(?<![a-z])shard|(^|[^a-z])(mp|pp|tp|dp)($|[^a-z])|trainer_?id|worker|dev_?id|(gpu|card|local)_?id|getpid|uuid|hostname|mkdtemp"
@@ -287,23 +287,23 @@ is_rarely_true = _asks(
     rf"|last_(step|iter|batch)|every_n\w*|profil\w*|dry_run|dump\w*|visuali[sz]e|show_\w+"
     rf"|save_(edge|image|img|imgs|images|vis|fig|pred|preds|result|results|output|outputs|feat|feature|features))($|_)"
 )
-"""Whether a flag is up at a few steps, or in a few runs: ``debug``, ``should_log``, ``is_last_step``."""
+"""Whether a flag is set only at a few steps, or in a few runs: ``debug``, ``should_log``, ``is_last_step``."""
 
 fills_up = _asks(r"(list|history|buffer|cache|queue)$")
-"""Whether a name is that of what is empty at the start alone: ``loss_history``, ``buffer``."""
+"""Whether a name means something that is empty only at the start: ``loss_history``, ``buffer``."""
 
 asks_to_train = _asks(r"^_*(is_?|in_?)?(train|training)(_?mode)?$")
-"""Whether a name is that of a flag that is up while a program trains: ``training``, ``is_train``."""
+"""Whether a name means a flag that is set while a program trains: ``training``, ``is_train``."""
 
 asks_to_record = _asks(rf"(^|_){_RECORD}($|_)")
-"""Whether a field says that something is printed or saved at this step: ``status.save_checkpoint``."""
+"""Whether a field means that something is printed or saved at this step: ``status.save_checkpoint``."""
 
 means_mode = _asks(r"(^|_)(mode|phase|split|stage|subset)($|_)")
-"""Whether a name holds what a run, or a part of it, is for: ``mode``, ``split``."""
+"""Whether a name means the purpose of a run or of a part of it: ``mode``, ``split``."""
 
 
 def is_settled(parameter: str) -> bool:
-    """Whether a parameter stays as it is while a program trains: the rank, what was chosen, what is written to."""
+    """Whether a parameter does not change while a program trains: the rank, a setting, an output."""
     asks = (means_rank, counts_processes, means_settings, means_mode)
     return bool(_SETTLED.search(parameter)) or any(ask(parameter) for ask in asks)
 

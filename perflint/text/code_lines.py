@@ -1,4 +1,4 @@
-"""Lines as a reader of comments counts them: a string or a backslash makes several rows of a file one line."""
+"""Logical lines for reading comments: a string or a backslash joins several rows of a file to one line."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from perflint.text.source import Source
 
 _STRING_STARTS = {getattr(tokenize, name, None) for name in ("FSTRING_START", "TSTRING_START")} - {None}
 _STRING_ENDS = {getattr(tokenize, name, None) for name in ("FSTRING_END", "TSTRING_END")} - {None}
-"""Python 3.12 and later take f-strings apart, and see the ends of rows in them."""
+"""Python 3.12 and later tokenize f-strings, and see the row ends in them."""
 
 
 @dataclass(frozen=True)
 class CodeLine:
-    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment that ends them, if there is one."""
+    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment at their end, if there is one."""
 
     first: int
     last: int
@@ -25,7 +25,7 @@ class CodeLine:
 
 @lru_cache(maxsize=16)
 def code_lines(source: Source) -> tuple[CodeLine, ...] | None:
-    """The lines of a file in order; None where it cannot be told, since the file has no tokens up to its end."""
+    """The lines of a file in order; None if unknown, because the file cannot be tokenized to its end."""
     try:
         return tuple(_found(source))
     except (tokenize.TokenError, SyntaxError):
@@ -53,7 +53,7 @@ def tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
     """The tokens, with the rows of ``source.lines`` (which, unlike a text file, also end at a lone ``\\r``).
 
     Raises:
-        tokenize.TokenError, SyntaxError: the text has no tokens from here on.
+        tokenize.TokenError, SyntaxError: the text cannot be tokenized from here on.
     """
     lines = source.lines
     return tokenize.generate_tokens(iter([lines.line(row) + "\n" for row in range(1, lines.rows + 1)]).__next__)

@@ -12,13 +12,13 @@ ALWAYS, NEVER = "always", "never"
 WHEN = ("auto", ALWAYS, NEVER)
 """The values of ``--color``."""
 _WITH_LINKS = frozenset(("iTerm.app", "vscode", "WezTerm", "ghostty"))
-"""Terminals that show hyperlinks, as TERM_PROGRAM names them."""
+"""Terminals that show hyperlinks, by their TERM_PROGRAM."""
 _VTE_WITH_LINKS = 5000
 
 
 @dataclass(frozen=True)
 class Palette:
-    """Paints text with ANSI codes when ``enabled``; otherwise hands it back as it is.
+    """Paints text with ANSI codes when ``enabled``; otherwise returns it unchanged.
 
     ``links``: the terminal shows hyperlinks.
     """
@@ -31,16 +31,16 @@ class Palette:
         return self._paint("1", text)
 
     def code(self, text: str) -> str:
-        """A rule's code, and what the frame points at."""
+        """The code that a frame points at."""
         return self._paint("1;31", text)
 
     def rule(self, code: str, url: str | None) -> str:
-        """A rule's code, which leads to the page of the rule where the terminal can (OSC 8)."""
+        """A rule's code, as a link to the page of the rule if the terminal supports it (OSC 8)."""
         painted = self.code(code)
         return f"\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\" if self.links and url else painted
 
     def level(self, text: str) -> str:
-        """How far a fix may be trusted."""
+        """The mark for the level of a fix."""
         return self._paint("33", text)
 
     def frame(self, text: str) -> str:
@@ -60,16 +60,16 @@ class Palette:
 
 
 def palette(stream: TextIO, when: str = "auto") -> Palette:
-    """The palette for what goes to a stream; ``when`` is the value of ``--color``."""
+    """The palette for a stream; ``when`` is the value of ``--color``."""
     enabled = wants_colour(stream, when=when)
     return Palette(enabled, enabled and wants_links(stream))
 
 
 def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when: str = "auto") -> bool:
-    """Colour on a terminal, unless ``when`` (``always``, ``never``) or else the environment says otherwise.
+    """Whether to use colour: on a terminal, unless ``when`` (``always``, ``never``) or the environment decides.
 
-    A NO_COLOR that is not empty turns it off.  Else a FORCE_COLOR that is not empty turns it on, and so does a
-    CLICOLOR_FORCE that is not 0 (https://bixense.com/clicolors).
+    A non-empty NO_COLOR turns it off. Otherwise a non-empty FORCE_COLOR turns it on, and so does a CLICOLOR_FORCE other
+    than 0 (https://bixense.com/clicolors).
     """
     if when in (ALWAYS, NEVER):
         return when == ALWAYS
@@ -82,19 +82,19 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
 
 
 def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether a stream goes to a terminal that obeys ANSI codes."""
+    """Whether a stream writes to a terminal that supports ANSI codes."""
     environ = os.environ if environ is None else environ
     if environ.get("TERM") == "dumb":
         return False
     if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
-        return False  # the old console prints the codes themselves
+        return False  # the old console would print the codes
     return stream.isatty()
 
 
 def wants_links(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Hyperlinks on a terminal that is known to show them, or where FORCE_HYPERLINK says so (0: none).
+    """Whether to write hyperlinks: on a terminal known to show them, or if FORCE_HYPERLINK is set (0: never).
 
-    Others may show the address itself, or nothing at all.
+    Other terminals may show the address itself, or nothing.
     """
     environ = os.environ if environ is None else environ
     if not stream.isatty() or environ.get("TERM") == "dumb":

@@ -16,21 +16,21 @@ from perflint.files import plain_files
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ELSE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-"""What ``str.splitlines`` takes for a line end, and Python does not."""
+"""What ``str.splitlines`` treats as a line end, but Python does not."""
 BOM = "\ufeff"
 _GOING_ON = bytes(range(0x80, 0xC0))
-"""The bytes with which UTF-8 goes on with a character."""
+"""The continuation bytes of a character in UTF-8."""
 _USUAL = ("utf-8", "utf-8-sig", "iso-8859-1", "ascii")
 _PLAIN = b"# -*- coding: x -*- " + b"plain_text, " * 20 + b"\n\n"
-"""A line that every encoding for source files leaves as it is; longer than a name in a network may be (``idna``)."""
+"""A line that every encoding for source files leaves unchanged; longer than a host name may be (``idna``)."""
 
 
 class UnreadableSource(Exception):
-    """A file perflint cannot read as Python text; ``str(error)`` says why, for a person."""
+    """A file that perflint cannot read as Python text; ``str(error)`` says why."""
 
 
 def lines_of(text: str) -> list[str]:
-    """The rows of a text with their line ends, as Python counts them; after a last line end there is none."""
+    """The rows of a text with their line ends, as Python counts them; there is none after a final line end."""
     rows = text.splitlines(keepends=True)
     if _ELSE_ENDS.search(text) is None:
         return rows
@@ -39,7 +39,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _starts(text: str) -> list[int]:
-    """The offset of each row; the last one is empty where the text ends with a line end."""
+    """The offset of each row; the last one is empty if the text ends with a line end."""
     if "\r" in text:
         return [0, *(match.end() for match in _LINE_END.finditer(text))]
     rows = text.split("\n")  # many times faster than the pattern
@@ -47,7 +47,7 @@ def _starts(text: str) -> list[int]:
 
 
 class _Columns:
-    """The columns of a row in UTF-8 bytes and in characters: each is asked for without reading the whole row."""
+    """The columns of a row in UTF-8 bytes and in characters: converted without reading the whole row."""
 
     _PIECE = 512
 
@@ -56,7 +56,7 @@ class _Columns:
         pieces = range(0, len(self._bytes or b""), self._PIECE)
         counts = (self._characters(at, at + self._PIECE) for at in pieces)
         self._before = [0, *accumulate(counts)]
-        """How many characters begin before each piece of the bytes."""
+        """How many characters begin before each chunk of the bytes."""
 
     def character(self, utf8_column: int) -> int:
         """The column in characters (from 0)."""
@@ -66,7 +66,7 @@ class _Columns:
         return self._before[piece] + self._characters(piece * self._PIECE, utf8_column)
 
     def _characters(self, start: int, end: int) -> int:
-        """How many characters begin in some of the bytes: all bytes but those that go on with one."""
+        """How many characters begin in a range of bytes: one for each byte that is not a continuation."""
         return len((self._bytes or b"")[start:end].translate(None, _GOING_ON))
 
 
@@ -95,7 +95,7 @@ class LineTable:
         return start + self._columns[row].character(utf8_column)
 
     def span(self, node: ast.expr | ast.stmt | ast.alias) -> tuple[int, int]:
-        """Where a node of the text's ``ast`` tree begins and ends, as character offsets."""
+        """The character offsets of a node in the text's ``ast`` tree."""
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         return self.offset(node.lineno, node.col_offset), end
 
@@ -114,7 +114,7 @@ class LineTable:
     def line(self, row: int) -> str:
         """A row's text without its line end."""
         known, line = self._last_row
-        if row != known:  # a thousand findings on one row of megabytes copy it once
+        if row != known:  # so that a thousand findings on one row of megabytes copy it only once
             line = self.text[self.line_start(row) : self.line_end(row)].rstrip("\r\n")
             self._last_row = row, line
         return line
@@ -127,7 +127,7 @@ class LineTable:
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one file, and what is needed to write it back byte for byte.
+    """The text of one file, with everything needed to write it back byte for byte.
 
     ``text`` never starts with a byte order mark; ``encode`` puts it back.
     """
@@ -152,16 +152,16 @@ class Source:
         """``text`` as the bytes of this file.
 
         Raises:
-            UnicodeEncodeError: the file's encoding cannot hold a character of ``text``.
+            UnicodeEncodeError: the file's encoding cannot represent a character of ``text``.
         """
         return ((BOM if self.bom else "") + text).encode("utf-8" if self.bom else self.encoding)
 
 
 def decode(path: str, data: bytes) -> Source:
-    """Bytes as Python would decode them: byte order mark, then the encoding cookie, then UTF-8.
+    """Decode bytes like Python: byte order mark, then the encoding cookie, then UTF-8.
 
     Raises:
-        UnreadableSource: an unknown encoding or one that is none for files, bytes that do not decode, or a null byte.
+        UnreadableSource: an unknown encoding or one that is not for files, bytes that do not decode, or a null byte.
     """
     if b"\0" in data:
         raise UnreadableSource("it holds a null byte, as binary files do")
@@ -181,19 +181,19 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def _keeps_plain_text(encoding: str) -> bool:
-    """Whether a codec reads and writes ASCII as it stands.
+    """Whether a codec reads and writes ASCII unchanged.
 
-    Python has others, which can do harm before anything is checked: ``punycode`` takes time that grows with the square
-    of the text, ``unicode_escape`` would rewrite a whole file for one edit, and ``undefined`` always fails.
+    Python has others, which can do harm before any check: ``punycode`` takes time that grows with the square of the
+    text, ``unicode_escape`` would rewrite a whole file for one edit, and ``undefined`` always fails.
     """
     try:
         return _PLAIN.decode(encoding).encode(encoding) == _PLAIN == _PLAIN.decode(encoding).encode("ascii")
-    except Exception:  # a codec may raise anything, also those that other packages register
+    except Exception:  # a codec may raise anything, including codecs that other packages register
         return False
 
 
 def _has_rows_of(data: bytes, text: str) -> bool:
-    """Whether a text has as many rows as its bytes: escapes such as ``\\u000a`` in them would make more."""
+    """Whether a text has as many rows as its bytes: escapes such as ``\\u000a`` would add some."""
     return data.count(b"\n") == text.count("\n") and data.count(b"\r") == text.count("\r")
 
 

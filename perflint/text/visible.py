@@ -1,7 +1,7 @@
-r"""Text from outside (file names, source, messages, configuration), made safe to be shown: the one place that does it.
+r"""Makes text from outside (file names, source, messages, configuration) safe to print; no other module does.
 
-perflint reads what anybody may have written and shows it to terminals and to the logs of CI systems, which obey some
-of what they are shown.  Every writer hands such text to one of the functions here:
+perflint reads text that anybody may have written, and prints it to terminals and logs of CI systems, which execute some
+of what they get. Every writer passes such text through one of the functions here:
 
 - what steers a terminal (ESC, the other control characters) or hides or turns round the text beside it (zero-width
   characters, bidirectional overrides) becomes an escape such as ``\x1b`` or ``\u202e``, as in a Python string;
@@ -10,7 +10,7 @@ of what they are shown.  Every writer hands such text to one of the functions he
 - what CI systems take for a command is broken up: ``##vso[`` becomes ``#\x23vso[``, and a line that would begin with
   ``::`` does not.
 
-A backslash stays as it is, since paths of Windows are full of them.
+A backslash is not escaped, since paths on Windows are full of them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ import unicodedata
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""
 _BLANK_LETTERS = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
-"""Letters that show nothing."""
+"""Letters that are invisible."""
 _NO_CHARACTERS = frozenset((0xFFFE, 0xFFFF))
-"""Which XML cannot hold."""
+"""Characters that XML does not allow."""
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
-"""Azure Pipelines, GitHub and TeamCity look for these anywhere in a line."""
+"""Azure Pipelines, GitHub and TeamCity search for these anywhere in a line."""
 _HASH = r"\x23"
 
 
 def is_plain(char: str) -> bool:
-    """Whether a character is shown as itself: it takes room, and steers nothing."""
+    """Whether a character is shown unchanged: it is visible, and not a control character."""
     code = ord(char)
     return unicodedata.category(char) not in _HIDDEN and code not in _BLANK_LETTERS and code not in _NO_CHARACTERS
 
@@ -45,14 +45,14 @@ def pieces(text: str) -> list[str]:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""``text`` as it can be shown within a line.
+    r"""``text`` made safe to print within a line.
 
     >>> print(visible("a\n::error::\x1b[2J"))
     a\n::error::\x1b[2J
 
     Args:
-        text: what somebody else has written.
-        keep: control characters that stay, such as a tab.
+        text: text from outside.
+        keep: control characters to keep, such as a tab.
     """
     if text.isascii() and text.isprintable() and "##" not in text:
         return text
@@ -60,13 +60,13 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_line(text: str, keep: str = "") -> str:
-    r"""The same for a whole line: GitHub takes one that begins with ``::`` for a command."""
+    r"""The same for a whole line: GitHub treats one that begins with ``::`` as a command."""
     shown = visible(text, keep)
     return shown.replace("::", r"\x3a:", 1) if _is_command(shown) else shown
 
 
 def visible_path(path: str) -> str:
-    """``path`` as a line can begin with it: the name ``::error::.py`` becomes ``./::error::.py``."""
+    """``path`` made safe to begin a line: the name ``::error::.py`` becomes ``./::error::.py``."""
     shown = visible(path)
     return f"./{shown}" if _is_command(shown) else shown
 
@@ -76,7 +76,7 @@ def _is_command(shown: str) -> bool:
 
 
 class _Table(dict[int, str]):
-    """What is shown for a character, by its code; worked out when it is met first."""
+    """What is shown for a character, by its code; computed when it first occurs."""
 
     def __missing__(self, code: int) -> str:
         self[code] = shown = chr(code) if is_plain(chr(code)) else _escape(code)

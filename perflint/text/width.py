@@ -1,4 +1,4 @@
-"""How wide text stands on a terminal."""
+"""Computes the width of text on a terminal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from perflint.text.visible import pieces
 
 TAB = 4
 LIMIT = 160
-"""Columns of a code line that are shown; longer lines are cut around what matters."""
+"""How many columns of a code line are shown; longer lines are cut around the relevant part."""
 _LEAD = 30
 _AROUND = 1000
-"""Characters on either side of what matters that are looked at."""
+"""How many characters on either side of the relevant part are examined."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Shown:
 
 
 def char_width(char: str) -> int:
-    """Columns a character takes: 2 for wide (CJK) ones, 0 for combining ones, else 1."""
+    """The number of columns that a character takes: 2 for wide (CJK) ones, 0 for combining ones, else 1."""
     if char.isascii():
         return 1
     if unicodedata.category(char) in ("Mn", "Me", "Cf"):
@@ -34,7 +34,7 @@ def char_width(char: str) -> int:
 
 
 def show(line: str) -> Shown:
-    """A source line with tabs expanded and all else that steers a terminal made visible."""
+    """A source line with tabs expanded and other control characters escaped."""
     parts, columns, at = [], [], 0
     for char, piece in zip(line, pieces(line), strict=True):
         columns.append(at)
@@ -45,11 +45,11 @@ def show(line: str) -> Shown:
 
 
 def clip(line: str, start: int, end: int, limit: int = LIMIT) -> tuple[str, int, int]:
-    """A line to show, and the range ``start:end`` of its characters in display columns of what is shown.
+    """A line to show, and the display columns of its characters ``start:end``.
 
-    Of a line longer than ``limit`` columns only the part around ``start`` is kept, with an ellipsis for the rest.
+    If the line is longer than ``limit`` columns, only the part around ``start`` is kept, with an ellipsis for the rest.
     """
-    if len(line) > 2 * _AROUND:  # only the part that can be shown is looked at: a line may have megabytes
+    if len(line) > 2 * _AROUND:  # only the part that can be shown is examined: a line may have megabytes
         low = max(0, start - _AROUND)
         near = line[low : start + _AROUND]
         text, left, right = _clipped(near, start - low, min(end - low, len(near)), limit)

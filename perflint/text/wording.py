@@ -1,4 +1,4 @@
-"""Numbers and lists in sentences."""
+"""Writes numbers and lists for sentences."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things in words: ``1 file``, ``2 files``."""
+    """A number with its noun: ``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def counted_of(some: int, total: int, noun: str) -> str:
-    """Some of a number of things: ``2 of 3 files``, and ``3 files`` where it is all of them."""
+    """Some of a number of things: ``2 of 3 files``, or ``3 files`` if it is all of them."""
     return counted(some, noun) if some == total else f"{some} of {counted(total, noun)}"
 
 

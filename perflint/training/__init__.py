@@ -1,1 +1,1 @@
-"""Which code trains: step loops, what runs at each step, and how often."""
+"""Finds the code that trains: step loops, what runs at each step, and how often."""

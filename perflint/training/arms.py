@@ -1,4 +1,4 @@
-"""In which arms of ``if`` statements a place stands: the two arms of one test do not run in the same step."""
+"""Finds the arms of ``if`` statements around a place: the two arms of one test do not run in the same step."""
 
 from __future__ import annotations
 
@@ -35,5 +35,5 @@ def arms_of(project: Project, point: Point, step: Step) -> Arms:
 
 
 def exclude(one: Arms, other: Arms) -> bool:
-    """Whether two places stand in different arms of one test."""
+    """Whether two places are in different arms of one test."""
     return any(other.get(test, value) != value for test, value in one.items())

@@ -1,4 +1,4 @@
-"""The tests that stand around a statement: those that make it rare, and those that decide on which steps it runs."""
+"""The tests around a statement: those that make it rare, and those that decide on which steps it runs."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _MAX_DEPTH = 5
 
 
 class HotPath:
-    """Which places of a scope run at each step, as far as the tests around them say.
+    """Decides which places of a scope run at each step, according to the tests around them.
 
-    A link of a chain of places is looked at once: each of a thousand statements stands behind the same early exits.
+    Each link of a chain of places is examined once: a thousand statements may follow the same early exits.
 
     Args:
-        definitions: what the names in the tests stand for.
-        scope: the function around the places, where all of it counts: what else it binds tells whether a test is
-            turned off by its own branch (log once).
-        flow: the kinds of names before each statement, where they are known: a number passes no test for a tensor.
+        definitions: what the names in the tests mean.
+        scope: the function around the places, if it matters: its other bindings show whether a test is turned off by
+            its own branch (log once).
+        flow: the kinds of names before each statement, if known: a number fails a test for a tensor.
     """
 
     def __init__(self, definitions: Definitions, scope: Scope | None = None, flow: Flow | None = None) -> None:
@@ -51,7 +51,7 @@ class HotPath:
         self._known: dict[tuple[Place, ast.stmt | None], bool] = {}
 
     def is_off(self, place: Place | None, loop: ast.stmt | None) -> bool:
-        """Whether a guard stands between a place and its step loop (None: the top of a function called each step)."""
+        """Whether a guard is between a place and its step loop (None: the top of a function called at each step)."""
         waiting: list[Place] = []
         found = False
         for link in place.chain() if place is not None else ():
@@ -66,7 +66,7 @@ class HotPath:
         return found
 
     def guards(self, link: Place, loop: ast.stmt | None) -> bool:
-        """Whether one link of a chain of places keeps what is in it from most steps."""
+        """Whether the code in one link of a chain of places is skipped at most steps."""
         node, branch = link.node, link.branch
         if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
             return True
@@ -82,13 +82,13 @@ class HotPath:
             return True
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             return True
-        # The ``else`` of a test may be for the odd step that is skipped: only the other branch trains.
+        # The ``else`` of a test may be for the rare step that is skipped: only the other branch trains.
         is_skipped = branch == "else" and _trains(node.body) and not _trains(node.orelse)
         return is_skipped or (value and _ends_the_loop(node.body, link, loop))
 
 
 def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
-    """The statements after which a function always raises, such as those that build the error's message."""
+    """The statements after which a function always raises, such as those that build the error message."""
     body = scope.node.body
     if isinstance(scope.node, ast.Module) or not exits(body) or _returns(body[-1]):
         return set()
@@ -105,7 +105,7 @@ def _returns(node: ast.stmt) -> bool:
 
 
 def _trains(body: list[ast.stmt]) -> bool:
-    """Whether statements make a backward pass, themselves or through ``loss_scaler(loss, optimizer)``."""
+    """Whether statements do a backward pass, directly or through ``loss_scaler(loss, optimizer)``."""
     return any(
         (isinstance(item, ast.Attribute) and item.attr == "backward")
         or (isinstance(item, ast.Call) and scales_loss(item))
@@ -115,7 +115,7 @@ def _trains(body: list[ast.stmt]) -> bool:
 
 
 def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, skips: bool = True) -> bool:
-    """Whether a branch ends the run or the step loop, or (``skips``) leaves out the rest of an odd step."""
+    """Whether a branch ends the run or the step loop, or (``skips``) skips the rest of a rare step."""
     if exits(body):
         return True
     if loop is None or link.loop is not loop:
@@ -129,7 +129,7 @@ def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, ski
 class Deciding:
     """A test around a statement that may come out differently from step to step.
 
-    ``interval`` is what a count is divided by, where the test is of that kind (``n`` in ``step % n == 0``).
+    ``interval`` is what a count is divided by, if the test is of that kind (``n`` in ``step % n == 0``).
     """
 
     test: ast.expr
@@ -137,10 +137,10 @@ class Deciding:
 
 
 def deciding_test(project: Project, point: Point) -> Deciding | None:
-    """The test that decides at which steps a statement runs, the nearest one first; None where it runs at each step.
+    """The test that decides at which steps a statement runs, the nearest one first; None if it runs at each step.
 
-    The calls that lead from the step loop to the statement count as well.  A rank test or a setting decides nothing:
-    it comes out alike at each step.
+    The calls that lead from the step loop to the statement count as well. A rank test or a setting does not count: its
+    result is the same at each step.
     """
     found = _deciding(project, point.file, point.scope, point.statement, point.loop)
     step = point.step
@@ -156,7 +156,7 @@ def deciding_test(project: Project, point: Point) -> Deciding | None:
 
 
 def step_loop(statement: Statement, path: str, loop_path: str, line: int) -> ast.stmt | None:
-    """The loop around a statement that stands at a row of a file, None where it is another function's."""
+    """The loop around a statement at a row of a file, None if it is in another function."""
     if path != loop_path:
         return None
     return next((link.node for link in statement.around if link.node.lineno == line), None)
@@ -182,8 +182,8 @@ def _deciding(
 
 @query
 def _changed_in(_: FileIndex, scope: Scope, loop: ast.stmt | None) -> frozenset[str]:
-    """The names that the passes of a loop bind, or the calls of a function where ``loop`` is None."""
-    whole = scope.node  # an editing session notes who looks into it
+    """The names that a loop binds in its iterations, or that a function binds in its calls if ``loop`` is None."""
+    whole = scope.node  # an editing session records who uses it
     body = loop.body if isinstance(loop, LOOPS) else whole.body
     bound = bound_in(body)
     if isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -194,7 +194,7 @@ def _changed_in(_: FileIndex, scope: Scope, loop: ast.stmt | None) -> frozenset[
 
 
 class _Changing:
-    """Tells which expressions of a scope may have another value at the next step."""
+    """Finds which expressions of a scope may have another value at the next step."""
 
     def __init__(self, definitions: Definitions, loop: ast.stmt | None, bound: frozenset[str]) -> None:
         self._definitions = definitions
@@ -214,7 +214,7 @@ class _Changing:
         return any(self.may_change(item, depth) for item in ast.iter_child_nodes(node) if isinstance(item, ast.expr))
 
     def interval(self, node: ast.expr) -> ast.expr | None:
-        """What a test divides a count by, also through names that hold the remainder or the answer."""
+        """What a test divides a count by, also through names of the remainder or the result."""
         for item in walk(node):
             name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
             held = self._definitions.get(name) if name in self._bound and name is not None else None

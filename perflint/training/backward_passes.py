@@ -1,6 +1,6 @@
-"""In which part of a step a place stands: how many backward passes the step has made before it.
+"""Finds which part of a step a place is in: how many backward passes precede it in the step.
 
-A read makes the host wait for all that the device was given since the last one.  A backward pass is most of that.
+A read makes the host wait for all work queued on the device since the last one. A backward pass is most of that work.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from perflint.training.ways import way_to
 
 
 def passes_before(project: Project, point: Point, step: Step) -> int:
-    """How many statements of a step make a backward pass, or call what makes one, before it comes to a statement."""
+    """How many statements with a backward pass, or with a call that leads to one, precede a statement in a step."""
     count = 0
     for file, scope, statement in way_to(project, point, step):
         last = step_loop(statement, file.path, step.path, step.line)
@@ -28,6 +28,6 @@ def passes_before(project: Project, point: Point, step: Step) -> int:
 
 @query
 def _training_statements(file: FileIndex, scope: Scope) -> tuple[Statement, ...]:
-    """The statements of a function that make a backward pass, or call what does."""
+    """The statements of a function with a backward pass, or with a call that leads to one."""
     trains = TrainingCalls.of(file.project).call_trains
     return tuple(each for each in scope.statements if any(trains(file, scope, call) for call in each.calls))

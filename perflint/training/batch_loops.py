@@ -1,4 +1,4 @@
-"""What a loop does with the batches that it draws: trains, evaluates, predicts, or only looks at them."""
+"""Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ _MAX_DEPTH = 2
 
 
 class BatchUse(Enum):
-    """What becomes of a loader at one place that uses it."""
+    """What happens to the batches at one place that uses a loader."""
 
     TRAINS = 1
     EVALUATES = 2
-    """A model is run on its batches, or something that is not known is done with them."""
+    """A model is run on its batches, or something unknown is done with them."""
     UNKNOWN = 3
     PREDICTS = 4
-    """The program that does it predicts, exports, calibrates or measures, and does not train."""
+    """The program predicts, exports, calibrates or measures, and does not train."""
     ONCE = 5
-    """One batch, or the first few, are drawn: a trial."""
+    """One batch, or the first few, are drawn as a trial."""
     LOOKS = 6
-    """Batches are printed or drawn, and no model is run."""
+    """Batches are printed or plotted, and no model is run."""
 
 
 def says_predict(*names: str) -> bool:
-    """Whether names say that something predicts, and none that it trains."""
+    """Whether names say that something predicts, and no name says that it trains."""
     said = any(predicts(name) or measures(name) for name in names)
     return said and not any(map(trains, names))
 
@@ -72,7 +72,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
 
 
 def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, inside: list[Statement]) -> BatchUse | None:
-    """``ONCE`` or ``LOOKS`` where the batches of a loop stay in it and no model is run on more than a few of them."""
+    """``ONCE`` or ``LOOKS`` if the batches of a loop stay in it and no model is run on more than a few of them."""
     if not gives_nothing(file, scope) or any(map(_keeps, inside)):
         return None
     if _stops(loop.body) or any(map(_stops_early, loop.body)):
@@ -83,7 +83,7 @@ def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, insi
 
 
 def gives_nothing(file: FileIndex, scope: Scope) -> bool:
-    """Whether what a scope draws stays in it: a function returns and yields nothing, and is no training step."""
+    """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
     if scope is file.scopes.module:
         return True
     if scope.once("hands out", lambda: _hands_out(scope)):
@@ -104,7 +104,7 @@ def _is_none(node: ast.expr | None) -> bool:
 
 
 def never_trains(file: FileIndex) -> bool:
-    """Whether a file is a program of its own in which no name speaks of training."""
+    """Whether a file is a separate program without any name that means training."""
     name = file.parts[-1]
     if "__main__" not in file.source.text or any(map(speaks_of_training, (name, *file.loads, *file.names.targets))):
         return False
@@ -112,7 +112,7 @@ def never_trains(file: FileIndex) -> bool:
 
 
 def runs_on(statement: Statement) -> bool:
-    """Whether a loop around a statement makes more than a few rounds (``for _ in range(4)`` makes few)."""
+    """Whether a loop around a statement has more than a few iterations (``for _ in range(4)`` has few)."""
     links = statement.around
     return any(link.branch == "body" and isinstance(link.node, LOOPS) and not _is_short(link.node) for link in links)
 
@@ -125,12 +125,12 @@ def _is_short(loop: ast.stmt) -> bool:
 
 
 def runs_on_around(scope: Scope, loop: ast.stmt) -> bool:
-    """Whether a loop stands in another that makes more than a few rounds."""
+    """Whether a loop is inside another one with more than a few iterations."""
     return any(runs_on(statement) for statement in scope.statements if statement.node is loop)
 
 
 def _breaks(body: list[ast.stmt]) -> bool:
-    """Whether a loop ends after its first round, whatever is done with what it has drawn."""
+    """Whether a loop always ends after its first iteration."""
     return any(isinstance(item, ast.Break) for item in body)
 
 
@@ -139,12 +139,12 @@ def _breaks_early(node: ast.stmt) -> bool:
 
 
 def _stops(body: list[ast.stmt]) -> bool:
-    """Whether a block leaves the loop around it whatever happens."""
+    """Whether a block always leaves the loop around it."""
     return any(isinstance(item, (ast.Break, ast.Return)) for item in body) or exits(body)
 
 
 def _stops_early(node: ast.stmt) -> bool:
-    """``if step >= 2: break``"""
+    """Whether a statement is like ``if step >= 2: break``."""
     if not isinstance(node, ast.If) or not _stops(node.body) or not isinstance(node.test, ast.Compare):
         return False
     last = node.test.comparators[-1]
@@ -158,7 +158,7 @@ def _stops_early(node: ast.stmt) -> bool:
 
 
 def _keeps(statement: Statement) -> bool:
-    """Whether a statement puts something away, which may be batches for someone else."""
+    """Whether a statement stores something, which may be batches for other code."""
     if any(isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPS for call in statement.calls):
         return True
     if isinstance(statement.node, (ast.Assign, ast.AnnAssign)):
@@ -167,12 +167,12 @@ def _keeps(statement: Statement) -> bool:
 
 
 def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], depth: int) -> bool:
-    """Whether a call may run a model or train one; a call that is not known may."""
+    """Whether a call may run a model or train one; an unknown call may."""
     last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
         return True
     if name is None:
-        return False  # a method of a value that was worked out just here
+        return False  # a method of a value that was just computed here
     found = Values.of(file.project).callee(file, scope, name, {})
     if found is not None:
         return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)

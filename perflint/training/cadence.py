@@ -1,7 +1,7 @@
-"""How often a statement runs: at each step, every so many steps (``if step % n == 0:``), or hardly ever.
+"""Finds how often a statement runs: at each step, every n steps (``if step % n == 0:``), or hardly ever.
 
-``guards`` tells what is rare.  What is rare again and again is told apart here from what happens once, only at the end,
-or only when a model is better than all before.
+``guards`` decides what is rare. This module distinguishes what recurs from what happens once, only at the end, or only
+when a model is the best so far.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from perflint.training.guards import rare
 
 _DEEPEST = 6
 USUAL_INTERVAL = 1000
-"""How many steps are taken to lie between two runs of what only a configuration file tells."""
+"""How many steps are assumed between two runs, if only a configuration file has the number."""
 
 _SMALL_PART = 1000
 _ORDER = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
@@ -30,8 +30,8 @@ _ORDER = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 class Cadence:
     """On which steps a place runs.
 
-    ``every``: what the steps are counted by (``n`` in ``step % n == 0``), outermost test last; empty where it runs at
-    each step.  ``seldom``: some test around it holds once, or on a few steps that nothing spaces out.
+    ``every``: the number of steps between two runs (``n`` in ``step % n == 0``), outermost test last; empty if it runs
+    at each step. ``seldom``: some test around it is true once, or on a few steps without a regular interval.
     """
 
     every: tuple[ast.expr, ...] = ()
@@ -48,10 +48,10 @@ def cadence(place: Place | None, loop: ast.stmt | None, path: HotPath, definitio
     """On which steps of a loop (None: on which calls of a function) a place runs.
 
     Args:
-        place: that of a statement.
+        place: the place of a statement.
         loop: its step loop.
-        path: what is known of the tests of the function.
-        definitions: what the names in these tests stand for.
+        path: the facts about the tests of the function.
+        definitions: what the names in these tests mean.
     """
     found = EACH
     for link in place.chain() if place is not None else ():
@@ -74,14 +74,14 @@ def _of_link(link: Place, loop: ast.stmt | None, path: HotPath, definitions: Def
 
 
 class _Asked:
-    """Asks of tests by what they space steps out."""
+    """Finds the interval at which tests are true."""
 
     def __init__(self, definitions: Definitions, counters: frozenset[str]) -> None:
         self._definitions = definitions
         self._counters = counters
 
     def counts(self, node: ast.expr) -> bool:
-        """Whether an expression is worked out from a count of steps."""
+        """Whether an expression is computed from a step count."""
         return counts_steps(node, self._counters)
 
     def of(self, test: ast.expr, value: bool, depth: int) -> Cadence:
@@ -105,7 +105,7 @@ class _Asked:
             self.of(part, value, depth) for part in test.values if rare(part, value, self._definitions, self._counters)
         ]
         spaced = next((one for one in found if one.every), SELDOM)
-        if isinstance(test.op, ast.And) == value:  # all have to hold: the rarest one decides
+        if isinstance(test.op, ast.And) == value:  # all have to be true: the rarest one decides
             return SELDOM if any(one.seldom for one in found) else spaced
         return spaced
 
@@ -126,7 +126,7 @@ class _Asked:
 
 
 def _chooses(test: ast.expr, asked: _Asked) -> bool:
-    """Whether a test that is no guard may all the same be one of a result: ``accuracy > highest``."""
+    """Whether a test that is not a guard may still test a result: ``accuracy > highest``."""
     return any(
         isinstance(item, ast.Compare)
         and isinstance(item.ops[0], _ORDER)
@@ -139,8 +139,8 @@ def _chooses(test: ast.expr, asked: _Asked) -> bool:
 class Interval:
     """How many steps lie between two runs of a place.
 
-    ``steps``: None where nothing tells.  ``text``: in words, "every `args.save_steps` steps".  ``beside``: what takes
-    longer there, "an evaluation"; "" where nothing does.
+    ``steps``: None if unknown. ``text``: in words, "every `args.save_steps` steps". ``beside``: what takes longer at
+    the same place, such as "an evaluation"; "" if nothing does.
     """
 
     steps: int | None
@@ -148,18 +148,18 @@ class Interval:
     beside: str = ""
 
     def counted(self) -> int:
-        """The number to reckon with, known or not: what stands beside something longer is a small part of the time."""
+        """The number to compute with, known or assumed; next to something longer, the place costs little."""
         steps = self.steps if self.steps is not None else USUAL_INTERVAL
         return steps * _SMALL_PART if self.beside else steps
 
     def explained(self) -> str:
-        """In words, with the number that is assumed where none is known."""
+        """In words, with the assumed number if none is known."""
         text = self.text if self.steps is not None else f"{self.text.rstrip(')')}; taken as {USUAL_INTERVAL})"
         return f"{text}, beside {self.beside}" if self.beside else text
 
 
 def every(number: ast.expr, steps: int | None) -> Interval:
-    """The interval of ``step % number == 0``; ``steps``: what the number is, where that is known."""
+    """The interval of ``step % number == 0``; ``steps``: the value of the number, if known."""
     if isinstance(number, ast.Constant):
         return Interval(steps, f"every {ast.unparse(number)} steps")
     known = f"{steps} by default" if steps is not None else "how many, the code does not say"

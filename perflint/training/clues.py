@@ -1,4 +1,4 @@
-"""Which calls make a model's forward pass worth a look: those that cost by themselves, and those Python decides on."""
+"""Clues: the calls that make a forward pass worth checking: they cost time, or Python tests their result."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ PICKS = frozenset({"max", "min", "sorted"})
 """Functions of Python that decide by themselves."""
 
 MATH = frozenset({"isnan", "isfinite", "isinf"})
-"""Functions of ``math`` that ask for the value of what they are given."""
+"""Functions of ``math`` that need the value of their argument."""
 
 
 @dataclass(frozen=True)
 class Clues:
     """Last names of calls.
 
-    ``decided``: those that matter only where Python decides on what they give.  ``sure``: only where a call is sure to
-    lead is looked at, since nobody is shown what is found elsewhere.  ``close``: those that do not make it worth
-    following a forward pass through functions that hold none.
+    ``decided``: those that matter only if Python tests their result. ``sure``: only code that a call certainly reaches
+    is checked, since findings elsewhere would not be shown. ``close``: those that are not worth following a forward
+    pass through functions without them.
     """
 
     calls: frozenset[str] = frozenset()
@@ -41,19 +41,19 @@ class Clues:
 
     @cached_property
     def far(self) -> frozenset[str]:
-        """The last names of the calls that are looked for behind other calls too."""
+        """The last names of the calls that are also searched for behind other calls."""
         return self.names - self.close
 
     def are_far_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
+        """Whether the statements of a function contain such a call, and, if needed, the decision."""
         return self._holds(list(statements), self.calls - self.close)
 
     def are_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function hold such a call, and, where it takes one, the decision."""
+        """Whether the statements of a function contain such a call, and, if needed, the decision."""
         return self._holds(list(statements), self.calls)
 
     def are_close_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function hold a close call."""
+        """Whether the statements of a function contain a close call."""
         return any(not self.close.isdisjoint(terminal_names(statement)) for statement in statements)
 
     def _holds(self, statements: list[Statement], calls: frozenset[str]) -> bool:
@@ -74,12 +74,12 @@ class Clues:
         return any(self._is_decided(expression, asked, bound) for expression, asked in found)
 
     def _is_decided(self, expression: ast.expr, asked: bool, bound: set[str]) -> bool:
-        """Whether an expression decides on what such a call gives, or on a name that is bound to it."""
+        """Whether an expression tests the result of such a call, or a name bound to it."""
         if isinstance(expression, ast.Call):
             if dotted(expression.func) in PICKS:
                 return True
             if not asked and terminal(expression) not in MATH:
-                return False  # what a call is given it takes as it is
+                return False  # a call does not test its arguments
         return any(
             (isinstance(item, ast.Name) and item.id in bound)
             or (isinstance(item, ast.Call) and terminal(item) in self.decided)

@@ -1,7 +1,7 @@
-"""Whether a function of a forward pass leads to a call that a rule may speak of, itself or through what it calls.
+"""Finds whether a function of a forward pass leads to a call that a rule may report, directly or through calls.
 
-Names answer first, for the whole project at once: from the functions that hold such a call back to what calls them.
-Only calls of a name that leads on are then resolved.
+First, names are checked for the whole project at once, from the functions that contain such a call back to their
+callers. Then only calls of a name that leads there are resolved.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from perflint.syntax.vocabulary import is_no_training, is_trial
 from perflint.training.clues import Clues
 
 MOST_CALLS = 4
-"""How many calls a forward pass is followed through, one after the other."""
+"""Through how many nested calls a forward pass is followed."""
 
 _MAKING = ("__init__", "__call__")
-"""What runs where a class is called, or an object of it."""
+"""What runs when a class or an instance of it is called."""
 
 
 @query
 def clues_ahead(file: FileIndex, scope: Scope, clues: Clues, calls: int, caller: Scope) -> bool:
-    """Whether a function holds a clue, or reaches one that is worth it through at most so many ``calls``.
+    """Whether a function contains a clue, or reaches one worth following through at most ``calls`` calls.
 
-    A close clue counts where the caller is a forward pass or holds one itself.  It asks no kinds of values, so it is
-    cheap: the look at the function, which is not, says which calls really run.
+    A close clue counts if the caller is a forward pass or contains one itself. This test uses no kinds of values, so it
+    is cheap; the look at the function, which is expensive, then finds which calls really run.
     """
     if calls > 0 and _leads_on(file, scope, clues, calls):
         return True
@@ -43,7 +43,7 @@ def clues_ahead(file: FileIndex, scope: Scope, clues: Clues, calls: int, caller:
 
 @query
 def _leads_on(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
-    """Whether a function reaches a clue that is worth it through at least one call and at most so many."""
+    """Whether a function reaches a clue worth following through at least one and at most ``calls`` calls."""
     near = _names_leading_on(file.project, clues)
     return any(
         clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(*target, clues, calls - 1))
@@ -55,7 +55,7 @@ def _leads_on(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
 
 @query
 def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
-    """Whether a forward pass, or a function that it calls, holds a clue, or whether it leads to one."""
+    """Whether a forward pass, or a function that it calls, contains a clue or leads to one."""
     methods = forward.owner.methods if forward.owner is not None else {}
     own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
     if any(clues.are_in(scope.statements) for scope in (forward, *own)):
@@ -64,7 +64,7 @@ def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
 
 
 def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
-    """Whether a function that a forward pass calls holds a close clue; behind another call these do not count."""
+    """Whether a function that a forward pass calls contains a close clue; behind another call these do not count."""
     holders = _holders(file.project, clues) if clues.close else frozenset()
     if holders.isdisjoint(_names_called(file, forward)):
         return False
@@ -78,7 +78,7 @@ def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
 
 @query
 def _holders(project: Project, clues: Clues) -> frozenset[str]:
-    """The names by which functions of a project are called that hold a close clue."""
+    """The names under which functions with a close clue are called in a project."""
     files = (file for file in project.mentions.of(*sorted(clues.close)) if not (file.is_quiet or file.is_foreign))
     return frozenset().union(*(_holders_in(file, clues) for file in files))
 
@@ -89,7 +89,7 @@ def _holders_in(file: FileIndex, clues: Clues) -> frozenset[str]:
 
 
 def _may_lead_on(call: ast.Call, near: Mapping[str, int], calls: int) -> bool:
-    """Whether names say that a call may reach a clue; those that are called through no name may."""
+    """Whether a call may reach a clue, judging by names; a call without a name may."""
     name = terminal(call)
     return name is None or near.get(name, calls) < calls
 
@@ -104,9 +104,9 @@ def _called(file: FileIndex, scope: Scope, call: ast.Call, clues: Clues) -> tupl
 
 
 def is_followed(file: FileIndex, target: Scope, shares_step: bool = False) -> bool:
-    """Whether the calls of a function are followed: not into evaluation, nor into a layer, whose steps are its own.
+    """Whether the calls of a function are followed: not into evaluation or into a layer, which has its own steps.
 
-    ``shares_step``: a training step hands its batch on to it, whatever its name says.
+    ``shares_step``: a training step passes its batch on to it, whatever its name says.
     """
     if file.is_quiet or file.is_foreign or not (shares_step or _is_part_of_steps(target)):
         return False
@@ -116,7 +116,7 @@ def is_followed(file: FileIndex, target: Scope, shares_step: bool = False) -> bo
 
 
 def _is_part_of_steps(function: Scope) -> bool:
-    """Whether the name of a function says nothing against a part of a training step."""
+    """Whether the name of a function allows it to be part of a training step."""
     name = function.name
     return name != "forward" and "epoch" not in name and not is_no_training(name) and not is_trial(name)
 
@@ -130,7 +130,7 @@ _Names = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True, eq=False)
 class _Functions:
-    """``defined``: functions, by the names that call them; ``meant``: what else a name may stand for."""
+    """``defined``: functions, by the names that call them; ``meant``: what else a name may refer to."""
 
     defined: Mapping[str, list[_Place]]
     meant: Mapping[str, set[str]]
@@ -138,20 +138,20 @@ class _Functions:
 
 @dataclass
 class _Graph:
-    """What leads to a name: ``calls`` of it, other names that ``mean`` it, and which names hold a clue."""
+    """What leads to a name: ``calls`` of it, other names that ``mean`` it, and which names contain a clue."""
 
     calls: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     means: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     held: set[str] = field(default_factory=set)
 
     def distances(self) -> Mapping[str, int]:
-        """The names that lead to a clue, each with the calls that lie between at least."""
+        """The names that lead to a clue, each with the least number of calls in between."""
         found: dict[str, int] = {}
         latest = self.held
         for number in range(MOST_CALLS):
             queue = [name for name in latest if name not in found]
             found.update(dict.fromkeys(queue, number))
-            for name in queue:  # which grows meanwhile
+            for name in queue:  # grows during the loop
                 others = [other for other in self.means.get(name, ()) if other not in found]
                 found.update(dict.fromkeys(others, number))
                 queue += others
@@ -161,9 +161,9 @@ class _Graph:
 
 @query
 def _names_leading_on(project: Project, clues: Clues) -> Mapping[str, int]:
-    """The names by which a function is called that leads to a clue, each with the calls that lie between at least.
+    """The names of functions that lead to a clue, each with the least number of calls in between.
 
-    Only what a forward pass may call is looked at.
+    Only functions that a forward pass may call are examined.
     """
     functions, graph = _functions(project), _Graph()
     known = set[str]()
@@ -172,7 +172,7 @@ def _names_leading_on(project: Project, clues: Clues) -> Mapping[str, int]:
         queue = list(names - known)
         known |= names
         names = set()
-        for name in queue:  # which grows meanwhile
+        for name in queue:  # grows during the loop
             for other in functions.meant.get(name, ()):
                 graph.means[other].add(name)
                 queue += () if other in known else (other,)
@@ -183,7 +183,7 @@ def _names_leading_on(project: Project, clues: Clues) -> Mapping[str, int]:
 
 
 def _enter(place: _Place, name: str, graph: _Graph, clues: Clues) -> frozenset[str]:
-    """Enter a function under its name; the names that it calls."""
+    """Add a function under its name, with the names that it calls."""
     called = _names_called(*place)
     if clues.far.isdisjoint(called) or not clues.are_far_in(place[1].statements):
         for other in called:
@@ -203,7 +203,7 @@ def _forwards(project: Project) -> Iterator[_Place]:
 
 @query
 def _functions(project: Project) -> _Functions:
-    """The functions of a project that may be a part of steps."""
+    """The functions of a project that may be part of steps."""
     defined, meant = defaultdict[str, list[_Place]](list), defaultdict[str, set[str]](set)
     for file in project.files.values():
         if not (file.is_quiet or file.is_foreign):
@@ -217,7 +217,7 @@ def _functions(project: Project) -> _Functions:
 
 @query
 def _functions_in(file: FileIndex) -> tuple[list[tuple[str, Scope]], set[tuple[str, str]]]:
-    """The functions of a file by the names that call them, and its names with what each may stand for."""
+    """The functions of a file by the names that call them, and its names with what each may refer to."""
     scopes = (scope for scope in file.scopes.scopes if scope is not file.scopes.module and _is_part_of_steps(scope))
     defined = [(_called_as(scope), scope) for scope in scopes]
     meant = {(owner.name, base.rpartition(".")[2]) for owner in file.scopes.classes.values() for base in owner.bases}
@@ -228,13 +228,13 @@ def _functions_in(file: FileIndex) -> tuple[list[tuple[str, Scope]], set[tuple[s
 
 
 def _called_as(function: Scope) -> str:
-    """The name that calls a function: for what makes an object, or for a call of one, that of the class."""
+    """The name that calls a function; for ``__init__`` and ``__call__``, that of the class."""
     return function.owner.name if function.owner is not None and function.name in _MAKING else function.name
 
 
 @query
 def _names_called(file: FileIndex, function: Scope) -> frozenset[str]:
-    """The last names of what a function calls, and of what these stand for in it and in its file."""
+    """The last names of a function's calls, and of what these refer to in the function and in its file."""
     called = {name for name in map(terminal, function.calls) if name}
     bound = {
         name
@@ -248,7 +248,7 @@ def _names_called(file: FileIndex, function: Scope) -> frozenset[str]:
 
 
 def _meant(value: ast.expr) -> Iterator[str]:
-    """The last names of the functions and classes that a value may be, or an object of."""
+    """The last names of the functions and classes that a value may be, or may be an instance of."""
     if isinstance(value, ast.Name):
         yield value.id
     elif isinstance(value, ast.Attribute):

@@ -1,4 +1,4 @@
-"""Comparisons that hold only on a few steps of a loop: ``step % 100 == 0``, ``i + 1 >= len(loader)``."""
+"""Recognizes comparisons that are true only on a few steps of a loop: ``step % 100 == 0``, ``i + 1 >= len(loader)``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ORDER: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One comparison, and the truth value that is asked about: on how many steps does the comparison give it?
+    """One comparison and a truth value, to find on how many steps the comparison has this value.
 
     ``counters``: names that count the steps of the loop.  ``is_told``: whether an expression is true on a few steps.
     """
@@ -41,12 +41,12 @@ class _Comparison:
     is_told: _Asks
 
     def counts(self, side: ast.expr) -> bool:
-        """Whether a side is worked out from a count of steps."""
+        """Whether a side is computed from a step count."""
         return counting.counts_steps(side, self.counters)
 
     @cached_property
     def is_equal(self) -> bool:
-        """Whether the sides are equal where the comparison gives that value; only for ``==`` and ``!=``."""
+        """Whether the sides are equal if the comparison has that value; only for ``==`` and ``!=``."""
         return self.value == isinstance(self.operator, ast.Eq)
 
     @cached_property
@@ -65,14 +65,14 @@ def is_rare(test: ast.Compare, value: bool, definitions: Definitions, counters: 
 
 
 def of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
-    """What ``flag is True``, ``mode == "train"`` or ``x is not None`` gives where the name is a known constant."""
+    """What ``flag is True``, ``mode == "train"`` or ``x is not None`` is if the name is a known constant."""
     name, right, operator = dotted(test.left), test.comparators[0], test.ops[0]
     if len(test.ops) != 1 or name is None or not isinstance(right, ast.Constant):
         return None
-    order = _ORDER.get(type(operator)) if "." not in name else None  # what an object keeps may have grown since
+    order = _ORDER.get(type(operator)) if "." not in name else None  # what an object stores may have grown since
     if order is None and not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return None
-    left = definitions.get(name)  # last: it may have to look through all calls of a function
+    left = definitions.get(name)  # last, because it may have to search all calls of a function
     if not isinstance(left, ast.Constant):
         return None
     if order is not None:
@@ -84,7 +84,7 @@ def of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
 
 
 def _remainder(asked: _Comparison) -> bool | None:
-    """``step % 100 == 0``."""
+    """A remainder: ``step % 100 == 0``."""
     for side in (asked.left, asked.right):
         remainder = counting.remainder_of(side, asked.definitions)
         if remainder is not None:
@@ -94,7 +94,7 @@ def _remainder(asked: _Comparison) -> bool | None:
 
 
 def _not_a_number(asked: _Comparison) -> bool | None:
-    """``loss == float("inf")``, ``loss != loss``: only a run that has gone wrong has such a value."""
+    """Not a number: ``loss == float("inf")``, ``loss != loss``: only a failed run has such a value."""
     if asked.asks_equality and _is_not_finite(asked.right):
         return asked.is_equal
     name = dotted(asked.left)
@@ -103,7 +103,7 @@ def _not_a_number(asked: _Comparison) -> bool | None:
 
 
 def _the_end(asked: _Comparison) -> bool | None:
-    """``i + 1 >= len(loader)``: only from the last step on, or (``i < len(loader)``) everywhere but there."""
+    """The end: ``i + 1 >= len(loader)``: only from the last step on, or (``i < len(loader)``) everywhere else."""
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
     up = isinstance(asked.operator, _UP)
@@ -115,13 +115,13 @@ def _the_end(asked: _Comparison) -> bool | None:
 
 
 def _emptiness(asked: _Comparison) -> bool | None:
-    """``len(history) == 0``: at the start, or when something is wrong."""
+    """Emptiness: ``len(history) == 0``: at the start, or when something is wrong."""
     is_nothing = isinstance(asked.right, ast.Constant) and asked.right.value == 0
     return asked.is_equal if asked.asks_equality and is_nothing and _is_length(asked.left) else None
 
 
 def _waiting(asked: _Comparison) -> bool | None:
-    """``self.since_last >= self.period``: a count grows up to an interval."""
+    """``self.since_last >= self.period``: a count grows until an interval is reached."""
     if not isinstance(asked.operator, (*_UP, *_DOWN)):
         return None
     waits = any(map(means_interval, names_in(asked.right))) and not any(map(means_interval, names_in(asked.left)))
@@ -182,11 +182,11 @@ _ANSWERS: tuple[Callable[[_Comparison], bool | None], ...] = (
     _a_level,
     _the_best,
 )
-"""Asked in turn: the first that knows such a comparison (which does not give None) says whether it is rare."""
+"""Tried in turn: the first that recognizes the comparison (does not return None) decides whether it is rare."""
 
 
 def _is_not_finite(node: ast.expr) -> bool:
-    """``float("inf")``, ``np.nan``, ``math.inf``: only a run that has gone wrong has such a value."""
+    """``float("inf")``, ``np.nan``, ``math.inf``: only a failed run has such a value."""
     if isinstance(node, ast.UnaryOp):
         return _is_not_finite(node.operand)
     if isinstance(node, ast.Call) and dotted(node.func) == "float" and node.args:
@@ -196,7 +196,7 @@ def _is_not_finite(node: ast.expr) -> bool:
 
 
 def _other_mode(left: ast.expr, right: ast.expr) -> bool | None:
-    """Whether ``mode == "eval"`` asks for another mode than training; None when it asks for no mode."""
+    """Whether ``mode == "eval"`` tests for a mode other than training; None if it does not test a mode."""
     if not isinstance(right, ast.Constant) or not isinstance(right.value, str):
         return None
     if not any(map(means_mode, [*names_in(left), counting.key_of(left) or ""])):

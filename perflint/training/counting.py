@@ -1,4 +1,4 @@
-"""What names and expressions count: steps, epochs, time, and the end of a loop."""
+"""Finds what names and expressions count: steps, epochs, time, and the end of a loop."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _NOTHING: Definitions = MappingProxyType({})
 
 
 def counted_by(loop: ast.stmt | None, definitions: Definitions = _NOTHING) -> frozenset[str]:
-    """The name that a loop's own ``enumerate`` or ``range`` counts with, if it does."""
+    """The counter of a loop's own ``enumerate`` or ``range``, if it has one."""
     count = loop_count(loop, written(definitions)) if isinstance(loop, (ast.For, ast.AsyncFor)) else None
     return frozenset({count.id}) if count is not None else NO_NAMES
 
 
 def loop_count(loop: ast.For | ast.AsyncFor, definitions: Definitions = _NOTHING) -> ast.Name | None:
-    """The target that an ``enumerate`` or a ``range`` counts with, also inside ``tqdm`` and ``zip``.
+    """The target that is the counter of an ``enumerate`` or a ``range``, also inside ``tqdm`` and ``zip``.
 
     Args:
-        definitions: what a name stands for that the loop goes over: ``bar`` of ``bar = tqdm(enumerate(loader))``.
+        definitions: the meaning of the name that the loop iterates over: ``bar`` of ``bar = tqdm(enumerate(loader))``.
     """
     iterated: ast.expr = definitions.get(loop.iter.id, loop.iter) if isinstance(loop.iter, ast.Name) else loop.iter
     target: ast.expr = loop.target
@@ -56,7 +56,7 @@ def loop_count(loop: ast.For | ast.AsyncFor, definitions: Definitions = _NOTHING
 
 
 def _by_one(counting: ast.Call) -> bool:
-    """Whether a ``range`` or ``count`` goes on by one: a test for each tenth step may never hold for other strides."""
+    """Whether a ``range`` or ``count`` has step 1: with another one, a test for each tenth step may never be true."""
     position = 1 if (dotted(counting.func) or "").endswith("count") else 2
     if any(isinstance(argument, ast.Starred) for argument in counting.args):
         return False
@@ -65,7 +65,7 @@ def _by_one(counting: ast.Call) -> bool:
 
 
 def is_end(node: ast.expr) -> bool:
-    """Whether an expression is the number of the last step, or of all: ``len(loader) - 1``, ``args.max_steps``."""
+    """Whether an expression is the number of all steps, or of the last one: ``len(loader) - 1``, ``args.max_steps``."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)) and isinstance(node.right, ast.Constant):
         return is_end(node.left)
     if isinstance(node, ast.Call):
@@ -81,7 +81,7 @@ def is_early(node: ast.expr) -> bool:
 
 
 def written(definitions: Definitions) -> Definitions:
-    """The definitions that the function itself holds, without what its callers hand over, which takes long to find."""
+    """The definitions in the function itself, without the arguments of its callers, which take long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
 
@@ -92,7 +92,7 @@ def remainder_of(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
 
 
 def as_remainder(node: ast.expr) -> ast.BinOp | None:
-    """``a % b`` as it is, and what says the same: ``np.mod(a, b)``, ``divmod(a, b)[1]``; None for anything else."""
+    """``a % b``, and equivalents of it: ``np.mod(a, b)``, ``divmod(a, b)[1]``; None for anything else."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
         return None if isinstance(node.left, (ast.Constant, ast.JoinedStr)) else node
     wanted = _REMAINDERS
@@ -106,9 +106,9 @@ def as_remainder(node: ast.expr) -> ast.BinOp | None:
 
 
 def spaces_steps(modulo: ast.BinOp, definitions: Definitions) -> bool:
-    """Whether ``a % b`` spaces steps out: not for 1, not for a count of epochs, not for gradient accumulation.
+    """Whether ``a % b`` is a real interval of steps: not for 1, a count of epochs, or gradient accumulation.
 
-    Accumulation of a known length of 2 or more does space steps out; of an unknown length it is usually 1.
+    Accumulation over a known number of at least 2 steps does count; an unknown number is usually 1.
     """
     every: ast.expr = modulo.right
     name = dotted(every)
@@ -127,7 +127,7 @@ def _counts_epochs(node: ast.expr) -> bool:
 
 
 def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
-    """Whether an expression is worked out from a count of steps, as its names say."""
+    """Whether an expression is computed from a step count, judging by its names."""
     if isinstance(node, ast.Call):
         return False
     called = {item.func for item in walk(node) if isinstance(item, ast.Call)}  # ``perf_counter`` counts no steps
@@ -136,7 +136,7 @@ def counts_steps(node: ast.expr, counters: frozenset[str] = NO_NAMES) -> bool:
 
 
 def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> bool:
-    """Whether an expression is worked out from the time of day, also through a name that holds it."""
+    """Whether an expression is computed from the time of day, also through a name."""
     definitions = written(definitions)
     for item in walk(node):
         if isinstance(item, ast.Call) and dotted(item.func) in _CLOCKS:
@@ -148,7 +148,7 @@ def asks_the_clock(node: ast.expr, definitions: Definitions, depth: int = 0) -> 
 
 
 def key_of(node: ast.expr) -> str | None:
-    """The key of a look-up in a configuration: ``cfg["debug"]``."""
+    """The key of a lookup in a configuration: ``cfg["debug"]``."""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
         return node.slice.value
     return None

@@ -1,4 +1,4 @@
-"""What a training step draws its batches from: the generators and the iterable objects of the project."""
+"""Finds what a training step draws its batches from: the generators and the iterable objects of the project."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _MAX_DEPTH = 4
 class Drawn:
     """Code that runs each time something is drawn.
 
-    ``made`` is the call that hands a generator its arguments, and ``env`` what is known there; None for a method of
-    an object, which gets none.  ``at`` is where it is drawn from.
+    ``made`` is the call that creates a generator, and ``env`` the kinds of names there; None for a method of an object,
+    which has no arguments. ``at`` is the place that draws from it.
     """
 
     target: Target
@@ -39,7 +39,7 @@ class Drawn:
 
 
 def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
-    """What runs for each pass of ``for batch in ...``; nothing for a ``while``, whose ``next`` calls are asked."""
+    """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
     return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, 0)
 
 
@@ -60,7 +60,7 @@ def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> 
 
 
 def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
-    """A call of a generator, one that makes an iterable object, or one around them (``enumerate(batches())``)."""
+    """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
     passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
     targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
     yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
@@ -72,7 +72,7 @@ def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int
 
 
 def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
-    """The generator that a name, bound once, or an attribute of the object stands for."""
+    """The generator that a name bound once, or an attribute of the object, refers to."""
     name, project = dotted(node), file.project
     if name is None:
         return
@@ -89,7 +89,7 @@ def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -
 
 
 def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
-    """``__iter__`` of an object where that yields, else ``__next__``."""
+    """``__iter__`` of an object if it yields, else ``__next__``."""
     kind, modules = Evaluator(file, env).kind(node), Modules.of(file.project)
     for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
         found = modules.method(part, "__iter__")

@@ -1,4 +1,4 @@
-"""Step loops: which loops train, and which of them run once per step rather than once per epoch."""
+"""Finds step loops: which loops train, and which of these run once per step rather than once per epoch."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ STEP_METHODS = frozenset(
     {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step"}
     | {"optimize_parameters", "update_core", "fit_batch", "_fit_impl", "train_on_batch", "learn"}
 )
-"""Methods whose name alone says that one call is one training step."""
+"""Methods whose name alone means that one call is one training step."""
 
 STEP_CALLBACKS = frozenset({"on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end"})
 """Methods of a ``paddle.callbacks.Callback`` that ``Model.fit`` calls at each step."""
 
 LIBRARY_STEPS = frozenset({"compute_loss", "training_step"})
-"""Methods that the ``Trainer`` of a library calls at each step; the loop and ``backward`` are its own."""
+"""Methods that the ``Trainer`` of a library calls at each step; the library itself has the loop and ``backward``."""
 
 EVIDENCE = frozenset(
     {"backward", "minimize", "step", "clear_grad", "clear_gradients", "clear_gradient", "zero_grad", "run"}
 )
 STEPS = STEP_METHODS | {"backward", "minimize"}
-"""Methods of which one alone may be the heart of a step."""
+"""Methods one of which alone may show that a statement is the core of a step."""
 
 CLEARS = frozenset({"clear_grad", "clear_gradients", "clear_gradient", "zero_grad"})
 
 Trains = Callable[[ast.Call], bool]
-"""Whether a call makes a training step, itself or in a function of the project that it reaches."""
+"""Whether a call does a training step, directly or in a function of the project that it reaches."""
 
 
 @dataclass
 class _Evidence:
-    """What was seen directly in one loop, or in a function outside its loops."""
+    """The evidence found directly in one loop, or in a function outside its loops."""
 
     trains: bool = False
     steps: bool = False
@@ -70,11 +70,11 @@ def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
 
 
 def trains_outside_loops(scope: Scope, trains: Trains, counted: bool = False) -> bool:
-    """Whether one call of a function makes one training step: the evidence stands outside its own loops.
+    """Whether one call of a function does one training step: the evidence is outside its own loops.
 
-    ``counted``: also where it stands in ``for _ in range(n)``, as for a function that takes n steps on one batch.
+    ``counted``: also if it is in ``for _ in range(n)``, as in a function that takes n steps on one batch.
     """
-    # A step may hold a small loop (several critics, several optimizers): not one over a loader or over epochs.
+    # A step may contain a small loop (several critics, several optimizers), but not one over a loader or over epochs.
     return any(
         item.any and (loop is None or (_is_inner(loop, counted) and not _outer_loops(scope, loop)))
         for loop, item in _collect(scope, trains).items()
@@ -90,7 +90,7 @@ def _counts(loop: Loop) -> bool:
 
 
 def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
-    """The loops of a scope whose body is one training step, outermost first where they nest."""
+    """The loops of a scope whose body is one training step, outermost first if they are nested."""
     evidence = _collect(scope, trains)
     with_backward = {loop for loop, item in evidence.items() if loop is not None and item.trains}
     hot: set[Loop] = set()
@@ -109,7 +109,7 @@ def step_loops(scope: Scope, trains: Trains) -> list[Loop]:
 
 
 def counts_epochs(loop: Loop) -> bool:
-    """Whether a loop is over epochs: then one pass of it is an epoch even when it holds the whole training step."""
+    """Whether a loop is over epochs: then one iteration is an epoch even if it contains the whole training step."""
     if isinstance(loop, ast.While):
         return any(vocabulary.means_epoch(name) for name in names_in(loop.test))
     if over_batches(loop):
@@ -123,7 +123,7 @@ def over_batches(loop: Loop) -> bool:
 
 
 def _outermost_step_loop(scope: Scope, loop: Loop) -> Loop:
-    """A small inner loop (critic steps, accumulation, MAML tasks) belongs to the step of the loop around it."""
+    """The loop of a step: a small inner one (critic steps, accumulation, MAML tasks) belongs to the step around it."""
     result = loop
     for outer in _outer_loops(scope, loop):
         holds_the_batches = over_batches(outer) and not over_batches(result)
@@ -181,11 +181,11 @@ def _around(scope: Scope, loop: Loop) -> Iterator[Place]:
 
 
 def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
-    """Whether a call is itself the heart of a training step.
+    """Whether a call is itself the core of a training step.
 
     Args:
-        optimizes: the file takes optimizer steps somewhere.  Without them a backward pass serves another end, such
-            as a saliency map or the importance of weights.
+        optimizes: the file takes optimizer steps somewhere. Without them a backward pass has another purpose, such as a
+            saliency map or the importance of weights.
         static: the file builds static graphs, where ``minimize`` adds operators and runs nothing.
     """
     name = terminal(call)
@@ -205,7 +205,7 @@ def makes_step(call: ast.Call, optimizes: bool, static: bool) -> bool:
 
 
 def scales_loss(call: ast.Call) -> bool:
-    """``loss_scaler(loss, optimizer)``: such helpers make the backward pass, and take the optimizer step."""
+    """Whether a call is a helper like ``loss_scaler(loss, optimizer)``: a backward pass and an optimizer step."""
     return vocabulary.means_scaler(terminal(call) or "") and any("loss" in (dotted(arg) or "") for arg in call.args[:1])
 
 
@@ -228,7 +228,7 @@ def over_evaluation_batches(loop: Loop) -> bool:
 
 
 def takes_optimizer_step(call: ast.Call) -> bool:
-    """Whether a call updates parameters (also through a loss scaler)."""
+    """Whether a call updates parameters (possibly through a loss scaler)."""
     name = terminal(call)
     if name is None:
         return False
@@ -238,7 +238,7 @@ def takes_optimizer_step(call: ast.Call) -> bool:
 
 
 def updates_weights(scope: Scope) -> bool:
-    """Whether a method is the ``step`` of an optimizer that is written out: ``for p in weights: grad = p.grad``."""
+    """Whether a method is the ``step`` of a custom optimizer: ``for p in weights: grad = p.grad``."""
     return scope.name == "step" and any(
         isinstance(item, ast.Attribute) and item.attr == "grad" and isinstance(item.value, ast.Name)
         for statement in scope.statements

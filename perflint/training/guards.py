@@ -1,7 +1,7 @@
-"""Guards: tests that let a branch run only now and then, so that code under them costs little.
+"""Guards: tests that make a branch run only occasionally, so that code under them costs little.
 
-``rare(test, value)`` asks: is it a rare step on which ``test`` is ``value``?  A rank check or a configuration flag
-is no guard: rank 0 still stalls on each step, and the others wait for it.
+``rare(test, value)`` decides whether ``test`` is ``value`` only on rare steps. A rank check or a configuration flag is
+not a guard: rank 0 still stalls on each step, and the others wait for it.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
-"""What is asked of something that is there nearly always: what is made when it is missing is made once."""
+"""Tests on something that nearly always exists: what is created when it is missing is created once."""
 _DEEPEST = 9
-"""How many tests in each other, and names that stand for tests, are looked into."""
+"""How many nested tests, and names that stand for tests, are followed."""
 
 
 def rare(test: ast.expr, value: bool, definitions: Definitions, counters: frozenset[str] = NO_NAMES) -> bool:
     """Whether ``test`` is ``value`` only on a few steps of a loop.
 
     Args:
-        definitions: names that are bound once, with what they are bound to.
-        counters: names that count the steps of the loop, whatever they are called.
+        definitions: names that are bound once, with their values.
+        counters: names that count the steps of the loop, whatever their names are.
     """
     return _Guard(definitions, counters).is_rare(test, value, 0)
 
 
 class _Guard:
-    """Asks of tests whether they hold only on a few steps of one loop."""
+    """Decides whether tests are true only on a few steps of one loop."""
 
     def __init__(self, definitions: Definitions, counters: frozenset[str]) -> None:
         self._definitions = definitions
         self._counters = counters
 
     def is_rare(self, test: ast.expr, value: bool, depth: int) -> bool:
-        """Whether a test is ``value`` only on a few steps; ``depth``: how many tests it is in."""
+        """Whether a test is ``value`` only on a few steps; ``depth``: how many tests enclose it."""
         if depth > _DEEPEST:
             return False
         answer = _BY_TYPE.get(type(test), _Guard._other)
@@ -103,7 +103,7 @@ class _Guard:
         return _rare_call(test, value)
 
     def _other(self, test: ast.expr, value: bool, depth: int) -> bool:
-        """A name, or a look-up."""
+        """Decide on a name, or a lookup."""
         remainder = as_remainder(test)
         if remainder is not None:
             return self._arithmetic(remainder, value, depth)
@@ -117,7 +117,7 @@ class _Guard:
             if self.is_rare(definition, value, depth):
                 return True
             if not isinstance(definition, (ast.Call, ast.Attribute, ast.Subscript, ast.Name)):
-                return False  # its value is seen, and is no guard, whatever the name promises
+                return False  # its value is known, and is not a guard, whatever the name suggests
         last = name.rpartition(".")[2]
         if value:
             return is_rarely_true(last) or _is_told(name, self._definitions)
@@ -137,7 +137,7 @@ _BY_TYPE: dict[type[ast.expr], Callable[..., bool]] = {
 
 
 def _is_told(name: str, definitions: Definitions) -> bool:
-    """Whether a field says what to do at this step: ``status.save_checkpoint`` of what a scheduler has answered."""
+    """Whether a field says what to do at this step: ``status.save_checkpoint`` from the answer of a scheduler."""
     receiver, _, last = name.rpartition(".")
     if not receiver or means_settings(receiver) or not asks_to_record(last):
         return False
@@ -147,13 +147,13 @@ def _is_told(name: str, definitions: Definitions) -> bool:
 def within_expressions(
     node: ast.stmt, definitions: Definitions, kind: Callable[[ast.expr], Kind], file: FileIndex
 ) -> frozenset[ast.AST]:
-    """The parts of a statement's own expressions that a conditional expression runs only on a few steps.
+    """The parts of a statement's own expressions that conditional expressions run only on a few steps.
 
     Args:
         node: the statement.
-        definitions: what names stand for.
-        kind: the kinds of expressions there: a number passes no test for a tensor.
-        file: that of the statement.
+        definitions: what names mean.
+        kind: the kinds of expressions there: a number fails a test for a tensor.
+        file: the file of the statement.
     """
 
     def is_off(test: ast.expr, value: bool) -> bool:
@@ -193,14 +193,14 @@ def _rare_call(test: ast.Call, value: bool, depth: int = 0) -> bool:
         return _rare_call(asked, value, depth + 1)
     first = test.args[0] if test.args else None
     if name == "any" and isinstance(first, (ast.Name, ast.Attribute)):
-        return not value  # nothing is there at all
+        return not value  # the value does not exist at all
     if last in ("get", "getenv") and isinstance(first, ast.Constant):
         return value and is_rarely_true(str(first.value))
     return value and (is_rarely_true(last) or last == "isEnabledFor")
 
 
 def _asked_by(test: ast.Call, last: str) -> ast.Call | None:
-    """The call whose answer a call passes on: ``isnan(x)`` of ``isnan(x).any()``, of ``bool(isnan(x))``."""
+    """The call whose result a call passes on: ``isnan(x)`` of ``isnan(x).any()``, of ``bool(isnan(x))``."""
     inner = test.func.value if isinstance(test.func, ast.Attribute) else None
     if last in ("any", "all", "item", "numpy", "bool") and isinstance(inner, ast.Call):
         return inner

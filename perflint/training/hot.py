@@ -1,4 +1,4 @@
-"""The hot path: which statements run at each training step, from the step loops through the calls in them."""
+"""The hot path: finds the statements that run at each training step, from the step loops through the calls in them."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 
 _FORWARD_DEPTH = 1
-"""The call in a step that makes a forward pass."""
+"""The call in a step that does a forward pass."""
 
 _MAX_DEPTH = _FORWARD_DEPTH + MOST_CALLS
-"""How many calls deep a step is followed."""
+"""Through how many nested calls a step is followed."""
 
 _MAX_VISITS = 8
-"""How often a function is looked at again because another call hands it other kinds of values, or other constants."""
+"""How often a function is examined again because another call passes other kinds of values, or other constants."""
 
 _STEP_NAMES = sorted(evidence.STEP_METHODS | evidence.STEP_CALLBACKS | evidence.LIBRARY_STEPS)
 _OPTIMIZER_STEP = re.compile(r"\bdef[\s\\]+step\b")
@@ -45,15 +45,15 @@ _NO_CLUES = Clues()
 
 
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
-    """Find the step loops and every statement that runs at each step; enters those of some files in ``Points``.
+    """Find the step loops and every statement that runs at each step; stores those of some files in ``Points``.
 
-    ``clues``: what makes the inside of a model's ``forward`` worth a look.
+    ``clues``: what makes the inside of a model's ``forward`` worth checking.
     """
     _Hot(project, clues, only).run()
 
 
 class _Call(NamedTuple):
-    """A call that a step makes: what it reaches, what that is handed and told, and how many calls deep it is."""
+    """A call in a step: what it reaches, the kinds and constants that it passes, and its depth of calls."""
 
     file: FileIndex
     scope: Scope
@@ -65,10 +65,10 @@ class _Call(NamedTuple):
 
 @dataclass
 class _Visited:
-    """What the calls of a function have handed it so far, joined.
+    """The arguments of all calls of a function so far, joined.
 
-    ``ways``: what its parameters stand for in these calls, each with the best step that led there.  Those that say more
-    than another one are left out: nothing runs in them that does not run in the other.
+    ``ways``: what its parameters mean in these calls, each with the best step that led there. Those that say more than
+    another one are left out: everything that runs in them also runs in the other.
     """
 
     handed: dict[str, Kind]
@@ -76,9 +76,9 @@ class _Visited:
     visits: int = 0
 
     def takes(self, call: _Call) -> bool:
-        """Take note of a call; whether the function has to be looked at because of it."""
+        """Record a call; return whether the function has to be examined because of it."""
         handed = {name: join(kind, self.handed.get(name, UNKNOWN)) for name, kind in call.handed.items()}
-        told = call.told if self.visits < _MAX_VISITS else ()  # after so many, as if nobody told it anything
+        told = call.told if self.visits < _MAX_VISITS else ()  # after this many, its constants are treated as unknown
         known = next((way for way in self.ways if _says_no_more(way, told)), None)
         if self.visits > _MAX_VISITS:
             return False
@@ -97,13 +97,13 @@ class _Visited:
 
 
 def _says_no_more(first: Told, second: Told) -> bool:
-    """Whether one call tells a function nothing that another one does not, so that no less can run in it."""
+    """Whether one call fixes no more of a function's parameters than another, so that at least as much can run."""
     known = dict(second)
     return all(name in known and alike(value, known[name]) for name, value in first)
 
 
 class _Hot:
-    """Goes from the step loops through the calls in them, from look to look."""
+    """Follows the calls from the step loops, from look to look."""
 
     def __init__(self, project: Project, clues: Clues, only: Collection[FileIndex] | None) -> None:
         self._project = project
@@ -112,7 +112,7 @@ class _Hot:
         self._seen: dict[Scope, _Visited] = {}
         self._queue: list[_Call] = []
         self._unsure: list[_Call] = []
-        """Calls that a forward pass may make: they come last, and change nothing of what the others have shown."""
+        """Calls of forward passes: they come last, and do not change the results of the others."""
 
     def run(self) -> None:
         """Fill ``points``."""
@@ -138,7 +138,7 @@ class _Hot:
             for scope in _forwards(file, self._clues)
             if scope not in self._seen
         ]
-        for call in sorted(forwards, key=lambda call: only_predicts(call.file)):  # a helper is told of what trains it
+        for call in sorted(forwards, key=lambda call: only_predicts(call.file)):  # a helper gets the step of its caller
             self._enter(call)
         self._follow_all()
         while self._unsure and not self._clues.sure:
@@ -146,7 +146,7 @@ class _Hot:
             self._follow_all()
 
     def _begin(self, file: FileIndex, scope: Scope) -> None:
-        """Let steps begin with a method, unless a loop has led to it."""
+        """Treat a method as the start of steps, unless a loop has led to it."""
         if scope not in self._seen:
             self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
 
@@ -154,25 +154,26 @@ class _Hot:
         (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
 
     def _follow_all(self) -> None:
-        for call in self._queue:  # which grows meanwhile
+        for call in self._queue:  # grows during the loop
             self._called(call)
         self._queue.clear()
 
     def _called(self, call: _Call) -> None:
-        """Look at a function that a step calls, once for each way in which its calls tell it what to do."""
+        """Examine a function that a step calls, once for each different set of constants that its calls pass."""
         known = self._seen.setdefault(call.scope, _Visited(call.handed))
         if call.step.forward and any(not step.forward or step.sure > call.step.sure for step in known.ways.values()):
-            return  # the training step itself runs it, or a surer way leads there, which says more of what it is handed
+            # the training step itself runs it, or a more certain path leads there, which says more about its arguments
+            return
         if not known.takes(call):
             return
         handed, further = in_order(known.handed), _MAX_DEPTH - call.depth
         for told, step in known.ways.items():
-            calls = further if step.forward else min(further, 1)  # a number matters to a forward pass alone
+            calls = further if step.forward else min(further, 1)  # a number only matters to a forward pass
             look = looks.at_function(call.file, call.scope, handed, told, step.forward, calls, self._clues)
             self._take(look, call.file, call.scope, step, call.depth, told)
 
     def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()) -> None:
-        """Enter what a look has found; ``step`` is the one that led to the function, None where steps begin there."""
+        """Store the results of a look; ``step`` is the one that led to the function, None if steps begin there."""
         path = file.path
         if self._only is None or file in self._only:
             self._put(look, file, scope, step, told)
@@ -182,7 +183,7 @@ class _Hot:
             self._enter(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
     def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, told: Told) -> None:
-        """Enter the points of a function."""
+        """Store the points of a function."""
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
         if look.seen and not points and self._project.stepped is not None:
@@ -204,7 +205,7 @@ class _Hot:
 
 
 def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
-    """The step that led to a function; where none did, the one that begins with a loop of it."""
+    """The step that led to a function; if none did, the one that begins with a loop in it."""
     if step is not None:
         return step
     assert root is not None
@@ -212,12 +213,12 @@ def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
 
 
 def _may_train(owner: Class, clues: Clues) -> bool:
-    """Whether a forward pass may be a part of a step: one without gradients where it picks what the loss is about."""
+    """Whether a forward pass may be part of a step; one without gradients only if it selects inputs of the loss."""
     return not evidence.without_gradients(owner.methods["forward"]) or (picks(owner.name) and not clues.sure)
 
 
 def _forward_call(file: FileIndex, scope: Scope) -> _Call:
-    """A forward pass as a step makes it; not sure without gradients, or where nothing makes an object of the class."""
+    """The step for a forward pass; not ``sure`` without gradients, or if nothing creates an object of the class."""
     is_used = scope.owner is None or InUse.of(file.project).is_used(file, scope.owner)
     sure = is_used and not evidence.without_gradients(scope)
     step = Step(file.path, function=scope.qualname, forward=True, sure=sure)
@@ -226,7 +227,7 @@ def _forward_call(file: FileIndex, scope: Scope) -> _Call:
 
 @query
 def _step_methods(file: FileIndex) -> list[Scope]:
-    """Methods that are a training step by name and by what they do, or that a library's trainer calls at each step."""
+    """Methods that are a training step by name and contents, or that a library's trainer calls at each step."""
     project, found = file.project, list[Scope]()
     for owner in file.scopes.classes.values():
         named = [owner.methods[name] for name in sorted(evidence.STEP_METHODS & owner.methods.keys())]
@@ -242,7 +243,7 @@ def _step_methods(file: FileIndex) -> list[Scope]:
 
 @query
 def _optimizer_steps(file: FileIndex) -> list[Scope]:
-    """The ``step`` methods of the optimizers of a file, which whatever trains with them calls at each step."""
+    """The ``step`` methods of the optimizers of a file, which any training with them calls at each step."""
     owners = file.scopes.classes.values()
     steps = (owner.methods["step"] for owner in owners if "step" in owner.methods)
     return [scope for scope in steps if evidence.updates_weights(scope)]
@@ -250,7 +251,7 @@ def _optimizer_steps(file: FileIndex) -> list[Scope]:
 
 @query
 def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
-    """The forward passes of a file's own layers that are worth a look: they run at each step of what trains them."""
+    """The forward passes of a file's own layers that are worth checking: they run at each step that trains them."""
     owners = [owner for owner in file.scopes.classes.values() if "forward" in owner.methods]
     return [
         owner.methods["forward"]
@@ -262,7 +263,7 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
 
 
 def _is_more_of_a_tensor(kind: Kind, known: Kind | None) -> bool:
-    """Whether a value turns out to be a tensor, or to hold one; or whether it may be one where only numbers were."""
+    """Whether a value turns out to be or contain a tensor, or may be one although only numbers were known."""
     return _chance(kind) > _chance(known or UNKNOWN)
 
 
@@ -271,7 +272,7 @@ def _chance(kind: Kind) -> int:
 
 
 def _gains(seen: Seen, known: Point) -> bool:
-    """Whether a name that a statement reads turns out to be a tensor on the way of a later call.
+    """Whether a name that a statement reads turns out to be a tensor in a later call.
 
     ``meters.update(lr=lr)`` and ``meters.update(loss=loss)`` both lead to ``value.item()``; only one copies a tensor.
     """
@@ -283,5 +284,5 @@ def _gains(seen: Seen, known: Point) -> bool:
 
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:
-    """Which of two ways to a function is told: a training step, one that is sure, one whose loop is known."""
+    """The preference among paths to a function: a training step, one that is certain, one with a known loop."""
     return not step.forward, step.sure, step.loop is not None

@@ -1,7 +1,7 @@
-"""Which functions may train, and which files can hold a step loop: from the calls that train back to their callers.
+"""Finds which functions may train, and which files can contain a step loop: from training calls back to their callers.
 
-In this file ``step`` calls ``backward``, ``fit`` calls ``step``, and ``train`` hands ``step`` to whatever ``run`` is.
-All of them may train, so the loop in ``fit`` may be a step loop, and so may any loop that calls ``run``'s parameter::
+In this file ``step`` calls ``backward``, ``fit`` calls ``step``, and ``train`` passes ``step`` to ``run``. All of them
+may train, so the loop in ``fit`` may be a step loop, and so may any loop that calls the parameter of ``run``::
 
     def step(batch):
         model(batch).backward()
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
-"""Scopes that no loop reaches by this name as its training step."""
+"""Scopes that no loop calls under their name as a training step."""
 
 FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
-"""Expressions that may stand for a function."""
+"""Expressions that may refer to a function."""
 
 
 Function = tuple["FileIndex", Scope]
 
 
 class Live(NamedTuple):
-    """What may train in one project: more than what does, and quick to ask.
+    """What may train in one project: a superset of what does, and fast to compute.
 
-    ``names``: those of the functions of which one call may make one training step; ``STEP_METHODS`` are among them.
+    ``names``: the names of functions one call of which may be one training step; ``STEP_METHODS`` are among them.
     ``files``: those whose loops may train, in order.
     """
 
@@ -59,7 +59,7 @@ class Live(NamedTuple):
 
 @query
 def live(project: Project) -> Live:
-    """Find what may train: the functions with a ``backward()`` of their own, and all that call one of them."""
+    """Find what may train: the functions with their own ``backward()``, and all that call one of them."""
     closure = _Closure(project)
     closure.grow()
     files = (file for file in project.files.values() if file in closure.files and file.has_words("for", "while"))
@@ -67,10 +67,10 @@ def live(project: Project) -> Live:
 
 
 class _Closure:
-    """Goes from functions that may train to those that call them, by definition rather than by name.
+    """Follows functions that may train to their callers, by definition rather than by name.
 
-    A function that is handed on as a value is followed into the *slot* that then holds it: a parameter or a variable
-    of a function, or an attribute of a class.  Calls of the slot count as calls of the function.
+    A function that is passed as a value is followed into the *slot* that then contains it: a parameter or a variable of
+    a function, or an attribute of a class. Calls of the slot count as calls of the function.
     """
 
     def __init__(self, project: Project) -> None:
@@ -102,7 +102,7 @@ class _Closure:
             self._queue.append((file, scope))
 
     def _called(self, file: FileIndex, caller: Scope, call: ast.Call) -> None:
-        """Note a call that may make a training step, and its function where that may make one thereby."""
+        """Record a call that may do a training step, and its function if that may thereby do one."""
         self._calls.add(call)
         self.files.add(file)
         if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train, counted=True):
@@ -123,7 +123,7 @@ class _Closure:
                     self._hand_on(file, load.scope, load.statement, load.node)
 
     def _is(self, file: FileIndex, scope: Scope, node: ast.expr, function: Scope) -> bool:
-        """Whether a name or an attribute may stand for a function."""
+        """Whether a name or an attribute may refer to a function."""
         name = dotted(node)
         kind = Values.of(self._project).lasting_kind(file, scope, node)
         functions = [found for _, found in Modules.of(self._project).functions_of_kind(kind)]
@@ -162,14 +162,14 @@ class _Closure:
                 self._fill(*found[0], parameter)
 
     def _return(self, home: FileIndex, function: Scope) -> None:
-        """Go on where a function that gives a function is called."""
+        """Continue where a function that returns a function is called."""
         if function not in self._returning:
             self._returning.add(function)
             for site in self._calls_of(home, function):
                 self._hand_on(site.file, site.scope, site.statement, site.call)
 
     def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
-        """Go to where a slot that may hold a function is called, or handed on in turn."""
+        """Follow a slot that may contain a function to where it is called, or passed on."""
         if (holder, name) in self._slots:
             return
         self._slots.add((holder, name))
@@ -182,7 +182,7 @@ class _Closure:
                     self._hand_on(place, load.scope, load.statement, load.node)
 
     def _is_slot(self, node: ast.expr, scope: Scope, holder: Scope | Class, name: str) -> bool:
-        """Whether a name or an attribute in a function stands for what a slot holds."""
+        """Whether a name or an attribute in a function refers to the value of a slot."""
         if isinstance(holder, Class):
             mine = scope.owner if dotted(node) == f"self.{name}" else None
             return mine is not None and Hierarchy.of(self._project).are_related(mine, holder)
@@ -205,12 +205,12 @@ def _is_called(node: ast.expr, statement: Statement) -> bool:
 
 
 def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
-    """Whether a function holds a training step, whatever else it calls."""
+    """Whether a function contains a training step itself."""
     return evidence.trains_outside_loops(scope, _makes_step, counted=True)
 
 
 def _makes_step(call: ast.Call) -> bool:
-    """Whether a call may make a training step by itself."""
+    """Whether a call may be a training step by itself."""
     return evidence.makes_step(call, True, False) or (
         evidence.runs_program(call) and not evidence.runs_evaluation(call)
     )
@@ -228,12 +228,12 @@ def held_names(scope: Scope) -> Iterable[str]:
 
 
 def _name(scope: Scope) -> str:
-    """The name by which a loop may call a function as its step; empty where none does."""
+    """The name under which a loop may call a function as its step; empty if there is none."""
     return "" if scope.name in _NOT_CALLED or is_no_training(scope.name) else scope.name
 
 
 def has_evidence(file: FileIndex) -> bool:
-    """Whether a file's words allow for a call that makes a training step."""
+    """Whether a file's words may include a call that does a training step."""
     if file.has_words(*evidence.STEPS) or (file.has_words("run") and file.has_words("fetch_list")):
         return True
     return (file.has_words("step") and file.has_words(*evidence.CLEARS)) or file.scales

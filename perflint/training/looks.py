@@ -1,4 +1,4 @@
-"""What one look at a function finds, given what it is handed: which of its statements run at a step, and which calls.
+"""Examines one function, given its arguments: which of its statements run at a step, and which calls.
 
 In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, and that this leads into ``step``::
 
@@ -6,7 +6,7 @@ In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, a
         for batch in loader:
             step(batch)
 
-A look does not depend on the way that led to the function, so it is remembered.  ``hot`` goes from look to look.
+A look does not depend on the path that led to the function, so it is cached. ``hot`` goes from look to look.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from perflint.training.training_calls import TrainingCalls
 
 
 class Seen(NamedTuple):
-    """A statement of the function.  ``root``: the step loop that it belongs to; None where the function has none.
+    """A statement of the function. ``root``: the step loop that it belongs to; None if the function has none.
 
     ``is_hot``: it runs at each step.  ``loop``: the outermost step loop of the function around it.
     """
@@ -59,7 +59,7 @@ class Seen(NamedTuple):
 
 
 class Way(NamedTuple):
-    """A call at a step that leads on, with what it hands over.  ``sure``: names and types lead there."""
+    """A call at a step to follow, with its arguments. ``sure``: names and types lead there."""
 
     file: FileIndex
     scope: Scope
@@ -72,7 +72,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What a look finds.  ``reads``: calls of helpers in other files that read the device."""
+    """The result of a look. ``reads``: calls of helpers in other files that read from the device."""
 
     seen: list[Seen] = field(default_factory=list)
     ways: list[Way] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Look:
 
 _NOTHING = Look()
 _RESULTS = 2
-"""How many tensors a metric is handed at least: what the model gives, and what it should be."""
+"""The least number of tensors that a metric gets: the model's output, and the expected one."""
 
 _READS = frozenset({"item", "numpy", "tolist"})
 _CLOCKS = frozenset(
@@ -91,7 +91,7 @@ _CLOCKS = frozenset(
 
 @query
 def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
-    """The look at the step loops of a function: where steps begin."""
+    """Look at the step loops of a function, where steps begin."""
     loops = step_loops(file, scope)
     if not loops:
         return _NOTHING
@@ -106,7 +106,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
         hot = loop is not None and not path.is_off(statement.place, loop)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
-            root = statement.node  # its test is asked at each step
+            root = statement.node  # its test is evaluated at each step
         looking.at(statement, root is not None, root, outer, reads=True)
     for loop in loops:
         looking.drawn(drawn_by_loop(file, scope, loop, flow.before.get(loop, {})), loop)
@@ -117,16 +117,16 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
 def at_function(
     file: FileIndex, scope: Scope, handed: Handed, told: Told, forward: bool, further: int, clues: Clues
 ) -> Look:
-    """The look at a function that is called at each step.
+    """Look at a function that is called at each step.
 
     Args:
-        file: that of the function.
+        file: the file of the function.
         scope: the function.
-        handed: what its calls hand over.
-        told: what its parameters stand for in the calls that are looked at: ``if verbose:`` may be dead.
+        handed: the kinds of its arguments.
+        told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
-        further: how many calls are followed from here, one after the other.
-        clues: what makes the inside of a model's ``forward`` worth a look.
+        further: how many nested calls are followed from here.
+        clues: what makes the inside of a model's ``forward`` worth checking.
     """
     project = file.project
     env = Values.of(project).base_env(file, scope, dict(handed))
@@ -146,7 +146,7 @@ def at_function(
 
 
 class _Looking:
-    """A look at one function while it is made."""
+    """A look at one function in progress."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class _Looking:
         self._guarded: tuple[Statement | None, frozenset[ast.AST]] = (None, frozenset())
 
     def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
-        """Look at a statement; ``reads``: also for helpers in other files that read the device."""
+        """Examine a statement; ``reads``: also search for helpers in other files that read from the device."""
         env = self._flow.before.get(statement.node, {})
         is_hot = is_hot and not _ends_timed_part(self._file, self._scope, statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
@@ -186,7 +186,7 @@ class _Looking:
                 self._note_read(call, statement)
 
     def drawn(self, sources: Iterable[Drawn], root: Loop | None) -> None:
-        """Follow what a step draws from: of a generator, the passes up to its next ``yield``."""
+        """Follow what a step draws from; for a generator, the code up to its next ``yield``."""
         for source in sources:
             target = source.target
             if target.scope is self._scope or not is_followed(target.file, target.scope):
@@ -197,15 +197,15 @@ class _Looking:
             self.look.ways.append(Way(target.file, target.scope, parameters, (), root, source.at, target.sure))
 
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
-        """Whether a conditional expression makes a call of a statement only on a few steps."""
-        if self._guarded[0] is not statement:  # it may have thousands of calls
+        """Whether a conditional expression runs a call of a statement only on a few steps."""
+        if self._guarded[0] is not statement:  # there may be thousands of calls
             definitions = Known(self._file, self._scope, dict(self._told))
             kind = Evaluator(self._file, self._known_at(statement)).kind
             self._guarded = statement, guards.within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
-        """Follow a call; whether it may leave the file for a function that is sure to be reached."""
+        """Follow a call; return whether it may lead to a function in another file that is certainly reached."""
         file, scope = self._file, self._scope
         env = self._flow.before.get(statement.node, {})
         targets = [
@@ -225,17 +225,17 @@ class _Looking:
             if self._forward and not self._leads_on(target):
                 continue
             if is_generator(target.scope):
-                continue  # calling one runs nothing yet: ``drawn`` follows those that a step draws from
+                continue  # calling a generator runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
 
     def _compares_results(self, call: ast.Call, statement: Statement, target: Target) -> bool:
-        """Whether a function that is named for evaluation is handed what the step computed: ``m.evaluate(pred, gt)``.
+        """Whether a function that is named for evaluation gets what the step computed: ``m.evaluate(pred, gt)``.
 
-        Such a function works out metrics of the batch at hand.  One that is handed a model or a loader evaluates the
-        model on other data, and so does a method of the model.
+        Such a function computes metrics of the current batch. One that gets a model or a loader evaluates the model on
+        other data, and so does a method of the model.
         """
         name, owner = target.scope.name, target.scope.owner
         if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(call.args) < _RESULTS:
@@ -249,7 +249,7 @@ class _Looking:
         )
 
     def _targets(self, call: ast.Call, env: Env) -> list[Target]:
-        """What a call may reach: in a forward pass also what an object does when it is made, with what it is handed."""
+        """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
         dispatch = Dispatch.of(self._file.project)
         found = dispatch.targets(self._file, self._scope, call, env)
         if not self._forward or self._clues.sure:
@@ -257,19 +257,19 @@ class _Looking:
         return found or dispatch.building(self._file, call)
 
     def _leads_on(self, target: Target) -> bool:
-        """Whether a function is a part of a forward pass in which a rule may find something: not a search for words."""
+        """Whether a function is part of a forward pass in which a rule may find something, unlike a beam search."""
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
         return clues_ahead(target.file, target.scope, self._clues, self._further - 1, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
-        """What a call makes the parameters of a function stand for, and the attributes of its object."""
+        """What the parameters of a function, and the attributes of its object, mean in a call."""
         fields = told_to_method(self._file, self._scope, call, self._told, target)
         return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
-        """What is known at a statement, with the functions inside of those around it."""
+        """The kinds at a statement, including nested functions of the scopes around it."""
         if self._known[0] is not statement:
             env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
             if self._inner is None:
@@ -278,9 +278,9 @@ class _Looking:
         return self._known[1]
 
     def _note_read(self, call: ast.Call, statement: Statement) -> None:
-        """Remember a call in the step loop whose helper, in another file, reads the device.
+        """Record a call in the step loop whose helper, in another file, reads from the device.
 
-        What makes the loss or takes the optimizer's step cannot be left out at any step: only the read can go.
+        Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
         """
         if evidence.takes_optimizer_step(call) or backward_names(self._scope).intersection(bound_by(statement.node)):
             return
@@ -313,7 +313,7 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
 
 
 def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
-    """Whether a loop of a module stands under ``if __name__ == "main":``, which never holds."""
+    """Whether a loop of a module is under ``if __name__ == "main":``, which is never true."""
     if not isinstance(scope.node, ast.Module):
         return False
     return any(
@@ -322,7 +322,7 @@ def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
 
 
 def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
-    """What tells a call that trains; None where a file that does not know Paddle drives no training either."""
+    """The function that recognizes a training call; None if a file without Paddle does not drive a training either."""
     calls = TrainingCalls.of(file.project)
     if knows_paddle(file):
         on_batches = {call for call, loop in _calls_in_loops(scope) if evidence.over_batches(loop)}
@@ -347,16 +347,16 @@ def _may_train(statement: Statement, names: frozenset[str]) -> bool:
 
 
 def _loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
-    """Those of some loops in whose body a statement stands, from the inside out."""
+    """Those of some loops whose body contains a statement, from the inside out."""
     for link in statement.around:
         if link.branch == "body" and link.node in among and isinstance(link.node, LOOPS):
             yield link.node
 
 
 def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> bool:
-    """Whether a statement reads a tensor for nothing but to wait for it, and the next one looks at the clock.
+    """Whether a statement reads a tensor only to wait for it, and the next one reads the clock.
 
-    Without the wait the time would be that of handing out the work, so the read cannot go.
+    Without the wait, only the time to queue the work would be measured, so the read cannot be removed.
     """
     if not _is_bare_read(statement.node):
         return False
@@ -367,12 +367,12 @@ def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> boo
 
 
 def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Target) -> bool:
-    """Whether what is around a call shows that it is a part of a training step, whatever the name of the function."""
+    """Whether the context of a call shows that it is part of a training step, whatever the name of the function."""
     return _shares_step(scope, call, target) or _draws_for(scope, statement, target)
 
 
 def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
-    """Whether a training step leaves its work to the step of the evaluation: ``return self.validation_step(batch)``."""
+    """Whether a training step delegates to the step of the evaluation: ``return self.validation_step(batch)``."""
     if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
         return False
     given = [*call.args, *(item.value for item in call.keywords)]
@@ -382,7 +382,7 @@ def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
 def _draws_for(scope: Scope, statement: Statement, target: Target) -> bool:
     """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
 
-    A call that is not assigned, or that comes after the backward pass, may show what a model makes.
+    A call that is not assigned, or that comes after the backward pass, may show a model's output.
     """
     if target.scope.name != "sample" or not target.sure or not isinstance(statement.node, ast.Assign):
         return False

@@ -1,7 +1,6 @@
-"""Tests that their own branch turns off: ``if not self.warned: self.warned = True; warn()`` runs once.
+"""Recognizes tests that their own branch turns off: ``if not self.warned: self.warned = True; warn()`` runs once.
 
-Change detectors (``if epoch != i // n: epoch = i // n``) and thresholds that move on (``if i >= due: due += 100``) are
-of this kind too.
+Change detectors (``if epoch != i // n: epoch = i // n``) and moving thresholds (``if i >= due: due += 100``) count too.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ _LIMITS = (ast.Gt, ast.GtE, ast.Lt, ast.LtE, ast.Eq)
 def turns_itself_off(
     test: ast.expr, value: bool, block: list[ast.stmt], loop: ast.stmt | None, scope: Scope, definitions: Definitions
 ) -> bool:
-    """Whether the branch (``block``) that runs when ``test`` is ``value`` turns the test round for the next step.
+    """Whether the branch (``block``) that runs when ``test`` is ``value`` makes the test false for the next step.
 
-    ``loop`` is the step loop; without one the scope is a function that is called at each step.
+    ``loop`` is the step loop; without one, the scope is a function that is called at each step.
     """
     lasting = _Lasting(loop, scope, block)
     return any(_one_turns_off(part, truth, block, lasting, definitions) for part, truth in _parts(test, value))
 
 
 def _parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests that all have to come out in some way for the whole to do so."""
+    """The parts of a test that must all have certain values for the whole test to be ``value``."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _parts(test.operand, not value)
     elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == value:
@@ -43,7 +42,7 @@ def _parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
 
 
 class _Lasting:
-    """Which names keep from one step to the next what a branch binds them to."""
+    """Decides which names keep the value that a branch gives them until the next step."""
 
     def __init__(self, loop: ast.stmt | None, scope: Scope, block: list[ast.stmt]) -> None:
         self._loop = loop if isinstance(loop, LOOPS) else None
@@ -52,7 +51,7 @@ class _Lasting:
         self._around = self._loop.body if self._loop is not None else scope.node.body
 
     def keeps(self, name: str) -> bool:
-        """Whether no other statement of a step sets the name back; ``+= 1`` goes on counting, so it may stand there."""
+        """Whether no other statement of a step resets the name; ``+= 1`` continues a count, so it is allowed."""
         first, _, rest = name.partition(".")
         if not self._is_outer(first, bool(rest)):
             return False
@@ -63,13 +62,13 @@ class _Lasting:
         return _bindings_of(self._around, name) == _bindings_of(self._block, name)
 
     def is_shared(self, name: str) -> bool:
-        """Whether an object that a name stands for is the same one at each step."""
+        """Whether a name refers to the same object at each step."""
         first = name.partition(".")[0]
         bound = (_bindings_of(self._around, part) for part in (name, first))
         return first not in self._targets() and not any(bound)
 
     def _is_outer(self, first: str, is_attribute: bool) -> bool:
-        """Whether a name is bound outside of what a step runs: before the loop, in the object, in the module."""
+        """Whether a name is bound outside the code of a step: before the loop, in the object, in the module."""
         if first in self._targets() or (is_attribute and _bindings_of(self._around, first)):
             return False
         if self._loop is not None or first == "self":
@@ -84,7 +83,7 @@ class _Lasting:
 
 
 def _bindings_of(body: list[ast.stmt], name: str) -> int:
-    """How often some statements bind a name, those in them included, functions defined there left aside."""
+    """How often some statements bind a name, including nested statements but not nested functions."""
     count, stack = 0, list(body)
     while stack:
         node = stack.pop()
@@ -122,7 +121,7 @@ def _one_turns_off(
 
 
 def _bound_in(block: list[ast.stmt]) -> Iterator[tuple[str, ast.Constant]]:
-    """What the statements of a branch bind to a constant; what is made there is something (not None)."""
+    """The constants that the statements of a branch bind names to; a created object counts as not None."""
     for node in block:
         if isinstance(node, ast.Assign):
             for target in node.targets:
@@ -151,7 +150,7 @@ def _notes(item: ast.expr, seen: ast.expr, block: list[ast.stmt], lasting: _Last
 def _follows(
     left: ast.expr, right: ast.expr, block: list[ast.stmt], lasting: _Lasting, definitions: Definitions
 ) -> bool:
-    """Whether ``known != value`` is followed by ``known = value``, where the value changes only now and then."""
+    """Whether ``known != value`` is followed by ``known = value``, if the value changes only occasionally."""
     for known, value in ((left, right), (right, left)):
         name = dotted(known)
         if name is None or not _is_slow(value, definitions) or not lasting.keeps(name):
@@ -163,7 +162,7 @@ def _follows(
 
 
 def _keeps_the_extreme(left: ast.expr, right: ast.expr, block: list[ast.stmt], lasting: _Lasting) -> bool:
-    """Whether ``score > highest`` is followed by ``highest = score``: the best so far, whatever it is called."""
+    """Whether ``score > highest`` is followed by ``highest = score``: the best so far, whatever its name."""
     for known, value in ((left, right), (right, left)):
         name = dotted(known)
         if name is None or dotted(value) is None or not lasting.keeps(name):
@@ -190,7 +189,7 @@ def _is_slow(value: ast.expr, definitions: Definitions) -> bool:
 
 
 def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
-    """Whether a branch at a limit sets back what has grown up to it, or moves the limit on.
+    """Whether a branch at a limit resets the count that has reached it, or moves the limit.
 
     ``if seen >= n: seen = 0``, ``if step >= due: due += n``, ``if len(losses) == n: losses.clear()``.
     """
@@ -209,7 +208,7 @@ def _starts_over(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) ->
 
 
 def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> bool:
-    """Whether a branch takes down where it ran last, and runs again only well beyond that.
+    """Whether a branch records where it last ran, and runs again only well beyond that.
 
     ``if step - last >= n: last = step``, ``if step // n >= due: due += 1``, also in a ``while`` with the same test.
     """
@@ -228,7 +227,7 @@ def _catches_up(test: ast.Compare, block: list[ast.stmt], lasting: _Lasting) -> 
 
 
 def _empties(node: ast.stmt, name: str) -> bool:
-    """Whether a statement makes a list or a dict empty again."""
+    """Whether a statement empties a list or a dict."""
     if isinstance(node, ast.Assign):
         return name in map(dotted, node.targets) and isinstance(node.value, (ast.List, ast.Dict, ast.Call))
     call = node.value if isinstance(node, ast.Expr) else None
@@ -238,7 +237,7 @@ def _empties(node: ast.stmt, name: str) -> bool:
 
 
 def _sets_back(node: ast.stmt, name: str, other: ast.expr) -> bool:
-    """Whether a statement gives a name a new start: 0, or a place beyond the count that it was compared with."""
+    """Whether a statement resets a name: to 0, or beyond the count that it was compared with."""
     if isinstance(node, ast.AugAssign):
         by_one = isinstance(node.value, ast.Constant) and node.value.value == 1
         return dotted(node.target) == name and isinstance(node.op, ast.Add) and not by_one and counts_steps(other)

@@ -1,4 +1,6 @@
-"""Tests that choose one pass of a loop: ``for i in range(n): if i == 3:`` runs its branch at most once a loop."""
+"""Recognizes tests that select one iteration of a loop: the ``if i == 3:`` in ``for i in range(n):`` is true at most
+once.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Loop, Place, terminal
 
 _NAMED = frozenset({"items", "named_parameters", "named_children", "named_sublayers", "named_buffers"})
-"""Methods that give pairs, no two of them under the same name."""
+"""Methods that yield pairs with unique names."""
 
 _NO_NAMES: frozenset[str] = frozenset()
 
 
 def is_chosen(link: Place) -> bool:
-    """Whether one link of a chain of places is a test that lets at most one pass of its innermost loop through."""
+    """Whether one link of a chain of places is a test that is true in at most one iteration of its innermost loop."""
     node, loop = link.node, link.loop
     if not isinstance(node, ast.If) or not isinstance(loop, (ast.For, ast.AsyncFor)):
         return False
@@ -24,7 +26,7 @@ def is_chosen(link: Place) -> bool:
 
 
 def chosen_by_filters(generator: ast.comprehension) -> bool:
-    """Whether the ``if`` of a comprehension lets at most one pass through: ``x[i] for i in range(n) if i == 3``."""
+    """Whether the ``if`` of a comprehension is true in at most one iteration: ``x[i] for i in range(n) if i == 3``."""
     return any(_chooses(test, True, generator.target, generator.iter, []) for test in generator.ifs)
 
 
@@ -52,7 +54,7 @@ def _chooses(test: ast.expr, value: bool, target: ast.expr, iterated: ast.expr, 
 
 
 def _is_fixed(node: ast.expr, bound: set[str]) -> bool:
-    """Whether a value stays the same in all passes: a constant, or a name that no pass binds."""
+    """Whether a value is the same in all iterations: a constant, or a name that the loop does not bind."""
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     name = dotted(node)
@@ -60,7 +62,7 @@ def _is_fixed(node: ast.expr, bound: set[str]) -> bool:
 
 
 def _unlike(target: ast.expr, iterated: ast.expr) -> frozenset[str]:
-    """The names that a loop binds to another value at each pass: ``i`` over a ``range``, the name of a parameter."""
+    """Names with a different value in each iteration: ``i`` over a ``range``, the name of a parameter."""
     if not isinstance(iterated, ast.Call):
         return _NO_NAMES
     function = terminal(iterated)
@@ -81,7 +83,7 @@ def _plain(target: ast.expr) -> frozenset[str]:
 
 
 def repeating_loops(place: Place | None) -> Iterator[Loop]:
-    """The loops that repeat what stands at a place, from the inside out; not those of which a test chooses one pass."""
+    """The loops that repeat a place, from the inside out, without those of which a test selects one iteration."""
     chosen: list[ast.stmt] = []
     for link in place.chain() if place is not None else ():
         if link.loop is not None and is_chosen(link):

@@ -1,4 +1,4 @@
-"""Which files hold layers that only predict: programs that predict use them, and nothing near these trains."""
+"""Finds files with layers that only predict: predicting programs use them, and nothing near these trains."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _Directory = tuple[str, ...]
 def only_predicts(file: FileIndex) -> bool:
     """Whether the layers of a file belong to code that predicts.
 
-    Some file that imports it, by whatever way, predicts; in a project that trains nowhere, which may be a library of
-    layers, that has to be a program.  None of these trains, nor imports what trains, nor does anything in the directory
-    that holds all of them.
+    Some file that imports it, directly or indirectly, predicts; in a project without any training, which may be a
+    library of layers, that file has to be a program. None of these trains, or imports something that trains, nor does
+    anything in the directory that contains all of them.
     """
     project, imports = file.project, Imports.of(file.project)
     training = _where_it_trains(project)
@@ -56,7 +56,7 @@ def _where_it_trains(project: Project) -> frozenset[_Directory]:
 
 
 def _trains(file: FileIndex) -> bool:
-    """Whether a file may train, as its text has it."""
+    """Whether a file may train, judging by its text."""
     return file.has_words(*_TRAINING) or (file.has_words("backward", "train") and file.matches(_TRAINING_CALLS))
 
 
@@ -66,7 +66,7 @@ def _predicts(file: FileIndex) -> bool:
 
 
 def _common(first: _Directory, second: _Directory) -> _Directory:
-    """The innermost directory that holds two others."""
+    """The innermost directory that contains two others."""
     length = 0
     while length < min(len(first), len(second)) and first[length] == second[length]:
         length += 1

@@ -1,4 +1,4 @@
-"""Which calls read the device: a host read of its own, or one in a helper that is handed a tensor."""
+"""Finds which calls read from the device: by a host read, or in a helper that gets a tensor."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan",
 
 
 class Reads(Part):
-    """Asks of functions whether one call of them reads the device, given what they are handed."""
+    """Decides whether one call of a function reads from the device, given its arguments."""
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
-        """The first host read that a call of a project function certainly makes; None when none is known."""
+        """The first host read that a call of a project function certainly does; None if none is known."""
         for target in Dispatch.of(self._project).targets(file, scope, call, env):
             if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
                 return None
@@ -54,7 +54,7 @@ class Reads(Part):
 
     @query(cycle=None)
     def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, depth: int) -> Read | None:
-        """The read in a function; one of hundreds of statements is not looked through."""
+        """The read in a function; a function of hundreds of statements is not searched."""
         if len(scope.statements) > _MOST_STATEMENTS:
             return None
         start = Values.of(self._project).base_env(file, scope, dict(handed))
@@ -94,7 +94,7 @@ def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[
 
 
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
-    """Whether a statement stands under ``if "boxes" in batch:`` for a parameter of its function."""
+    """Whether a statement is under ``if "boxes" in batch:`` for a parameter of its function."""
     return any(
         isinstance(item, ast.Compare)
         and isinstance(item.ops[0], ast.In)
@@ -106,7 +106,7 @@ def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
 
 
 def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
-    """Whether a call itself copies what is known to be a tensor to the host."""
+    """Whether a call itself copies a known tensor to the host."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.keywords:
         return evaluator.kind(call.func.value).is_tensor
     name = dotted(call.func)

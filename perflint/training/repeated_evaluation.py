@@ -1,4 +1,4 @@
-"""Whether a place runs again and again while a model is trained: an evaluation after each epoch, or every n steps."""
+"""Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STEPS = frozenset({"backward", "minimize"})
 
 
 def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, depth: int = 0) -> bool:
-    """Whether a loop that trains runs a statement, itself or through the functions around it.
+    """Whether a loop that trains runs a statement, directly or through the functions around it.
 
     Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
     """
@@ -36,7 +36,7 @@ def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, dep
 
 
 def _trains_in(file: FileIndex, scope: Scope, loop: ast.stmt) -> bool:
-    """Whether a training step, or what is named after one, runs in the body of a loop."""
+    """Whether a training step, or a function named like one, runs in the body of a loop."""
     return any(_trains(file, scope, call) for statement in scope.statements_in(loop) for call in statement.calls)
 
 

@@ -1,4 +1,4 @@
-"""Which loops inside a step repeat what runs there, on any call that leads to it."""
+"""Finds loops inside a step that repeat a place, in any of the calls that lead to it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
 
 
 def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) -> bool:
-    """Whether no ``if`` stands between a statement, or the calls that lead to it, and a loop that repeats it."""
+    """Whether no ``if`` is between a statement, or the calls that lead to it, and a loop that repeats it."""
     for _, _, statement in way_to(project, point, step):
         if any(item is repeat[1] for part in own_parts(statement.node) for item in walk(part)):
             return True
@@ -55,7 +55,7 @@ def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) 
 
 
 def _takes_one_keyword(loop: Loop, scope: Scope, caller: Statement | None) -> bool:
-    """Whether a loop goes over the ``**kwargs`` of a function that the call of it hands one value, or constants too.
+    """Whether a loop iterates over the ``**kwargs`` of a function whose call passes one value, besides constants.
 
     ``for name, value in kwargs.items():`` of ``meters.update(loss=loss)``.
     """
@@ -72,13 +72,13 @@ def _takes_one_keyword(loop: Loop, scope: Scope, caller: Statement | None) -> bo
 
 
 def _is_one(keywords: list[ast.keyword]) -> bool:
-    """Whether keyword arguments are one value, as far as they are not written down; no ``**others``."""
+    """Whether keyword arguments contain exactly one value that is not a literal, and no ``**others``."""
     values = [keyword.value for keyword in keywords if not isinstance(keyword.value, ast.Constant)]
     return len(values) <= 1 and all(keyword.arg is not None for keyword in keywords)
 
 
 def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
-    """What a function works out at each pass of a comprehension, with the innermost one of those."""
+    """The expressions that comprehensions of a function evaluate in each iteration, with the innermost one."""
     return scope.once("comprehensions", lambda: dict(pair for item in scope.statements for pair in _repeated_in(item)))
 
 

@@ -1,4 +1,4 @@
-"""What is known at the statements of a project: which run at each training step, and which calls read the device."""
+"""Facts about the statements of a project: which run at each training step, and which calls read from the device."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ R = TypeVar("R")
 class Step:
     """What makes a statement run at each training step.
 
-    ``path``/``loop``: the step loop (None: a step function that is known by its name alone).  ``calls``: those that
-    lead from the loop to the statement, outermost first, each with the path of its file.  ``function``: the step
-    function's name where there is no loop.  ``forward``: the statement belongs to a model's forward pass.
-    ``sure``: names and types lead there; a method that was found by its name alone is not.
+    ``path``/``loop``: the step loop (None: a step function that is only known by its name). ``calls``: the calls from
+    the loop to the statement, outermost first, each with the path of its file. ``function``: the step function's name
+    if there is no loop. ``forward``: the statement belongs to a model's forward pass.
+    ``sure``: names and types lead there; a method found only by its name is not.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Step:
 
     @property
     def line(self) -> int:
-        """The row of the step loop; 0 where there is none."""
+        """The row of the step loop; 0 if there is none."""
         return self.loop.lineno if self.loop is not None else 0
 
     @property
@@ -47,7 +47,7 @@ class Step:
         return tuple((path, node.lineno) for path, node in self.calls)  # type: ignore[attr-defined]  # expressions
 
     def __reduce__(self) -> tuple[type[Step], tuple[Any, ...]]:
-        """Tell another process the rows alone: each node would go with all that is below it."""
+        """Send only the rows to another process: each node would be sent with everything below it."""
         loop = _at(self.line) if self.loop is not None else None
         calls = tuple((path, _at(row)) for path, row in self.via)
         return Step, (self.path, loop, calls, self.function, self.forward, self.sure)
@@ -59,7 +59,7 @@ def _at(row: int) -> ast.stmt:
 
 @dataclass(eq=False)
 class Point:
-    """What is known at one statement: its step (None off the hot path) and the kinds of names before it."""
+    """The facts at one statement: its step (None off the hot path) and the kinds of names before it."""
 
     statement: Statement
     scope: Scope
@@ -68,9 +68,9 @@ class Point:
     loop: Loop | None
     file: FileIndex
     ways: tuple[Told, ...] = ((),)
-    """What the function's parameters stand for in the calls that run the statement at a step, each way once."""
+    """The different meanings of the function's parameters in the calls that run the statement at a step."""
     answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
-    """What ``of_point`` remembers."""
+    """The cache of ``of_point``."""
 
     @cached_property
     def full_env(self) -> Env:
@@ -79,7 +79,7 @@ class Point:
 
 
 def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatenate[Point, P], R]:
-    """Make a function of a point, and of expressions there, remember its answers, so that a check gets its gate's."""
+    """Cache the answers of a function of a point and of expressions there, so that a check reuses those of its gate."""
 
     def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
         key = (work_out, about, tuple(named.items()))
@@ -95,7 +95,7 @@ def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatena
 class Read:
     """A host read in a helper: the call that makes it.
 
-    ``sure``: False where it only happens if what the helper is handed holds some key.
+    ``sure``: False if it only happens when an argument of the helper has some key.
     """
 
     file: FileIndex
@@ -104,17 +104,17 @@ class Read:
 
     @property
     def path(self) -> str:
-        """The file in which it stands."""
+        """The file that contains it."""
         return self.file.path
 
     @property
     def line(self) -> int:
-        """The row on which it stands."""
+        """The row that contains it."""
         return self.file.row(self.call)
 
 
 class Points(Part):
-    """What ``hot.analyse`` has found out about one project, file by file: see ``points_of`` and ``reads_of``."""
+    """The results of ``hot.analyse`` for one project, by file: see ``points_of`` and ``reads_of``."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
@@ -123,21 +123,21 @@ class Points(Part):
 
     @classmethod
     def asked(cls, file: FileIndex) -> Points:
-        """Those of the project of a file, of which something asks."""
+        """The points of the project of a file; notes that they are used."""
         file.project.memory.note(steps_part(file))
         return cls.of(file.project)
 
 
 def steps_part(file: FileIndex) -> tuple[str, str]:
-    """The name of what is known of the steps in a file, for a memory that notes who asks."""
+    """The part name of the steps in a file, for a memory that records who uses it."""
     return file.path, "steps"
 
 
 def points_of(file: FileIndex) -> dict[ast.stmt, Point]:
-    """What is known at the statements of a file."""
+    """The points of the statements of a file."""
     return Points.asked(file).points.setdefault(file, {})
 
 
 def reads_of(file: FileIndex) -> dict[int, Read]:
-    """The calls in step loops of a file, by offset, for which a helper reads the device; with its read."""
+    """The calls in step loops of a file whose helper reads from the device, by offset, with the read."""
     return Points.asked(file).reads.setdefault(file, {})

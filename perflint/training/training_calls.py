@@ -1,4 +1,4 @@
-"""Which calls make one training step: themselves, or in a function of the project that they reach."""
+"""Finds which calls do one training step: directly, or in a function of the project that they reach."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
 _MAX_DEPTH = 2
-"""How many functions of files without Paddle are followed to one that trains with it."""
+"""How many functions in files without Paddle are followed to one that trains with it."""
 
 _MOST_VALUES = 64
-"""Values of one name that are followed; a name that is bound to more stands for anything."""
+"""How many values of one name are followed; a name with more values may mean anything."""
 
 Place = tuple["FileIndex", Scope]
 
 
 class TrainingCalls(Part):
-    """Asks of calls and functions of one project whether they train."""
+    """Decides whether calls and functions of one project train."""
 
     @query(cycle=False)
     def trains(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether one call of a function makes one training step."""
+        """Whether one call of a function does one training step."""
         return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call))
 
     def call_trains(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a call makes one training step, itself or in a project function that it reaches."""
+        """Whether a call does one training step, directly or in a project function that it reaches."""
         if evidence.makes_step(call, _optimizes(file), file.is_static):
             return True
         if evidence.runs_program(call):
@@ -51,7 +51,7 @@ class TrainingCalls(Part):
         return any(self._may_train(*place, file, scope, call) for place in self._reached(file, scope, call))
 
     def _may_train(self, home: FileIndex, function: Scope, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a function trains that a call reaches, with what is known of the object that it is called on."""
+        """Whether the function that a call reaches trains, given what is known about its object."""
         if not self.trains(home, function):
             return False
         told = in_order(told_to_method(file, scope, call, (), function))
@@ -59,7 +59,7 @@ class TrainingCalls(Part):
 
     @query(cycle=False)
     def _trains_told(self, file: FileIndex, scope: Scope, told: Told) -> bool:
-        """Whether a method makes a training step on an object whose attributes are known."""
+        """Whether a method does a training step on an object with known attributes."""
         path = around.HotPath(Known(file, scope, dict(told)), scope)
         on = {call for each in scope.statements if not path.is_off(each.place, None) for call in each.calls}
         return evidence.trains_outside_loops(
@@ -71,12 +71,12 @@ class TrainingCalls(Part):
             return False
         places = [place for place in self._reached(file, scope, call) if self.trains(*place)]
         if not places:
-            return True  # it makes the step itself
+            return True  # it does the step itself
         known = [(place, in_order(told_to_method(file, scope, call, told, place[1]))) for place in places]
         return any(self._trains_told(*place, kept) if kept else True for place, kept in known)
 
     def trains_on_batch(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a call takes several training steps, one after the other, on what it is handed."""
+        """Whether a call takes several training steps, one after the other, on its argument."""
         return bool(call.args or call.keywords) and any(
             not self.trains(*place) and self._trains_repeatedly(*place) for place in self._reached(file, scope, call)
         )
@@ -86,7 +86,7 @@ class TrainingCalls(Part):
         return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call), counted=True)
 
     def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
-        """Whether a call in a file that does not know Paddle leads to a training step in one that does."""
+        """Whether a call in a file without Paddle leads to a training step in a file with it."""
         for target, function in self._reached(file, scope, call):
             if knows_paddle(target):
                 if self._may_train(target, function, file, scope, call):
@@ -151,7 +151,7 @@ class TrainingCalls(Part):
         return found
 
     def _values(self, scope: Scope, name: str) -> list[ast.expr]:
-        """What the assignments of a scope bind a name to; empty where one of them cannot be told."""
+        """The values that the assignments of a scope give a name; empty if one of them is unknown."""
         value = Values.of(self._project).own_definitions(scope).get(name)
         if value is not None or "." in name:
             return [value] if value is not None else []
@@ -159,7 +159,7 @@ class TrainingCalls(Part):
 
     @query
     def _bound_values(self, scope: Scope) -> dict[str, list[ast.expr]]:
-        """The names that nothing but plain assignments binds, each with what they bind it to."""
+        """The names that are bound only by plain assignments, each with its values."""
         values: dict[str, list[ast.expr]] = {}
         others: set[str] = set()
         for statement in scope.statements:
@@ -177,7 +177,7 @@ def _evaluates(scope: Scope) -> bool:
 
 @query
 def _optimizes(file: FileIndex) -> bool:
-    """Whether a file takes optimizer steps, itself or through functions it calls."""
+    """Whether a file takes optimizer steps, directly or through functions it calls."""
     calls = ((scope, call) for scope in file.scopes.scopes for call in scope.calls)
     return any(evidence.takes_optimizer_step(call) or _calls_optimizer(file, scope, call) for scope, call in calls)
 
@@ -192,7 +192,7 @@ def _calls_optimizer(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
 
 @query
 def _names(project: Project) -> frozenset[str]:
-    """Names of the functions that take an optimizer step themselves."""
+    """Names of the functions that take an optimizer step directly."""
     return frozenset(scope.name for scope in _optimizing(project))
 
 
@@ -205,7 +205,7 @@ def _optimizing(project: Project) -> frozenset[Scope]:
 
 @query
 def _optimizing_in(file: FileIndex) -> frozenset[Scope]:
-    """The functions of a file that take an optimizer step themselves."""
+    """The functions of a file that take an optimizer step directly."""
     return frozenset(file.scopes_where(_takes_steps))
 
 

@@ -1,4 +1,4 @@
-"""The way from a step loop to a statement: the statement itself, and the calls that lead to it."""
+"""The path from a step loop to a statement: the statement itself, and the calls that lead to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perflint.training.steps import Point, Step
 
 
 def way_to(project: Project, point: Point, step: Step) -> Iterator[tuple[FileIndex, Scope, Statement]]:
-    """The statement and the calls that lead to it, the nearest first; of several calls on one row the first."""
+    """The statement and the calls that lead to it, the nearest first; of several calls on one row, only the first."""
     yield point.file, point.scope, point.statement
     for path, line in reversed(step.via):
         file = project.files[path]

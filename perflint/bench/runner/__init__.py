@@ -1,5 +1,5 @@
 """Runs a training script and notes when its steps end: ``python runner PLAN.json``, in the script's interpreter.
 
-That interpreter need not have perflint, and may be as old as Paddle allows: these modules need the standard library of
-Python 3.8 and nothing else, and are known there as ``_perflint_runner``, so that none hides a module of the script.
+That interpreter may lack perflint, and may be as old as Paddle allows: these modules need only the standard library of
+Python 3.8. They are named ``_perflint_runner`` there, so that none hides a module of the script.
 """

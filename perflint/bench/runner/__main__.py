@@ -1,4 +1,4 @@
-"""Makes a package of this directory, in an interpreter that has no perflint, and runs a plan with it."""
+"""Makes this directory a package, in an interpreter without perflint, and runs a plan with it."""
 
 import importlib
 import importlib.util

@@ -1,7 +1,7 @@
-"""How far a training is, told to ``perflint bench`` through a small file that both have in memory.
+"""Reports the progress of a training to ``perflint bench`` through a small memory-mapped file.
 
-The training writes a few numbers there, which costs a microsecond and no system call; ``perflint bench`` looks at them
-now and then, and so notices when nothing happens any more.
+The training writes a few numbers there, which costs a microsecond and no system call; ``perflint bench`` reads them
+regularly, and so notices when nothing happens any more.
 """
 
 from __future__ import annotations
@@ -19,20 +19,16 @@ from typing import NamedTuple
 
 _NUMBERS = struct.Struct("<qQqqqdq")
 _STACK_SIGNAL = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", None)
-"""What makes the process write its stack: on Linux the last real-time signal, which nobody else uses."""
+"""The signal that makes the process write its stack: on Linux the last real-time signal, which nothing else uses."""
 
 
 class Beat(NamedTuple):
-    """What a training process has told so far.
+    """The progress that a training process has reported so far.
 
-    Attributes:
-        pid: its number; 0 before it has told anything.
-        thread: its main thread, as stacks name it.
-        batches: batches that were read.
-        backward: calls of ``backward``.
-        steps: optimizer steps.
-        longest: seconds from the end of one step to the end of the next, the most so far.
-        stack_signal: the signal that makes it write its stack; 0: there is none.
+    Attributes: pid: its process id; 0 before it has reported anything. thread: its main thread, as it is named in
+    stacks. batches: batches that were read. backward: calls of ``backward``. steps: optimizer steps. longest: the
+    longest time so far, in seconds, from the end of one step to the end of the next. stack_signal: the signal that
+    makes it write its stack; 0: none.
     """
 
     pid: int = 0
@@ -45,21 +41,21 @@ class Beat(NamedTuple):
 
 
 def read(path: Path) -> Beat:
-    """What a process has told in its file."""
+    """Read the progress that a process has reported in its file."""
     data = path.read_bytes()
     return Beat(*_NUMBERS.unpack(data[: _NUMBERS.size])) if len(data) >= _NUMBERS.size else Beat()
 
 
 def stack_file(beat_file: Path) -> Path:
-    """The file that gets the stacks of the process with this beat."""
+    """The file to which the process with this beat writes its stacks."""
     return beat_file.with_suffix(".stack")
 
 
 class Heartbeat:
-    """The side of the training.  Processes that it forks share the file, and leave it alone."""
+    """The side of the training, which writes. Forked processes inherit the file, but do not write to it."""
 
     def __init__(self, path: Path) -> None:
-        """Begin to tell in a file, which is made."""
+        """Create the file, and start reporting in it."""
         path.write_bytes(bytes(_NUMBERS.size))
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), _NUMBERS.size)
@@ -74,12 +70,12 @@ class Heartbeat:
         self.note(0, 0, 0)
 
     def note(self, batches: int, backward: int, steps: int) -> None:
-        """Tell how often each has happened."""
+        """Report how often each has happened."""
         if os.getpid() != self._pid:
             return
         if steps != self._steps:
             now = time.monotonic()
-            if self._steps:  # before the first there is much that is no step
+            if self._steps:  # before the first step, much time is spent on other work
                 self._longest = max(self._longest, now - self._last)
             self._last, self._steps = now, steps
         _NUMBERS.pack_into(

@@ -1,4 +1,4 @@
-"""Wraps parts of Paddle, so that a training is observed without a change to the script or to Paddle's files.
+"""Wraps parts of Paddle, to observe a training without changing the script or Paddle's files.
 
 - ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
 - ``Tensor.backward``: the loss;
@@ -20,7 +20,7 @@ from .static_graphs import hook_static
 
 
 def after_import(name: str, then: Callable[[Any], None]) -> None:
-    """Call ``then`` with a package once the script has imported it: not sooner, since it may set variables before."""
+    """Call ``then`` with a package once the script has imported it: not earlier: it may set variables first."""
     sys.meta_path.insert(0, _AfterImport(name, then))
 
 
@@ -115,7 +115,7 @@ def _hook_scaler(kind: Any, recorder: Recorder) -> None:
 
 
 def _stepping(function: Any, recorder: Recorder, owner: int) -> Any:
-    """A function that ends a step; ``owner`` is the place of the optimizer among its arguments."""
+    """A function that ends a step; ``owner`` is the position of the optimizer among its arguments."""
 
     def step(*arguments: Any, **keywords: Any) -> Any:
         optimizer = arguments[owner] if len(arguments) > owner else keywords.get("optimizer")

@@ -14,18 +14,18 @@ _GRADIENTS = ("clear_grad", "clear_gradients", "zero_grad")
 _SCALER = ("unscale_", "update")
 _SAVES = ("async_save", "static.save", "static.save_inference_model", "Model.save")
 _PROGRESS = ("on_train_batch_end", "on_epoch_end")
-"""Where the callback of ``Model.fit`` writes its line."""
+"""Where the callback of ``Model.fit`` prints its line."""
 
 
 def watch_pauses(watcher: Watcher) -> None:
-    """Wrap what stops a program that is not Paddle's; to be called before the script imports it by name."""
+    """Wrap functions outside Paddle that pause a program; call this before the script imports them by name."""
     wrap(watcher, time, "sleep", WatchedCall(step_kinds.SLEEP, "time.sleep"))
     wrap(watcher, gc, "collect", WatchedCall(step_kinds.COLLECT, "gc.collect"))
     watch_curves(watcher)
 
 
 def watch_steps(paddle: Any, watcher: Watcher) -> None:
-    """Wrap all that a step consists of; to be called after ``hooks.hook``, which the end of a step is known by."""
+    """Wrap everything that a step consists of; call this after ``hooks.hook``, which recognizes the end of a step."""
     watch(paddle, watcher)
     wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(step_kinds.FORWARD, "forward", note=_layer))
     wrap(watcher, paddle.Tensor, "backward", WatchedCall(step_kinds.BACKWARD, "Tensor.backward"))

@@ -1,4 +1,4 @@
-"""Where the time of a step goes: a clock that is always charged to the wrapped call that is running."""
+"""Measures where the time of a step goes: all time is charged to the wrapped call that is running."""
 
 from __future__ import annotations
 
@@ -16,34 +16,30 @@ from .watcher import WatchedCall, Watcher
 _INSIDE = frozenset(
     {step_kinds.FORWARD, step_kinds.EVALUATE, step_kinds.BACKWARD, step_kinds.OPTIMIZER, step_kinds.LOG}
 )
-"""Kinds whose calls are charged without the other wrapped calls that they make: a read in a forward pass is a read.
+"""Kinds whose calls are charged without the wrapped calls inside them: a read in a forward pass counts as a read.
 
-All others are charged whole: ``float(loss)`` calls ``numpy`` inside, and is one read.
+All others are charged as a whole: ``float(loss)`` calls ``numpy`` inside, but is one read.
 """
 
 _PART_OF = {
-    step_kinds.FORWARD: (step_kinds.EVALUATE, step_kinds.BACKWARD),  # what is computed again to save memory
+    step_kinds.FORWARD: (step_kinds.EVALUATE, step_kinds.BACKWARD),  # a forward pass computed again to save memory
     step_kinds.EVALUATE: (step_kinds.FORWARD, step_kinds.BACKWARD),
-    step_kinds.SLEEP: (step_kinds.LOG,),  # a log that waits for its server
+    step_kinds.SLEEP: (step_kinds.LOG,),  # a log call that waits for its server
     step_kinds.COLLECT: (step_kinds.LOG,),
 }
-"""Kinds whose calls are parts of those that they are made in, beside those in calls of their own kind."""
+"""Kinds whose calls count as part of a surrounding call of these kinds, besides those of their own kind."""
 
 AFTER = "after this line"
-"""The note of code that is known by the wrapped call before it."""
+"""The note of code that is only known by the wrapped call before it."""
 
 
 class Spent(NamedTuple):
-    """What time is charged to.
+    """A line and a kind of work that time is charged to.
 
-    Attributes:
-        kind: one of ``step_kinds``.
-        what: the function, such as ``Tensor.numpy``.
-        via: the function of a library that the project has called, where that has called it; else "".
-        path: the file of the project whose line is running, "/" between its parts; "" where there is none.
-        line: that line, from 1.
-        note: more about it, such as the number of workers of a loader.
-        evaluating: whether the model that is trained was in evaluation mode.
+    Attributes: kind: one of ``step_kinds``. what: the function, such as ``Tensor.numpy``. via: the function of a
+    library that the project has called, if that has called it; otherwise "". path: the file of the project whose line
+    is running, with "/" between its parts; "" if there is none. line: that line, from 1. note: more about it, such as
+    the number of workers of a loader. evaluating: whether the trained model was in evaluation mode.
     """
 
     kind: str
@@ -56,7 +52,7 @@ class Spent(NamedTuple):
 
 
 class Profiler(Watcher):
-    """Charges each moment of the thread that trains: to the innermost wrapped call, or to the code after the last."""
+    """Charges the time of the training thread to the innermost running wrapped call, or to the code after it."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         """Start with nothing seen."""
@@ -74,18 +70,18 @@ class Profiler(Watcher):
 
     @property
     def between(self) -> Spent | None:
-        """What is charged while no wrapped call is running; None while one is, or perflint itself is at work."""
+        """What time is charged to while no wrapped call is running; None while one is, or perflint itself is."""
         return None if self._running or self._whole else self._after
 
     def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
-        """Call a wrapped function and charge its time, unless it is a part of what another one is charged for."""
+        """Call a wrapped function and charge its time, unless it is part of a call that is already charged."""
         elsewhere = threading.get_ident() != self._thread or not self.is_here
         if elsewhere or self._whole or self._is_part(call.kind):
             return function(*arguments, **keywords)
         return self._timed(self._spent(call, arguments, keywords), function, arguments, keywords)
 
     def _is_part(self, kind: str) -> bool:
-        """Whether calls of a kind are charged to one that is running, such as layers in layers."""
+        """Whether calls of a kind count as part of the running call, such as a layer inside a layer."""
         around = _PART_OF.get(kind, ())
         return any(each.kind == kind or each.kind in around for each in self._running)
 
@@ -126,14 +122,14 @@ class Profiler(Watcher):
         return self.around(call, super().read, (function, owner), {})
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
-        """Call a function of an optimizer, and charge it; the end of the step is no part of that."""
+        """Call a function of an optimizer, and charge it; without perflint's own work at the end of the step."""
         what = f"{type(arguments[0]).__name__}.{function.__name__}"
         return super().step(
             self._charging(WatchedCall(step_kinds.OPTIMIZER, what), function), optimizer, arguments, keywords
         )
 
     def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor, and charge it: forward, backward and optimizer are one there."""
+        """Call an executor, and charge it: forward, backward and optimizer are one call there."""
         call = WatchedCall(
             step_kinds.FORWARD, "Executor.run", note=lambda *_, **__: "the whole graph: backward and optimizer too"
         )
@@ -151,7 +147,7 @@ class Profiler(Watcher):
         return charged
 
     def _end(self, optimizer: Any) -> None:
-        whole, self._whole = self._whole, True  # what perflint does itself at the end of a step is no event
+        whole, self._whole = self._whole, True  # perflint's own work at the end of a step is not an event
         try:
             super()._end(optimizer)
         finally:
@@ -174,7 +170,7 @@ class Profiler(Watcher):
         super().finish(status)
 
     def result(self, status: str) -> dict[str, Any]:
-        """What was seen, with what the measured steps were spent on."""
+        """The result, including what the time of the measured steps was spent on."""
         spent = [
             {**key._asdict(), "seconds": seconds, "times": self._all_times.get(key, 0)}
             for key, seconds in self._all_seconds.items()
@@ -197,7 +193,7 @@ class Profiler(Watcher):
 
 @functools.cache  # "cache" came with Python 3.9
 def _after(path: str, line: int) -> Spent:
-    """What is charged with the code after a call on this line, until the next call."""
+    """What the code after a call on this line is charged to, until the next call."""
     return Spent(step_kinds.OTHER, "other code", "", path, line, AFTER, False)
 
 

@@ -1,4 +1,4 @@
-"""What has been seen of a training: its steps, the time spent in the loader, the losses."""
+"""Records what happens in a training: its steps, the time spent in the loader, the losses."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from . import surroundings
 from .heartbeat import Heartbeat
 
 SPAWNED = "spawned"
-"""The status of a run that was ended where it would have started others, at the line ``where``."""
+"""The status of a run that was ended because it was about to start other processes, at the line ``where``."""
 
 
 class Recorder:
-    """What has been seen so far.  ``write`` puts it into the plan's result file.
+    """The record so far. ``write`` puts it into the plan's result file.
 
-    A step ends when the optimizer has stepped, or when an executor has run a static graph that trains.  Of several
-    optimizers, or graphs, the first one that steps counts.
+    A step ends when the optimizer has stepped, or when an executor has run a static graph that trains. With several
+    optimizers, or graphs, only the first one that steps counts.
     """
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Start with nothing seen; ``plan`` is what ``perflint.bench.child`` has written."""
+        """Start with nothing seen; ``plan`` was written by ``perflint.bench.child``."""
         self.paddle: Any = None
         self.hooked: list[str] = []
         self.where = self.started = ""
@@ -56,7 +56,7 @@ class Recorder:
         return os.getpid() == self._pid
 
     def read(self, function: Callable[[Any], Any], owner: Any) -> Any:
-        """Call a function of the loader and count its time; what it gives."""
+        """Call a function of the loader, add its time, and return its result."""
         if self._reading or not self.is_here:
             return function(owner)
         self._reading = True
@@ -68,25 +68,25 @@ class Recorder:
             self._reading = False
 
     def opened(self, iterator: Any) -> None:
-        """A loader has begun: its iterator is to be closed at the end."""
+        """Note that a loader has started: its iterator is to be closed at the end."""
         self._iterators.add(iterator)
 
     def batch(self, data: Any) -> None:
-        """A batch has been read."""
+        """Note that a batch has been read."""
         self._seen["batches"] += 1
         self._size = _size(data)
         self._tell()
 
     def backward(self, tensor: Any) -> None:
-        """Somebody calls ``backward`` on a tensor.
+        """Note that ``backward`` is called on a tensor.
 
-        The loss stays on the device until the measured steps are over: reading it would make the device wait.
+        The loss stays on the device until the end of the measured steps: reading it would make the device wait.
         """
         one = all(length == 1 for length in tensor.shape)
         self.trained_on(tensor.detach() if one else None)
 
     def trained_on(self, loss: Any, data: Any = None) -> None:
-        """What was read last is trained on, and counts once; ``data`` counts where no loader has read anything."""
+        """Count the samples of the batch that was read last, once; ``data`` is used if no loader has read anything."""
         self._seen["backward"] += 1
         self._count += self._size or _size(data)
         self._size = 0
@@ -98,7 +98,7 @@ class Recorder:
             self._beat.note(self._seen["batches"], self._seen["backward"], self._seen["steps"])
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
-        """Call a function that steps; once it has returned, a step is over."""
+        """Call a function that steps; when it returns, a step is finished."""
         if surroundings.is_static(self.paddle):  # this adds the step to a graph, which an executor runs later
             return function(*arguments, **keywords)
         return self.stepped(function, optimizer, arguments, keywords)
@@ -109,18 +109,18 @@ class Recorder:
         return function(*arguments, **keywords)
 
     def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor with a static graph that trains; once it has returned, a step is over."""
+        """Call an executor with a static graph that trains; when it returns, a step is finished."""
         self._seen["runs"] += 1
         return self.stepped(function, program, arguments, keywords)
 
     def stepped(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
-        """Call a function; where it is the outermost one that steps, a step is over when it returns.
+        """Call a function; if it is the outermost one that steps, a step is finished when it returns.
 
         Args:
-            function: what steps.
-            optimizer: the optimizer, or the static graph; steps of others than the first one do not count.
-            arguments: what the function is called with.
-            keywords: the same by name.
+            function: the function that steps.
+            optimizer: the optimizer, or the static graph; only steps of the first one count.
+            arguments: its arguments.
+            keywords: its keyword arguments.
         """
         self._inside += 1
         try:
@@ -151,7 +151,7 @@ class Recorder:
             self.finish("done")
 
     def finish(self, status: str) -> None:
-        """Write the result, end the loader's processes, and this one."""
+        """Write the result, and end the loader's processes and this one."""
         self.write(status)
         self.before_end()
         for iterator in list(self._iterators):
@@ -160,17 +160,17 @@ class Recorder:
                 close()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)  # what the script would do next is not measured, and could take hours
+        os._exit(0)  # the rest of the script is not measured, and could take hours
 
     def write(self, status: str) -> None:
-        """Put what was seen into the result file, whole."""
+        """Write the whole record to the result file."""
         target = Path(self._plan["result"])
         beside = target.with_suffix(".part")
         beside.write_text(json.dumps(self.result(status)), encoding="utf-8")
         beside.replace(target)
 
     def result(self, status: str) -> dict[str, Any]:
-        """What was seen, as it is written: ``status`` says how the run has ended."""
+        """The record as it is written; ``status`` says how the run ended."""
         return {
             "status": status,
             "where": self.where,
@@ -197,9 +197,9 @@ class Recorder:
 
 
 def _size(data: Any) -> int:
-    """The length of the first array in a batch; 0 where there is none."""
+    """The length of the first array in a batch; 0 if there is none."""
     shape = getattr(data, "shape", None)
-    if callable(shape):  # of a static graph's tensor
+    if callable(shape):  # the size of a static graph's tensor
         shape = shape()
     if shape is not None:
         return int(shape[0]) if len(shape) else 1

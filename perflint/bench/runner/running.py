@@ -1,4 +1,4 @@
-"""Runs the script of a plan as ``__main__``, with hooks and guard in place."""
+"""Runs the script of a plan as ``__main__``, with the hooks and the write guard installed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(plan_file: str) -> None:
         hook_spawn(paddle, recorder, plan["copy"])
         if profiler:
             watch_steps(paddle, profiler)
-        signal.signal(signal.SIGTERM, stopped)  # again: Paddle has taken the signal for itself
+        signal.signal(signal.SIGTERM, stopped)  # again, because Paddle has taken the signal for itself
 
     signal.signal(signal.SIGTERM, stopped)
     after_import("paddle", imported)
@@ -58,7 +58,7 @@ def run(plan_file: str) -> None:
 
 
 def run_as_main(script: str, arguments: list[str]) -> None:
-    """Run a script in this process as ``python SCRIPT ARGUMENTS`` would; return where it exits without an error."""
+    """Run a script in this process as ``python SCRIPT ARGUMENTS`` would; return if it exits without an error."""
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).parent))
     try:
@@ -69,8 +69,8 @@ def run_as_main(script: str, arguments: list[str]) -> None:
 
 
 def _seed(paddle: Any, seed: int) -> None:
-    """Seed what scripts draw from, so that two runs can be compared; a script that seeds itself does so later."""
+    """Set the random seeds, so that two runs can be compared; a script that sets its own does so later."""
     random.seed(seed)
     paddle.seed(seed)
-    if "numpy" in sys.modules:  # which Paddle's samplers shuffle with
+    if "numpy" in sys.modules:  # Paddle's samplers shuffle with it
         sys.modules["numpy"].random.seed(seed)

@@ -1,4 +1,4 @@
-"""Looks now and then which line of the project is running, while no wrapped call is: the time nobody else names."""
+"""Samples which line of the project is running while no wrapped call is, to attribute that time to lines."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ if TYPE_CHECKING:
     from .profiler import Profiler, Spent
 
 PERIOD = 0.02
-"""Seconds from one look to the next.  Each look takes Python's lock from the training for a moment, so that looks
-every 5 ms make steps longer where the machine has other work."""
+"""Seconds between two samples. Each sample takes Python's lock from the training for a moment, so sampling every 5
+ms makes steps longer if the machine has other work.
+"""
 
-_sleep = time.sleep  # before it is wrapped
+_sleep = time.sleep  # taken before it is wrapped
 
 
 class Sampler:
     """Counts how often a line was seen to run, by the line of the wrapped call before it, and by its own place.
 
-    How long the code between two wrapped calls takes is known exactly.  The counts only divide it among its lines:
-    Python does not hand over to this thread just anywhere, so looks alone would say little about time.  ``start`` it
-    when the measured steps begin.
+    How long the code between two wrapped calls takes is known exactly. The counts only divide it among its lines:
+    Python does not switch to this thread at arbitrary places, so samples alone would say little about time. Call
+    ``start`` when the measured steps begin.
     """
 
     def __init__(self, profiler: Profiler, thread: int) -> None:
-        """For the thread with this number."""
+        """Sample the thread with this number."""
         self.counts: Counter[Any] = Counter()
         self._profiler = profiler
         self._thread = thread
 
     def start(self) -> None:
-        """Look from now on, until the process ends."""
+        """Sample from now on, until the process ends."""
         threading.Thread(target=self._run, daemon=True, name="perflint").start()
 
     def _run(self) -> None:

@@ -1,4 +1,4 @@
-"""The runs of several processes that train together: which of them this is, and those that the script starts itself."""
+"""The runs of several processes that train together: which rank this is, and processes started by the script."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from typing import Any
 from .recorder import SPAWNED, Recorder
 
 _PATIENCE = 20.0
-"""Seconds that a rank waits for the others to have measured as much."""
+"""Seconds that a rank waits for the others to finish measuring."""
 
 
 def of_this_rank(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan with the files that this rank writes, where a launcher has started several.
+    """The plan with the file names of this rank, if a launcher has started several ranks.
 
     They are numbered by ``PADDLE_TRAINER_ID``, which ``paddle.distributed.launch`` sets.
     """
@@ -36,7 +36,7 @@ def _numbered(file: str, rank: str) -> Path:
 
 @contextmanager
 def noting_errors(plan: dict[str, Any]) -> Iterator[None]:
-    """Write down what fails this rank: the others fail then too, with errors that say less."""
+    """Write down the error of this rank: the other ranks then fail too, with less useful errors."""
     try:
         yield
     except Exception:
@@ -46,7 +46,7 @@ def noting_errors(plan: dict[str, Any]) -> Iterator[None]:
 
 
 def wait_for_others(plan: dict[str, Any]) -> None:
-    """Wait until all ranks have written what they have measured: one that is gone fails the others."""
+    """Wait until all ranks have written what they have measured: if one is gone, the others fail."""
     if not plan.get("is_launched"):
         return
     others = [_numbered(plan["result"], str(rank)) for rank in range(int(os.environ.get("PADDLE_TRAINERS_NUM", "1")))]
@@ -56,11 +56,11 @@ def wait_for_others(plan: dict[str, Any]) -> None:
 
 
 def hook_spawn(paddle: Any, recorder: Recorder, root: str) -> None:
-    """End the run where the script starts processes with ``paddle.distributed.spawn``: their steps are not seen.
+    """End the run if the script starts processes with ``paddle.distributed.spawn``, whose steps cannot be seen.
 
     Args:
-        paddle: Paddle; one without that function is left alone.
-        recorder: what is told.
+        paddle: Paddle; a version without that function is left unchanged.
+        recorder: where to note it.
         root: the directory of the project's copy.
     """
     distributed: Any = getattr(paddle, "distributed", None)
@@ -85,10 +85,10 @@ def _caller(root: str) -> str:
 
 
 def note_scripts(recorder: Recorder, root: str) -> None:
-    """Note the first other script, or launcher, that this one starts with ``subprocess``: perhaps it is what trains.
+    """Note the first other script, or launcher, that this one starts with ``subprocess``: perhaps that one trains.
 
     Args:
-        recorder: what is told.
+        recorder: where to note it.
         root: the directory of the project's copy.
     """
     begin = subprocess.Popen.__init__

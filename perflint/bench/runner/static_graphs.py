@@ -1,7 +1,7 @@
 """Watches static graphs: each ``Executor.run`` of a program that has gradients is a step.
 
-Such a program is built once, by ``minimize`` among others, and run at each step; the loss is one of the values that it
-is asked for.
+Such a program is built once, by ``minimize`` among others, and run at each step; the loss is one of the values that are
+fetched.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from .recorder import Recorder
 
 
 def hook_static(paddle: Any, recorder: Recorder) -> None:
-    """Wrap ``paddle.static.Executor.run``; a Paddle without it is left alone."""
+    """Wrap ``paddle.static.Executor.run``; a version of Paddle without it is left unchanged."""
     executor = getattr(getattr(paddle, "static", None), "Executor", None)
     if executor is None:
         return
@@ -36,15 +36,16 @@ def hook_static(paddle: Any, recorder: Recorder) -> None:
 
 
 class _Trained:
-    """A program that trains; of several, the one that steps first counts, as with optimizers."""
+    """A program that trains; with several, only the one that steps first counts, as with optimizers."""
 
 
 class _Programs:
-    """Which of the programs that were run train."""
+    """Knows which of the programs that were run train."""
 
     def __init__(self, paddle: Any) -> None:
         self._paddle = paddle
-        self._known: dict[int, tuple[Any, _Trained | None]] = {}  # with the program, so that no other gets its number
+        # kept with the program, so that no other program gets its id
+        self._known: dict[int, tuple[Any, _Trained | None]] = {}
 
     def trained(self, program: Any) -> _Trained | None:
         if program is None:
@@ -56,8 +57,8 @@ class _Programs:
 
 
 def _has_gradients(program: Any) -> bool:
-    """Whether one of its operations works out gradients, such as ``mul_grad`` or ``pd_op.matmul_grad``."""
-    inner = getattr(program, "_program", None) or program  # of a CompiledProgram
+    """Whether one of its operations computes gradients, such as ``mul_grad`` or ``pd_op.matmul_grad``."""
+    inner = getattr(program, "_program", None) or program  # a CompiledProgram has one
     try:
         names = [_name(operation) for operation in inner.global_block().ops]
     except AttributeError:
@@ -66,12 +67,12 @@ def _has_gradients(program: Any) -> bool:
 
 
 def _name(operation: Any) -> str:
-    name = getattr(operation, "type", None)  # of a Program as Paddle 2 makes it
-    return name if isinstance(name, str) else str(operation.name())  # of one in PIR, as Paddle 3 does
+    name = getattr(operation, "type", None)  # a Program in Paddle 2
+    return name if isinstance(name, str) else str(operation.name())  # a program in PIR, as in Paddle 3
 
 
 def _loss(values: Any) -> Any:
-    """The first fetched value that is an array of one number; None where there is none."""
+    """The first fetched value that is an array of one number; None if there is none."""
     for value in values if isinstance(values, (list, tuple)) else ():
         if type(value).__module__ == "numpy" and value.size == 1:
             return value.reshape(-1)[0]

@@ -20,7 +20,7 @@ PHASES = (READER, FORWARD, BACKWARD, OPTIMIZER, READ, COPY, SAVE, LOG, OTHER)
 
 PHASE_OF = {
     **{phase: phase for phase in PHASES},
-    SIZED: READ,  # the size of the result depends on values, so the host reads them
+    SIZED: READ,  # the size of the result depends on values, so the host has to read them
     WAIT: READ,
     COLLECT: OTHER,
     SLEEP: OTHER,

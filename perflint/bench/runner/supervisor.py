@@ -1,10 +1,10 @@
-"""Starts a script, and sees to it that none of its processes outlives the run: ``python supervisor.py ...``.
+"""Starts a script, and makes sure that none of its processes outlives the run: ``python supervisor.py ...``.
 
-``perflint bench`` starts this small process for each run and holds the other end of its standard input.  When that
-closes, because the run is to end or because ``perflint bench`` itself has been killed, everything that the script has
-started is ended: first politely, so that loaders can clear their shared memory, then for good.
+``perflint bench`` starts this small process for each run and holds the other end of its standard input. When that
+closes, because the run should end or because ``perflint bench`` itself was killed, everything that the script has
+started is stopped: first with a request, so that loaders can free their shared memory, then by force.
 
-It needs the standard library alone, and runs by its path.  On Linux, processes that have left the group of the script
+It needs only the standard library, and is run by its path. On Linux, processes that have left the group of the script
 (as those of ``paddle.distributed.launch`` do) are found too: the system makes them children of this one when their own
 parent ends.
 """
@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 GRACE = 5.0
-"""Seconds that the script has to end by itself once it is asked to."""
+"""Seconds that the script gets to end by itself after it is asked to."""
 STAY = b"stay"
-"""What ``perflint bench`` writes before it closes the input if it is alive and removes the directory itself."""
+"""What ``perflint bench`` writes before it closes the input, to say that it is alive and will remove the directory."""
 STATUS = "status"
 """The file, in the directory of the run, with the exit status of the script, or why it could not be started."""
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
@@ -37,10 +37,10 @@ _SOON = 0.02
 
 
 class Process(NamedTuple):
-    """A process as Linux describes it in ``/proc/PID/stat``.
+    """A process, as described in Linux's ``/proc/PID/stat``.
 
     ``state`` is a letter, ``Z`` for one that has ended and was not waited for; ``status`` is what ``waitpid`` would
-    give for that one.
+    return for it.
     """
 
     pid: int
@@ -50,7 +50,7 @@ class Process(NamedTuple):
 
 
 def descendants(pid: int) -> list[Process]:
-    """The processes that a process has started, and those that they have; none where there is no ``/proc``."""
+    """The child processes of a process, and their children; none if there is no ``/proc``."""
     children: dict[int, list[Process]] = {}
     for process in _processes():
         children.setdefault(process.parent, []).append(process)
@@ -66,12 +66,12 @@ def _processes() -> Iterator[Process]:
     for place in _PROC.glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             text = (place / "stat").read_text(encoding="utf-8", errors="replace")
-            fields = re.sub(r"^.*\) ", "", text, count=1, flags=re.DOTALL).split()  # the name may hold anything
+            fields = re.sub(r"^.*\) ", "", text, count=1, flags=re.DOTALL).split()  # the name may contain anything
             yield Process(int(place.name), int(fields[1]), fields[0], int(fields[-1]))
 
 
 def _prctl(option: int, value: int) -> None:
-    """Ask Linux for what only it has; where that cannot be had, the group of the script has to do."""
+    """Call ``prctl``, which only Linux has; without it, only the process group of the script is found."""
     if _LIBC is not None:
         with contextlib.suppress(OSError, AttributeError):
             _LIBC.prctl(option, value, 0, 0, 0)
@@ -85,10 +85,10 @@ def _end_with_parent() -> None:
 
 
 class Supervisor:
-    """Runs one command, and ends it with all that it has started."""
+    """Runs one command, and stops it with everything that it has started."""
 
     def __init__(self, place: Path, lock: int | None, command: list[str]) -> None:
-        """Start the command in a group of its own; ``place`` is the directory of the run."""
+        """Start the command in its own process group; ``place`` is the directory of the run."""
         self._place = place
         self._bench_lives = False
         self._asked = threading.Event()
@@ -102,7 +102,7 @@ class Supervisor:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def run(self) -> None:
-        """Wait until the command ends, or is to end; nothing of it runs any more afterwards."""
+        """Wait until the command ends or should end, then make sure that nothing of it is still running."""
         try:
             self._script.wait()
         finally:
@@ -120,7 +120,7 @@ class Supervisor:
         self.end()
 
     def end(self) -> None:
-        """Ask the script to end, and kill it if it does not."""
+        """Ask the script to end; kill it if it does not."""
         with contextlib.suppress(OSError):
             self._script.terminate()
         end = time.monotonic() + GRACE
@@ -130,14 +130,15 @@ class Supervisor:
             self._script.kill()
 
     def _kill_rest(self) -> None:
-        """Kill what is left of the group, and what has left the group, until there is nothing."""
+        """Kill the rest of the group, and processes that have left it, until none remain."""
         with contextlib.suppress(OSError):
             self._script.kill()
         self._script.wait()
         if hasattr(os, "killpg"):
             with contextlib.suppress(OSError):
                 os.killpg(self._script.pid, signal.SIGKILL)
-        end = time.monotonic() + GRACE  # what waits in the kernel cannot be killed: the lock tells the next bench
+        # a process waiting in the kernel cannot be killed: its lock shows that to the next bench
+        end = time.monotonic() + GRACE
         while (left := descendants(os.getpid())) and time.monotonic() < end:
             for process in left:
                 if process.state == "Z":
@@ -164,7 +165,7 @@ def _main(place: str, lock: str, *command: str) -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), asked)
     supervisor.run()
-    os._exit(0)  # a thread may still be reading, which Python would wait for
+    os._exit(0)  # a thread may still be reading, and Python would wait for it
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a script runs on: its device, the versions of what it uses, its files and its memory."""
+"""The environment that a script runs in: its device, the versions of what it uses, its files and its memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PACKAGES = ("numpy",)
 
 
 def device(paddle: Any) -> str:
-    """``cpu`` or ``gpu:0``; nothing before Paddle is imported."""
+    """``cpu`` or ``gpu:0``; empty before Paddle is imported."""
     return str(paddle.device.get_device()) if paddle else ""
 
 
@@ -22,19 +22,19 @@ def _on_gpu(paddle: Any) -> bool:
 
 
 def is_static(paddle: Any) -> bool:
-    """Whether operators are added to a static graph just now, and not computed."""
+    """Whether operators are currently added to a static graph instead of being computed."""
     dynamic = getattr(paddle, "in_dynamic_mode", None)
     return dynamic is not None and not dynamic()
 
 
 def wait(paddle: Any) -> None:
-    """Wait until a GPU has done what is queued, which belongs to the steps that have queued it."""
+    """Wait until a GPU has finished its queued work, which belongs to the steps that have queued it."""
     if _on_gpu(paddle):
         paddle.device.synchronize()
 
 
 def peak_memory_mib(paddle: Any) -> float:
-    """The most memory so far, in MiB: of the GPU if there is one, else of the process; 0 where nobody knows."""
+    """The most memory so far, in MiB: of the GPU if there is one, otherwise of the process; 0 if unknown."""
     if _on_gpu(paddle):
         return float(paddle.device.cuda.max_memory_allocated()) / 2**20
     return _peak_of_process()
@@ -42,17 +42,17 @@ def peak_memory_mib(paddle: Any) -> float:
 
 def _peak_of_process() -> float:
     status = Path("/proc/self/status")
-    if status.exists():  # ru_maxrss there is that of the process which started this one, if that was larger
+    if status.exists():  # ru_maxrss in a new process is that of its parent, if that was larger
         return int(re.findall(r"^VmHWM:\s*(\d+) kB$", status.read_text(), re.MULTILINE)[0]) / 2**10
     try:
         import resource
-    except ImportError:  # not on Windows
+    except ImportError:  # does not exist on Windows
         return 0.0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # bytes on macOS
 
 
 def versions(paddle: Any) -> dict[str, str]:
-    """Of Python, Paddle and what else has a part in the speed."""
+    """The versions of Python, Paddle and other packages that affect the speed."""
     found = {"python": platform.python_version(), "paddle": str(getattr(paddle, "__version__", ""))}
     for name in _PACKAGES:
         if name in sys.modules:
@@ -75,7 +75,7 @@ def _processor() -> str:
 
 
 def files(root: str) -> list[str]:
-    """The Python files below a directory that are imported, or run, seen from there."""
+    """The Python files below a directory that are imported or run, relative to it."""
     paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     real = {os.path.realpath(path) for path in paths if path}
     inside = (path for path in real if path.startswith(root + os.sep) and path.endswith(".py"))

@@ -1,6 +1,6 @@
-"""Wraps what reads, copies, waits, saves and logs, so that a watcher hears of each call.
+"""Wraps functions that read, copy, wait, save or log, so that a watcher is called for each.
 
-What an old Paddle does not have yet is passed over.
+Functions that an old Paddle does not have are skipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READS = (
 """Methods of a tensor that need its value on the host."""
 
 SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
-"""Functions and methods whose result has a size that depends on the values: the host reads it."""
+"""Functions and methods whose result has a size that depends on values, so the host has to read them."""
 
 WAITS = ("synchronize", "empty_cache")
 
@@ -82,20 +82,20 @@ def watch_curves(watcher: Watcher) -> None:
 
 
 def named(owner: Any, path: str) -> Any:
-    """``named(paddle, "device.cuda")``; None where there is no such thing."""
+    """``named(paddle, "device.cuda")``; None if it does not exist."""
     for name in filter(None, path.split(".")):
         owner = getattr(owner, name, None)
     return owner
 
 
 def wrap(watcher: Watcher, owner: Any, name: str, call: WatchedCall) -> None:
-    """Let the calls of a function go through the watcher; nothing happens where there is none, or where they do.
+    """Make the calls of a function go through the watcher, if it exists and is not wrapped already.
 
     Args:
-        watcher: its ``around`` gets each call.
+        watcher: its ``around`` is called for each call.
         owner: a module or a class.
-        name: that of the function, or method, there.
-        call: what the watcher is told.
+        name: the name of the function or method in it.
+        call: the description passed to the watcher.
     """
     function = getattr(owner, name, None)
     if function is None or getattr(function, "_watched", False):
@@ -120,7 +120,7 @@ def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
 
 
 def _where(watcher: Watcher, paddle: Any, tensor: Any) -> None:
-    """``paddle.where(condition)`` alone gives places, as many as there are."""
+    """``paddle.where(condition)`` alone returns the places, as many as there are."""
     function = getattr(paddle, "where", None)
     if function is None:
         return

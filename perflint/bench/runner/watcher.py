@@ -1,4 +1,4 @@
-"""A recorder that also hears of each wrapped call, and knows which line of the project has made it."""
+"""A recorder that is also called for each wrapped call, and knows which line of the project made it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ from .recorder import Recorder
 class WatchedCall(NamedTuple):
     """What is known about a wrapped function before it is called.
 
-    Attributes:
-        kind: one of ``step_kinds``, such as "read".
-        what: its name for people, such as ``Tensor.numpy``.
-        direct: whether it is worth telling only where the project itself calls it, and no library in between.
-        note: makes a text from the arguments that says more, such as "a number".
+    Attributes: kind: one of ``step_kinds``, such as "read". what: its name for people, such as ``Tensor.numpy``.
+    direct: whether it counts only if the project itself calls it, with no library in between. note: makes a text with
+    more information from the arguments, such as "a number".
     """
 
     kind: str
@@ -40,18 +38,18 @@ class Watcher(Recorder):
         super().__init__(plan)
 
     def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
-        """Call a wrapped function and note what there is to note; what it gives."""
+        """Call a wrapped function, record it, and return its result."""
         raise NotImplementedError
 
     def frames(self, most: int) -> tuple[list[Any], str]:
         """The lines of the project that are running, and the library function that the innermost one has called.
 
         Args:
-            most: how many lines are wanted.
+            most: how many lines to return.
 
         Returns:
-            For each line its file, seen from the root of the project, and its number, the innermost first; then the
-            function, as ``paddle.hapi.model.fit``, or "" where the line has called what is wrapped itself.
+            For each line its file, relative to the root of the project, and its number, innermost first; then the
+            function, such as ``paddle.hapi.model.fit``, or "" if the line has called the wrapped function itself.
         """
         found: list[Any] = []
         via = ""
@@ -65,11 +63,11 @@ class Watcher(Recorder):
         return found, via
 
     def is_in_project(self, code: CodeType) -> bool:
-        """Whether code stands in a file of the project."""
-        return code.co_filename.startswith(self.root)  # not to be remembered by code: its hash reads all of it
+        """Whether code is from a file of the project."""
+        return code.co_filename.startswith(self.root)  # not cached by code object: its hash reads all of it
 
     def made_loader(self, loader: Any) -> None:
-        """A loader has been made: where."""
+        """Note that a loader was made, and where."""
         stack, _ = self.frames(1)
         if stack:
             self.made[id(loader)] = stack[0]
@@ -80,7 +78,7 @@ class Watcher(Recorder):
         return loader, self.made.get(id(loader), ("?", 0))
 
     def modes(self, layer: Any, training: bool) -> None:
-        """``train()`` or ``eval()`` of a layer: of the model that is trained, it says whether this is evaluation."""
+        """``train()`` or ``eval()`` of a layer: for the trained model, it says whether this is evaluation."""
         if self.evaluating is not training or not self.is_here:
             return
         if self.trained & {id(each) for each in layer.parameters()}:
@@ -94,7 +92,7 @@ class Watcher(Recorder):
 
 
 def line_of(frame: FrameType) -> int:
-    """The line that a frame is at.  Python has none for some instructions of its own; then it is that of the head."""
+    """The line that a frame is at. For some internal instructions Python has none; then that of the head."""
     return frame.f_lineno or frame.f_code.co_firstlineno
 
 
@@ -103,6 +101,6 @@ def _is_ours(frame: FrameType) -> bool:
 
 
 def _parameters(optimizer: Any) -> list[Any]:
-    """The parameters of an optimizer, of its groups if it has any."""
+    """The parameters of an optimizer, including those of its groups."""
     found = getattr(optimizer, "_parameter_list", None) or []
     return [each for item in found for each in (item["params"] if isinstance(item, dict) else [item])]

@@ -1,4 +1,4 @@
-"""Keeps a script from writing to the files of the project that it runs in a copy of."""
+"""Prevents a script that runs in a copy of a project from writing to the original files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 def guard(copy: str, original: str) -> None:
     """From now on refuse to open a file of the original for writing, in this process and those it forks.
 
-    A file that is a link in the copy becomes a file of its own before it is written.  What would still lead into the
-    original, by its whole path or through a linked directory, is refused.  Libraries that open files without Python
-    are not seen here; ``perflint.bench.project_copy`` looks at the linked files afterwards.
+    A file that is a link in the copy is replaced by a real file before it is written. Other writes into the original,
+    by its absolute path or through a linked directory, are refused. Libraries that open files without Python are not
+    covered; ``perflint.bench.project_copy`` checks the linked files afterwards.
 
     Args:
         copy: the real path of the copy.
@@ -36,7 +36,9 @@ def guard(copy: str, original: str) -> None:
             if not flags & os.O_TRUNC:
                 shutil.copyfile(real, path)
             return
-        raise PermissionError(f"perflint keeps {real} as it is: write to a path seen from the working directory")
+        raise PermissionError(
+            f"perflint does not let the script change {real}: write to a path relative to the working directory"
+        )
 
     sys.addaudithook(look)
 
