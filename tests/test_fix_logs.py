@@ -271,7 +271,7 @@ def test_lines_points_and_bars_side_by_side_share_one_guard() -> None:
     assert fixed_body(body, "PPF202", "PPF405", level=Level.UNSAFE) == guarded
     assert {item.fix and item.fix.reason for item in check(in_step(body), "PPF202", "PPF405")} == {
         "9 of 10 lines are no longer printed; 9 of 10 points are no longer recorded; "
-        "the progress bar shows every 10th value only"
+        "the progress bar shows only every 10th value"
     }
 
 

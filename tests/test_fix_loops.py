@@ -49,7 +49,7 @@ def test_the_least_sure_of_them_decides() -> None:
     text = script("total, right = 0.0, 0", "total += loss.item()\nright += (x > 0).sum().item()", "return total, right")
     for fix in fixes(text):
         assert fix.level is Level.UNSAFE
-        assert "whole number" in fix.reason
+        assert "an integer" in fix.reason
     assert fixed(text, "PPF201") == text
 
 

@@ -82,7 +82,7 @@ def test_fewer_batches_in_a_metric_are_unsafe_too() -> None:
     fix = one(f"{before}    metric = paddle.metric.Auc()\n    for step, (x, y){after}", "PPF208").fix
     assert fix is not None
     assert fix.level is Level.UNSAFE
-    assert fix.reason == "the metric is made of every 10th batch only: 9 of 10 are left out"
+    assert fix.reason == "the metric covers only every 10th batch: 9 of 10 are left out"
 
 
 @pytest.mark.parametrize(("number", "said"), [(2, "2nd"), (3, "3rd"), (10, "10th"), (11, "11th"), (21, "21st")])
@@ -209,7 +209,7 @@ class Trainer:
 def test_a_test_around_the_call_counts_as_well() -> None:
     text = HELPER.format(call="if self.step > self.after:\n                self.log(loss)")
     assert advice(text) == (
-        "`self.step > self.after` decides at which steps this runs: make it hold more rarely, rather than put a "
+        "`self.step > self.after` decides at which steps this runs: make it true less often, instead of adding a "
         "second test inside"
     )
     text = HELPER.format(call="self.log(loss)")

@@ -142,7 +142,7 @@ def test_a_list_keeps_tensors_until_the_loop_is_over(inside: str, new: str) -> N
     assert result == script("losses = []", new, "losses[:] = [float(x) for x in losses]\nreturn losses")
     [found] = check(text, "PPF201")
     assert found.fix is not None
-    assert "6 KB of memory each" in found.fix.message
+    assert "4 KB of memory each" in found.fix.message
     assert run(result) == run(text)
 
 
@@ -337,7 +337,7 @@ def test_a_whole_number_that_is_printed_before_the_first_sum() -> None:
     text = script("total = 0", "if step % 10 == 0:\n    print(total)\ntotal += loss.item()", "return total / 7")
     [found] = check(text, "PPF201")
     assert found.fix is not None
-    assert (found.fix.level, "0.0 where it was 0" in found.fix.reason) == (Level.UNSAFE, True)
+    assert (found.fix.level, "0.0 is printed instead of 0" in found.fix.reason) == (Level.UNSAFE, True)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_the_reason_names_the_place_and_what_helps() -> None:
         finding, "(`paddle.vision.transforms.ToTensor` at line 23)", "`Transpose()` and `Normalize([0.0], [255.0])`"
     )
     finding = of(script("return paddle.to_tensor(self.paths[index])"))
-    assert_words(finding, "(`paddle.to_tensor` at line 13)", "NumPy arrays will do")
+    assert_words(finding, "(`paddle.to_tensor` at line 13)", "return NumPy arrays instead")
 
 
 COLLATED = "loader = DataLoader(Images(paths), batch_size=8, shuffle=True, collate_fn={collate})"
@@ -138,7 +138,7 @@ COLLATED = "loader = DataLoader(Images(paths), batch_size=8, shuffle=True, colla
 def test_what_paddlenlp_collates_with_gives_tensors(collate: str) -> None:
     more = "\n\nfrom paddlenlp.data import DataCollatorWithPadding, default_data_collator\n"
     finding = of(script("return np.load(self.paths[index])", COLLATED.format(collate=collate), more))
-    assert_words(finding, f"(`paddlenlp.data.{collate.partition('(')[0]}` at line 26)", 'give it `return_tensors="np"`')
+    assert_words(finding, f"(`paddlenlp.data.{collate.partition('(')[0]}` at line 26)", 'pass `return_tensors="np"`')
     arrays = 'DataCollatorWithPadding(tokenizer, return_tensors="np")'
     fix = of(script("return np.load(self.paths[index])", COLLATED.format(collate=arrays), more)).fix
     assert fix is not None

@@ -95,7 +95,7 @@ def test_values_that_are_no_number_are_kept_by_the_layer_that_calls() -> None:
                 return normalize(x, self.mean)
     """
     (finding,) = found(text)
-    assert "make the tensor once, in the `__init__` of the layer that calls" in finding.message
+    assert "create the tensor once, in the `__init__` of the layer that calls" in finding.message
 
 
 @pytest.mark.parametrize("written", ["keep_prob", "[keep_prob]"])

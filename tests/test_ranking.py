@@ -165,8 +165,8 @@ def test_little_reading_does_not_acquit_a_loader_without_workers() -> None:
     ranking = ranked(LOADER, at("PPF107", "enumerate(loader)"), profile=log, least=0.01)
     assert ranking.hidden == 1  # the loader that is made again: its time is all in the reader's
     assert ranking.of(LOADER).text == (
-        "0.1 % of the step (phase reader, shared by 2 findings), and it may win more: a thread reads ahead while the "
-        "step runs, and the step waits for the interpreter that it holds"
+        "0.1 % of the step (phase reader, shared by 2 findings), and it may win more: a thread loads ahead while the "
+        "step runs, and holds the interpreter lock that the step needs"
     )
 
 

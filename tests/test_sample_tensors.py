@@ -85,14 +85,14 @@ def test_what_a_transform_gives_may_be_a_tensor(body: tuple[str, ...]) -> None:
 def test_a_sample_of_another_dataset_may_be_a_tensor_already() -> None:
     (found,) = _found("x, y = self.dataset[self.order[index]]", 'return paddle.to_tensor(x, dtype="float32"), y')
     assert found.fix is not None
-    assert not found.fix.edits and "hand that on as it is" in found.fix.reason
+    assert not found.fix.edits and "pass them on unchanged" in found.fix.reason
 
 
 def test_code_that_indexes_the_dataset_may_count_on_tensors() -> None:
     program = "from points import Points\n\npoints = Points()\nprint(points[0][0].unsqueeze(0))\n"
     (found,) = _found(RETURN, program=program)
     assert found.fix is not None
-    assert not found.fix.edits and "by itself" in found.fix.reason
+    assert not found.fix.edits and "indexes the dataset directly" in found.fix.reason
 
 
 @pytest.mark.parametrize(

@@ -17,4 +17,4 @@ def test_it_is_asked_for_only_where_it_is_logged(asked: str) -> None:
 
 def test_the_state_of_a_layer_holds_tensors() -> None:
     (finding,) = check(in_step('meter.update(model.state_dict()["weight"].item())'), "PPF201")
-    assert "hand over `.detach().clone()` of the tensor" in finding.message
+    assert "pass `.detach().clone()` of the tensor" in finding.message

@@ -114,7 +114,7 @@ def test_messages() -> None:
         (found,) = engine.check({"train.py": Source("train.py", text)}, ALL)
         return found.message
 
-    end = "; take it out, so that it does not hide what comes later."
+    end = "; remove it, or it will hide later findings."
     assert message("PPF201") == f"This `# noqa` names PPF201, which silences nothing here{end}"
     assert message("PPF201,PPF2") == f"This `# noqa` names PPF201 and PPF2, which silence nothing here{end}"
     assert message("PPF99") == f"This `# noqa` names PPF99, which is the code of no rule{end}"
