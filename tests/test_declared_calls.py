@@ -236,7 +236,9 @@ def test_a_declared_host_read_is_reported_in_step_code() -> None:
     findings = found(text, "PPF201", sync_calls=calls)
     assert rows(findings, text) == [("PPF201", 15), ("PPF201", 16)]
     assert [item.fix.level for item in findings if item.fix] == [Level.DISPLAY, Level.DISPLAY]
-    assert [item.fix.reason for item in findings if item.fix][1].startswith("nothing is won while the same step reads")
+    assert [item.fix.reason for item in findings if item.fix][1].startswith(
+        "nothing is gained while the same step also reads"
+    )
     assert found(text, "PPF201") == []
 
 

@@ -353,7 +353,7 @@ def test_a_guard_wins_nothing_while_the_value_that_it_shows_is_read_above() -> N
     assert fix is not None
     assert fix.level is Level.DISPLAY
     assert not fix.edits
-    assert fix.reason.startswith("nothing is won while")
+    assert fix.reason.startswith("nothing is gained while")
     assert " at line 14" in fix.reason
 
 

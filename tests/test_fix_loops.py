@@ -61,7 +61,7 @@ def test_words_where_another_read_of_the_step_stays(other: str) -> None:
     text = script("total = 0.0", f"total += loss.item()\n{other}", "return total")
     fix = fixes(text)[0]
     assert (fix.level, fix.edits) == (Level.DISPLAY, ())
-    assert "at line 13, too, which no edit takes away" in fix.reason
+    assert "at line 13, which no edit removes" in fix.reason
     assert fixed(text, *READS, level=Level.UNSAFE) == text
 
 
@@ -82,7 +82,7 @@ def test_a_read_with_a_fix_of_its_own_has_to_be_fixed_too() -> None:
     assert log is not None
     assert fix.level is log.level
     if log.level is Level.UNSAFE:
-        assert "nothing is won before the reads at line 13 are gone" in fix.reason
+        assert "nothing is gained before the reads at line 13 are gone" in fix.reason
     assert ".item()\n" not in fixed(text, *READS, level=Level.UNSAFE)
 
 
@@ -94,7 +94,7 @@ def test_a_sum_that_a_log_shows_at_each_step_goes_along_with_the_guard_of_the_lo
     text = script("total = 0.0", f"total += loss.item()\n{log}", "return total", "import logging")
     fix = fixes(text, *READS, "PPF405")[0]
     assert fix.level is Level.UNSAFE
-    assert "nothing is won before the log at line 1" in fix.reason
+    assert "nothing is gained before the log at line 1" in fix.reason
     result = fixed(text, *READS, "PPF405", level=Level.UNSAFE)
     assert ".item()" not in result
     assert "if step % 10 == 0:" in result
@@ -109,7 +109,7 @@ def test_a_read_between_logs_goes_under_their_guard() -> None:
     text = script("total = 0.0", f"total += loss.item()\n{log}", "return total")
     fix = fixes(text, *READS, "PPF405")[0]
     assert fix.level is Level.UNSAFE
-    assert "nothing is won before the reads at line 14 are gone" in fix.reason
+    assert "nothing is gained before the reads at line 14 and the logs around them are gone" in fix.reason
     result = fixed(text, *READS, "PPF405", level=Level.UNSAFE)
     assert "total += loss.item()" not in result
     assert "            line = 'loss '" in result

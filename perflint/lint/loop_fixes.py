@@ -23,14 +23,14 @@ _MOST_TOGETHER = 50
 """How many findings of one loop may offer the same edits: each writes out those of all."""
 
 _ONE_FIX = " (one fix for {lines})"
-_STAYS = "nothing is won while the same step reads the device at {lines}, too, which no edit takes away"
-_NEEDS = "nothing is won before the reads at {lines} are gone, too, which have a fix of their own"
-_NEEDS_GUARDS = "nothing is won before the log at {lines} runs more rarely, which has a fix of its own"
+_STAYS = "nothing is gained while the same step also reads the device at {lines}, which no edit removes"
+_NEEDS = "nothing is gained before the reads at {lines} are gone too, which have their own fix"
+_NEEDS_GUARDS = "nothing is gained before the log at {lines} runs less often, which has its own fix"
 _NEEDS_GUARD_AROUND = (
-    "nothing is won before the reads at {lines} are gone from most steps, along with the logs around them, whose fix "
-    "guards both"
+    "nothing is gained before the reads at {lines} and the logs around them are gone from most steps; the fix of the "
+    "logs guards both"
 )
-_MOVES = "nothing is won while the value is read at {lines} at each step: read it under the same test"
+_MOVES = "nothing is gained while the value is read at {lines} at each step: read it under the same test"
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
