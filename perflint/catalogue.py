@@ -47,7 +47,7 @@ class ArgumentMatch:
     one that is reported if each epoch makes it; its fix is only described. Else ``parameter`` may be passed by keyword
     or at ``position`` (from 0, None: keyword only); ``default`` is its value when it is absent; the call is reported
     when the value is one of ``bad`` (``nonzero``: any number but 0); ``set`` is the value the fix writes
-    (``{default-workers}`` and the like are replaced from the settings; empty where the fix takes the keyword out), and
+    (``{default-workers}`` and the like are replaced from the settings; empty if the fix removes the keyword), and
     ``paddle`` is the earliest release that has the parameter.
 
     What makes such a call fine: ``needs`` names parameters one of which must be given, ``unless`` parameters that must
@@ -56,16 +56,16 @@ class ArgumentMatch:
     row, or just above it, shows that the value was chosen on purpose; ``unless_test`` is a pattern for the test of an
     ``if`` around the call; ``unless_beside`` names calls, one of which is in the statement before or after (this lowers
     the confidence), ``unless_called`` calls anywhere in the file; ``unless_within`` is ``loop`` for a call that is fine
-    in a loop inside the step; ``only_for`` is ``training`` for a loader that is reported only where a training loop is
-    seen to draw from it. ``positions`` gives the places of the other parameters named here.
+    in a loop inside the step; ``only_for`` is ``training`` for a loader that is reported only if a training loop is
+    known to draw from it. ``positions`` gives the places of the other parameters named here.
 
     With ``holds`` in place of ``bad`` the argument is a list or set that contains one of these texts, which the fix
     removes; ``set`` is written if none is left.
 
-    With ``entry`` the value is that of an entry with this key: of the dict that ``parameter`` is handed
-    (``set_flags({"FLAGS_benchmark": True})``), or of the dict of variables ``item_of``
-    (``os.environ["FLAGS_benchmark"] = "1"``), where ``before_import`` names a package: what is set after its import
-    comes too late.  ``unless_test`` is then also a pattern for the name of the function.
+    With ``entry`` the value is that of an entry with this key: of the dict that is passed for ``parameter``
+    (``set_flags({"FLAGS_benchmark": True})``), or of the dict of variables ``item_of`` (``os.environ["FLAGS_benchmark"]
+    = "1"``), where ``before_import`` names a package: what is set after its import comes too late. ``unless_test`` is
+    then also a pattern for the name of the function.
     """
 
     call: str = ""
@@ -96,8 +96,9 @@ class ArgumentMatch:
 
 @dataclass(frozen=True)
 class Example:
-    """Code that shows a rule.  ``bad`` is reported (at the lines in ``lines``), ``fixed`` is ``bad`` after its fix
-    (None where the fix is display only), ``good`` is a lookalike that is not reported."""
+    """Code that shows a rule. ``bad`` is reported (at the lines in ``lines``), ``fixed`` is ``bad`` after its fix
+    (None if the fix is display only), ``good`` is similar code that is not reported.
+    """
 
     title: str
     bad: str | None = None
@@ -168,7 +169,7 @@ class Rule:
 
 
 def rules_directory() -> Path:
-    """The directory of the rule files: inside the installed package, or beside it in a checkout.
+    """The directory of the rule files: inside the installed package, or next to it in a checkout.
 
     Raises:
         CatalogueError: neither place has one (a broken installation).

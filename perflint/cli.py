@@ -237,7 +237,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perflint bench [OPTIONS] SCRIPT [-- ARGS]"
     parser.description = (
         "Run a training script in copies of its project, without and with its fixes, and compare their speed. Only "
-        "this command and profile RUN the code that they check. Put the arguments of the script after --."
+        "this command and profile RUN the code they are given. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure in each run (default: 50)")
     add = parser.add_argument
@@ -368,7 +368,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     parser.usage = "perflint profile [OPTIONS] SCRIPT [-- ARGS]"
     parser.description = (
         "Run a training script once, in a copy of its project, and show where the time of a step goes, by file and "
-        "line. Only this command and bench RUN the code that they check. Put the arguments of the script after --."
+        "line. Only this command and bench RUN the code they are given. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure (default: 50)")
     add = parser.add_argument

@@ -16,7 +16,7 @@ class Level(enum.IntEnum):
     """How far a fix may be trusted; ordered, so that ``level >= Level.UNSAFE`` means "may be applied on request"."""
 
     DISPLAY = 0
-    """Shown, never applied: a person has to decide or fill in something."""
+    """Shown, never applied: the user has to decide or fill in something."""
     UNSAFE = 1
     """Applied with ``--unsafe-fixes``; ``Fix.reason`` says what can differ."""
     SAFE = 2

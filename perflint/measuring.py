@@ -9,9 +9,7 @@ from typing import Literal
 from perflint.findings import ImpactLevel
 
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
-"""The devices on which fixes are measured; ``stand-in-gpu`` is a GPU with PyTorch instead of Paddle:
-docs/measuring.md.
-"""
+"""The devices on which fixes are measured; ``stand-in-gpu`` has PyTorch in place of Paddle (docs/measuring.md)."""
 
 DEVICES: tuple[Device, ...] = ("cpu", "gpu", "stand-in-gpu")
 PADDLE_DEVICES: tuple[Device, ...] = ("cpu", "gpu")

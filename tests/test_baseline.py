@@ -377,8 +377,8 @@ def test_what_may_be_replaced(text: str, expected: bool, tmp_path: Path) -> None
     [
         ("", ["known.json:1: the baseline is not valid JSON: Expecting value", ANEW]),
         ('{\n  "version": 1,\n  "findings": [\n    {}\n    {}\n  ]\n}\n', ["known.json:5:", "not valid JSON"]),
-        ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2: the baseline holds a merge conflict: keep the lines"]),
-        ("[]", ["known.json: this is no baseline of perflint: name another file, or write it again"]),
+        ('{\n<<<<<<< HEAD\n"version": 1\n', ["known.json:2: the baseline contains a merge conflict: keep the lines"]),
+        ("[]", ["known.json: this is not a baseline of perflint: name another file, or write it again"]),
         (
             '{"version": 2, "findings": []}',
             ["the baseline has version 2, and this perflint reads version 1: use the perflint that wrote it, or "],
@@ -386,7 +386,7 @@ def test_what_may_be_replaced(text: str, expected: bool, tmp_path: Path) -> None
         ('{"version": 1}', ["known.json: the baseline has no list of findings", ANEW]),
         (
             '{"version": 1, "findings": [{"path": "a.py"}]}',
-            ["known.json: finding 1 of the baseline is not as perflint writes them", ANEW],
+            ["known.json: finding 1 of the baseline does not have the form that perflint writes", ANEW],
         ),
     ],
 )

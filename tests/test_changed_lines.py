@@ -213,7 +213,7 @@ def test_a_shallow_clone_is_told_what_to_fetch(tmp_path: Path, monkeypatch: pyte
     assert main(["check", "--changed-since", "HEAD~1"]) == 2
     assert "git fetch --unshallow" in capsys.readouterr().err
     assert main(["check", "--changed-since", "origin/old..."]) == 2
-    assert "share no commit that is here; this clone is shallow" in capsys.readouterr().err
+    assert "share no commit in this clone; this clone is shallow" in capsys.readouterr().err
     assert main(["check", "--changed-since", "origin/old"]) == 0
 
 

@@ -546,7 +546,7 @@ def test_a_text_that_the_encoding_cannot_hold_is_left_out_and_is_no_bug() -> Non
     (rejected,) = outcome.rejected
     assert not rejected.bug
     assert rejected.codes == ("PPF201",)
-    assert rejected.reason == "the file's encoding (iso-8859-1) cannot hold '\u635f\u5931'"
+    assert rejected.reason == "the file's encoding (iso-8859-1) cannot represent '\u635f\u5931'"
 
 
 def test_a_finding_about_an_unreadable_file_passes_through() -> None:

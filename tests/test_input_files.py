@@ -188,7 +188,7 @@ def test_the_server_says_once_what_cannot_be_used(place: Path) -> None:
     say(place, "{")
     for _ in range(2):
         assert scene.show(place / "tools" / "train.py", SLEEPS) == ["PPF705"]
-    assert scene.told == [f"{place}/configs/small/Train.JSON is not taken into account: {_BROKEN}"]
+    assert scene.told == [f"{place}/configs/small/Train.JSON is ignored: {_BROKEN}"]
 
 
 _BROKEN = "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
@@ -232,9 +232,9 @@ def test_what_cannot_be_used_is_said_and_says_nothing(place: Path, capsys: pytes
     out, err = capsys.readouterr()
     assert [line.split()[1] for line in out.splitlines()] == ["PPF705", "1"]
     deep, large, broken = err.splitlines()
-    assert deep.startswith(f"warning: {place}/configs/deep.json is not taken into account: maximum recursion depth")
-    assert large == f"warning: {place}/configs/large.json is not taken into account: it is larger than 1,000,000 bytes"
-    assert broken == f"warning: {place}/configs/small/Train.JSON is not taken into account: {_BROKEN}"
+    assert deep.startswith(f"warning: {place}/configs/deep.json is ignored: maximum recursion depth")
+    assert large == f"warning: {place}/configs/large.json is ignored: it is larger than 1,000,000 bytes"
+    assert broken == f"warning: {place}/configs/small/Train.JSON is ignored: {_BROKEN}"
 
 
 def test_which_files_belong_to_a_checked_file(tmp_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_a_file_with_the_step_alone_starts_no_profiler() -> None:
         ),
         (
             "import paddle\nfor x in loader: (model(x).backward(), opt.step())\n",
-            "line 2: the loop's body stands on the row",
+            "line 2: the loop's body is on the row",
         ),
         (
             "import paddle\npaddle.enable_static()\nopt.minimize(loss)\n"

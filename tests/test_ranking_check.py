@@ -159,7 +159,7 @@ def test_what_is_left_after_fixes_is_ranked(capsys: Output) -> None:
         (None, "--profile bad cannot be read: No such file or directory"),
         (b"", "--profile bad cannot be used as a profile: it is empty: profile again"),
         (b'{"traceEvents": [{}]}', "--profile bad cannot be used as a profile: it has no steps: call step()"),
-        (b"\x1b]0;owned\x07", "--profile bad cannot be used as a profile: it is no profile that perflint knows"),
+        (b"\x1b]0;owned\x07", "--profile bad cannot be used as a profile: it is not a profile that perflint knows"),
     ],
 )
 def test_a_file_that_is_no_profile(data: bytes | None, problem: str, capsys: Output) -> None:
@@ -272,7 +272,7 @@ def test_messages_in_an_editor(tmp_path: Path) -> None:
         gains.look(path)
     assert gains.told(source, [READ]) == [READ]
     assert len(told.said) == 1
-    assert f"{path} cannot be used as a profile: it is no profile that perflint knows" in told.said[0]
+    assert f"{path} cannot be used as a profile: it is not a profile that perflint knows" in told.said[0]
     path.unlink()
     gains.look(path)
     assert len(told.said) == 1

@@ -138,7 +138,7 @@ def test_trace_that_is_cut_or_holds_a_name_that_spoils_an_event(tmp_path: Path) 
     assert found.phases["backward"] == pytest.approx(0.05)
     path.write_text(whole[: whole.rindex('"Optimization Step')])
     found = open_profile(path)
-    assert found.notes == (f"{path} ends in the middle: what it holds until there is used",)
+    assert found.notes == (f"{path} is cut off: its events up to that point are used",)
     assert found.phases["optimizer"] == pytest.approx(0.05)
 
 
@@ -300,7 +300,7 @@ def test_log_of_a_few_rows_and_one_without_reader_cost(tmp_path: Path) -> None:
     path.write_text("avg_batch_cost: 0.5 sec, speed: 2.00 step/s, ips: 16 tokens/s\n" * 9)
     found = open_profile(path, "train.log")
     assert found.phases == {}
-    assert found.notes == ("train.log has batch_cost and no reader_cost, so it does not say what a finding can win",)
+    assert found.notes == ("train.log has batch_cost but no reader_cost, so it does not show what a finding can win",)
     path.write_text("batch_cost: 0.0 reader_cost: 0.0\n" * 9)
     with pytest.raises(UnusableProfile, match="its batch_cost is 0 everywhere"):
         open_profile(path)
@@ -371,13 +371,13 @@ def test_views_and_odd_values_in_an_export(tmp_path: Path) -> None:
     [
         (b"", "it is empty"),
         (b" \n\n", "it is empty"),
-        (b"epoch 1 loss 0.3\n", "it is no profile that perflint knows"),
-        (b'{"loss": 3}', "it is no profile that perflint knows"),
+        (b"epoch 1 loss 0.3\n", "it is not a profile that perflint knows"),
+        (b'{"loss": 3}', "it is not a profile that perflint knows"),
         (b'{"format": "perflint-profile", ', "it is damaged (no valid JSON)"),
         (b'{"format": "perflint-profile", "x": ' + b"[" * 200_000, "it is damaged (no valid JSON)"),
         (b"SQLite format 3\0" + b"junk" * 999, "it is damaged ("),
-        (b"\x1f\x8b\x08 packed", "it is packed: unpack it first"),
-        (b"\x0a\x05proto\0\0", "it is no text: of Paddle Profiler give what export_chrome_tracing writes"),
+        (b"\x1f\x8b\x08 packed", "it is compressed: decompress it first"),
+        (b"\x0a\x05proto\0\0", "it is not text: give what export_chrome_tracing of Paddle Profiler writes"),
     ],
 )
 def test_files_that_are_no_profile(tmp_path: Path, data: bytes, problem: str) -> None:

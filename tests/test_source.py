@@ -137,7 +137,7 @@ def test_a_codec_that_takes_long_is_not_given_the_file(monkeypatch: pytest.Monke
 
     codecs.register(find)
     try:
-        with pytest.raises(UnreadableSource, match="slow_codec is no encoding for the text of a file"):
+        with pytest.raises(UnreadableSource, match="slow_codec is not an encoding for text files"):
             decode("a.py", b"# coding: slow_codec\n" + b"x = 1\n" * 10_000)
     finally:
         codecs.unregister(find)

@@ -144,7 +144,7 @@ def test_a_safe_fix_puts_nothing_under_a_test() -> None:
     text = TRAINING.replace("in loader", "in enumerate(loader)")
     fix = tried(text, ("        print", "        if x % 10 == 0:\n            print"))
     assert fix.edits
-    assert (fix.level, fix.reason) == (Level.UNSAFE, "what stands under the new test would run less often")
+    assert (fix.level, fix.reason) == (Level.UNSAFE, "the code under the new test would run less often")
     assert tried(text, ("        print", "        with x:\n            print")).level is Level.SAFE
 
 

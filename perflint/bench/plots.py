@@ -37,9 +37,7 @@ def _steps_ms(variant: Variant) -> list[float]:
 
 
 def _upper(steps: Sequence[float]) -> float:
-    """The end of the axis. Longer steps are counted in the last bar, so that a few long ones do not squeeze the
-    others.
-    """
+    """The end of the axis. Longer steps are counted in the last bar, so that the others are not squeezed."""
     return min(max(steps), 2 * quantile(steps, 0.95)) * 1.04 or max(steps)
 
 

@@ -30,7 +30,7 @@ class TunedPoint:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The recommended value; ``keep``: the value that the script has. ``as_good``: others not surely slower."""
+    """The recommended value; ``keep``: the script's own value. ``as_good``: others that are not surely slower."""
 
     value: int | bool | None
     keep: bool

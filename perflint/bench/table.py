@@ -203,7 +203,7 @@ def _notes(report: BenchReport, columns: int) -> Iterator[str]:
 
 
 def folded(text: str, columns: int, indent: str) -> Iterator[str]:
-    """Lines of ``text``, broken at spaces; a word wider than a line stands on its own."""
+    """Lines of ``text``, broken at spaces; a word wider than a line gets its own line."""
     line = indent
     for word in text.split(" "):
         if line.strip() and width(line) + width(word) > columns:

@@ -250,7 +250,7 @@ def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
 
 
 def _literal(node: ast.expr) -> int | bool | None:
-    """The number or truth value that a literal expression stands for."""
+    """The number or truth value of a literal expression."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
 
 

@@ -19,8 +19,11 @@ _OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
 class SumLook:
     """A place that reads the sum before it is a number again.
 
-    Attributes: node: the name. each_step: whether it runs at each step. statement: its statement, if the index knows
-    it. updated: the ``total /= n`` that it is the target of.
+    Attributes:
+        node: the name.
+        each_step: whether it runs at each step.
+        statement: its statement, if the index knows it.
+        updated: the ``total /= n`` that it is the target of.
     """
 
     node: cst.Name
@@ -65,9 +68,7 @@ def looks(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> li
 
 
 def reading(look: SumLook, context: Context) -> list[Edit]:
-    """Edits that read the sum where it is used: ``float(total)``; ``total /= n`` becomes ``total = float(total) /
-    n``.
-    """
+    """Edits that read the sum as a number: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
     name = look.node.value
     if look.updated is None:
         return [Edit(*context.range(look.node), f"float({name})")]

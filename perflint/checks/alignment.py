@@ -1,4 +1,4 @@
-"""PPF306: layer widths that Tensor Cores cannot fill, where AMP is in use."""
+"""PPF306: layer widths that Tensor Cores cannot fill, if AMP is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PPF907: a loop in Python over the samples of a batch, where each kernel could take the whole batch."""
+"""PPF907: a loop in Python over the samples of a batch, although each kernel could take the whole batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PPF903: a convolution whose bias the batch norm behind it takes away."""
+"""PPF903: a convolution whose bias the following batch norm cancels."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def tested(pattern: str, context: Context) -> bool:
 
 
 def beside(calls: tuple[str, ...], context: Context) -> bool:
-    """Whether the statement before or after the current one makes one of these calls (qualified names)."""
+    """Whether the statement before or after the current one contains one of these calls (qualified names)."""
     if not calls:
         return False
     statement = context.here.statement
@@ -75,7 +75,7 @@ def in_inner_loop(context: Context) -> bool:
 def is_asked_for(pattern: str, context: Context) -> bool:
     """Whether a statement is not part of every training: an option decides on it, or no program that loads it trains.
 
-    The names of its function and of its file say so where they match ``pattern``.
+    The names of its function and of its file show that if they match ``pattern``.
     """
     point = context.point
     if point is None or not programs.trains(point.file):

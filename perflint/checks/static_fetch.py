@@ -29,7 +29,7 @@ step_triggers[CODE] |= {"run"}
 
 @step_check("Call")
 def fetched_at_each_step(call: cst.Call, context: Context, step: Step) -> None:
-    """Report ``exe.run(program, fetch_list=[loss])`` where ``loss`` is only logged, or used each n steps."""
+    """Report ``exe.run(program, fetch_list=[loss])`` if ``loss`` is only logged, or used every n steps."""
     asked = context.expression(call) if method_of(call) == "run" else None
     found = few_uses(context.here, asked) if isinstance(asked, ast.Call) else None
     if found is None:

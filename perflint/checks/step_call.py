@@ -83,9 +83,7 @@ def _setting(call: cst.Call, argument: cst.Arg | None, rule: Rule, match: Argume
 
 
 def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
-    """The confidence: next to a clock, a call in the loop itself is there on purpose; in a helper it may be
-    overlooked.
-    """
+    """The confidence: next to a clock, a call in the loop itself is there on purpose; in a helper, it need not be."""
     if not excuses.beside(match.unless_beside, context):
         return Confidence.HIGH
     return Confidence.MEDIUM if step.via else Confidence.LOW

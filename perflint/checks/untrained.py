@@ -33,9 +33,7 @@ def _asked(test: ast.expr) -> str:
 
 
 def _is_first_time(test: ast.expr, point: Point) -> bool:
-    """Whether a test is about a cached value: ``self.grid is None``, ``not hasattr(self, "grid")``, ``not
-    self.initialized``.
-    """
+    """Whether a test is about a cached value: ``self.grid is None``, ``not hasattr(self, "grid")``."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
         kept = test.comparators[0]
         if not isinstance(kept, ast.Constant) or kept.value is not None:

@@ -152,7 +152,7 @@ def _unchecked(path: Path, batch: Batch, found: Collection[str]) -> list[Entry]:
     try:
         before = baseline.read(path)
     except BaselineError:
-        return []  # there is no baseline, or it is to be replaced
+        return []  # there is no baseline, or it will be replaced
     stale = set(before.stale((), _checked(batch), _codes(batch.settings), _alone(batch)))
     return [entry for entry in before.entries.values() if entry not in stale and entry.fingerprint not in found]
 

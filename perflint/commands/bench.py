@@ -119,7 +119,7 @@ def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
 
 
 def judged(least: float | None, report: BenchReport, overall: str, console: Console) -> int:
-    """The exit status that ``--fail-under`` asks for: 1 if the upper end of the interval is below it.
+    """The exit status for ``--fail-under``: 1 if the upper end of the interval is below it.
 
     Args:
         least: the ratio that was asked for; None: nothing is judged.

@@ -73,7 +73,7 @@ def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: 
     """Measure the values of ``--tune``.
 
     Raises:
-        CommandError: there is no such argument, or no loader that it could be written to.
+        CommandError: there is no such argument, or no loader to write it to.
         RunFailed: the script failed, or the time was too short.
         OSError: the script cannot be started.
     """

@@ -1,6 +1,4 @@
-"""What the commands that run a script share: where it is copied from, checks before the run, errors, and output
-files.
-"""
+"""What the commands that run a script share: where it is copied from, checks before the run, errors, and outputs."""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 ALL = "ALL"
 _EXACT = 1_000
 _NONE = -1
+_WAITS = "sync"
+"""The bottleneck of rules about waits for the device."""
 
 
 def specificity(selector: str, code: str, name: str = "") -> int:
@@ -41,9 +43,7 @@ def closest(selectors: Iterable[str], code: str, name: str = "") -> int:
 
 @dataclass(frozen=True)
 class Selection:
-    """The codes that at least one of some selectors means, for ``code in selection``; selectors cannot be names
-    here.
-    """
+    """The codes that at least one of some selectors means, for ``code in selection``; names are not resolved here."""
 
     selectors: tuple[str, ...]
 
@@ -59,6 +59,20 @@ def selected(settings: Settings, rules: Mapping[str, Rule]) -> frozenset[str]:
     ``ignore`` both mean a rule, the more specific one decides, or the ``ignore`` if they are equally specific.
     """
     return frozenset(code for code, rule in rules.items() if _is_selected(settings, rule))
+
+
+def with_waits(codes: frozenset[str], rules: Mapping[str, Rule]) -> frozenset[str]:
+    """The codes whose rules have to run for a report of ``codes`` alone.
+
+    What one wait for the device costs depends on the others of its step: a read whose neighbour stays gains nothing.
+    So if a rule about waits is selected, all of them run that are on by default.
+
+    >>> from perflint import catalogue
+    >>> sorted(with_waits(frozenset({"PPF201"}), catalogue.shipped()))[:3]
+    ['PPF201', 'PPF202', 'PPF203']
+    """
+    waits = {code for code, rule in rules.items() if rule.bottleneck == _WAITS}
+    return codes | {code for code in waits if rules[code].default} if codes & waits else codes
 
 
 def _is_selected(settings: Settings, rule: Rule) -> bool:

@@ -35,13 +35,12 @@ class Settings:
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``) or ``ALL``.
     ``join_lines``: whether findings of one rule on neighbouring lines with the same cause are reported as one.
     ``line_length`` is the greatest length of lines that a fix writes.
-    ``target_paddle`` is the oldest version of Paddle that the code has to support; empty: taken from the project's
-    files.
+    ``target_paddle`` is the oldest Paddle that the code has to support; empty: taken from the project's files.
     ``inputs`` is not a key: information from files of other kinds, such as the requirements next to the code.
     ``noqa`` is not a key: whether comments silence findings.
     ``whole_project`` is not a key: whether the files of the run are everything that its findings can depend on.
-    ``passed_over`` is not a key: pipes and devices that have the name of a configuration file. ``origins`` says for
-    each key where its value came from, for ``perflint config``.
+    ``passed_over`` is not a key: pipes and devices that have the name of a configuration file.
+    ``origins`` says for each key where its value came from, for ``perflint config``.
     """
 
     root: Path = Path()

@@ -60,7 +60,7 @@ def bind_entries(target: ast.expr, value: ast.expr, kinds: Kinds, env: Environme
 
 
 def bind_entry(target: ast.expr, key: str, kind: Kind, env: Environment) -> None:
-    """Record the kind of the entry that a name gets under a key; ``**`` stands for all others."""
+    """Record the kind of the entry that a name gets under a key; ``**`` means all others."""
     item = item_name(ast.Subscript(target, ast.Constant(key)))
     if item is not None:
         env[item] = kind

@@ -56,7 +56,7 @@ class Certainty(enum.IntEnum):
 
 
 class CallSite(NamedTuple):
-    """A call that reaches a function, or may reach it, with the function (``scope``) and statement it stands in.
+    """A call that reaches a function, or may reach it, with its function (``scope``) and statement.
 
     ``is_unbound``: it calls a method through its class, so the object comes first: ``Base.__init__(self, x)``.
     """

@@ -107,7 +107,7 @@ def with_entries(kind: Kind, entries: Mapping[str, Kind]) -> Kind:
 
     Args:
         kind: the kind of the whole value.
-        entries: the known kinds of its entries, by key; ``**`` stands for all others.
+        entries: the known kinds of its entries, by key; ``**`` means all others.
     """
     if kind.tag not in (UNKNOWN_TAG, HOST_TAG, TENSOR_TAG, DICT_TAG):
         return kind

@@ -222,7 +222,7 @@ def _divided(leaf: dict[str, _Entry], depth: int) -> _Node:
 
 
 def _without(node: _Node, part: str, depth: int = 0) -> _Node:
-    """A node in which a name has no kind of its own."""
+    """A node in which a name itself has no kind."""
     if isinstance(node, tuple):
         at = (hash(part) >> _BITS * depth) & _MASK
         inner = _without(node[at], part, depth + 1)

@@ -413,9 +413,7 @@ class Flow:
 
 
 def _may_be_tensor(value: ast.expr, file: FileIndex) -> bool:
-    """Whether a value may be the loss it is named after: unlike an object of an imported class (``losses =
-    Meter()``).
-    """
+    """Whether a value may be the loss it is named after, unlike an instance of an imported class."""
     name = dotted(value.func) if isinstance(value, ast.Call) else None
     if name is None:
         return isinstance(value, (ast.Call, ast.Subscript))

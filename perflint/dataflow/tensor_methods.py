@@ -84,7 +84,7 @@ _ARRAYS = frozenset(_OF_ARRAYS.split())
 
 
 def may_have(method: str) -> bool:
-    """Whether a tensor, or a container of tensors, may have a method: unlike ``number_of_nodes``, which a graph has.
+    """Whether a tensor, or a container of tensors, may have a method, unlike ``number_of_nodes``, which a graph has.
 
     Names with a leading underscore are not listed, so they say nothing.
     """

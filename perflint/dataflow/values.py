@@ -289,9 +289,7 @@ class Values(Part):
 
     @query
     def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
-        """Names that are bound once, with the expression: those of a scope, and those of the module it does not
-        hide.
-        """
+        """Names that are bound once, with the expression: those of a scope, and visible ones of the module."""
         own = {**self._answers(file, scope), **self.own_definitions(scope)}
         module = file.scopes.module
         if scope is module:

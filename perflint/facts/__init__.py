@@ -1,1 +1,1 @@
-"""What rules ask of a project beyond that: loaders, AMP, gradients, devices, ranks, layers, evaluation."""
+"""Further facts about a project that rules need: loaders, AMP, gradients, devices, ranks, layers, evaluation."""

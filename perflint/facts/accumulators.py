@@ -1,7 +1,8 @@
-"""A number or a list that a loop adds to: what it holds at first, and what can look at it before the loop is over.
+"""A number or a list that a loop adds to: its initial value, and what can read it before the end of the loop.
 
-A fix lets the loop add tensors and makes numbers of them afterwards.  In between nobody else may look.  What may is
-found here: a closure, a handler of an exception in the loop, a `finally`, the code behind a `with` that stops errors.
+A fix makes the loop add tensors and converts them to numbers afterwards. In between nothing else may read them. This
+module finds what may: a closure, a handler of an exception in the loop, a `finally`, the code after a `with` that
+suppresses errors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from perflint.syntax.tree import children, walk
 
 _SEES_ALL_NAMES = frozenset({"locals", "vars", "eval", "exec", "globals", "currentframe", "_getframe"})
 _INTERRUPTS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration", "BdbQuit"})
-"""Exceptions that say nothing of the device: it can still be read."""
+"""Exceptions after which the device can still be read."""
 
 _PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
 _LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
@@ -31,7 +32,7 @@ class Use:
 
     Attributes:
         node: the name.
-        parents: the nodes around it, from its statement to the one right around the name.
+        parents: the nodes around it, from its statement to its parent.
         statement: the statement that it is in.
     """
 
@@ -41,12 +42,12 @@ class Use:
 
     @property
     def parent(self) -> ast.AST:
-        """The node right around the name."""
+        """The parent node of the name."""
         return self.parents[-1]
 
 
 class ScopeUses:
-    """What a function or a module does with all of its names; ``uses_in`` looks them up once for all that ask.
+    """What a function or a module does with all of its names; ``uses_in`` computes this once for all callers.
 
     Args:
         scope: the function or the module.
@@ -89,11 +90,11 @@ class ScopeUses:
         return found
 
     def binds(self, name: str) -> bool:
-        """Whether the scope gives a name a value of its own."""
+        """Whether the scope binds a name itself."""
         return name in self._bound
 
     def is_hidden(self, name: str) -> bool:
-        """Whether something may see or change the value of a name that no use of it shows.
+        """Whether something may read or change the value of a name without a visible use.
 
         That is a function, a lambda or a class with the name in it, or an import, a ``global`` or an ``except ... as``
         that binds it.
@@ -101,7 +102,7 @@ class ScopeUses:
         return self.sees_all_names or self.is_shared(name)
 
     def is_shared(self, name: str) -> bool:
-        """Whether a function, a lambda, a class, an import or the like in the scope has a name, too."""
+        """Whether a function, a lambda, a class, an import or the like in the scope uses a name, too."""
         return name in self._hidden
 
     def _look_at(self, item: ast.AST) -> None:
@@ -132,12 +133,12 @@ def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
 
 @dataclass(frozen=True)
 class Ending:
-    """Where the tensors that a loop has kept become numbers again.
+    """Where the tensors that a loop has collected become numbers again.
 
     Attributes:
-        last: the statement behind which that is done: the loop, or the ``try`` or ``with`` around it whose handlers may
-            go on after an exception in the loop.
-        is_read: whether anything behind ``last`` reads the value.
+        last: the statement after which that is done: the loop, or the ``try`` or ``with`` around it whose handlers may
+            continue after an exception in the loop.
+        is_read: whether anything after ``last`` reads the value.
         after_errors: whether some of the code that reads the value runs after an exception of any kind.
     """
 
@@ -163,7 +164,7 @@ class Accumulator:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether something may see or change the value that no use of the name shows: a closure, a generator."""
+        """Whether something may read or change the value without a visible use of the name: a closure, a generator."""
         made_before = [item for item in self._scope.generators.get(self.name, ()) if not _is_inside(item, self._loop)]
         return self._scope.is_hidden(self.name) or bool(made_before)
 
@@ -174,9 +175,9 @@ class Accumulator:
 
     @cached_property
     def entering(self) -> list[Statement] | None:
-        """The statements that may have given the name the value it has when the loop begins.
+        """The statements that may have given the name its value at the start of the loop.
 
-        None where it may have none from this scope: a parameter, or a name that is only bound in a branch.
+        None if the value may not come from this scope: a parameter, or a name that is only bound in a branch.
         """
         outside = [item for item in self.bindings if not self.is_in_loop(item)]
         before = [item for item in outside if _position(item.node) < _position(self._loop)]
@@ -192,14 +193,14 @@ class Accumulator:
         ]
 
     def _binds_for_sure(self, statement: Statement) -> bool:
-        """Whether a statement before the loop has bound the name whenever the loop begins."""
+        """Whether a statement before the loop always binds the name."""
         around = {(link.node, link.branch) for link in self._chain}
         links = ((link.node, link.branch) for link in statement.around)
         return not isinstance(statement.node, ast.AugAssign) and around.issuperset(links)
 
     @cached_property
     def ending(self) -> Ending | None:
-        """Where the value may be made a number again; None where a jump leads past every such place."""
+        """Where the value may be converted to a number again; None if a jump skips every such place."""
         last, after_errors = self._last_with_handlers()
         beyond = [use for use in self.uses if self._is_behind(use.statement, last)]
         is_read = bool(beyond) or isinstance(self._scope.scope.node, ast.Module)
@@ -208,11 +209,11 @@ class Accumulator:
         return Ending(last, is_read, after_errors)
 
     def is_in_loop(self, statement: Statement) -> bool:
-        """Whether a statement is the loop or stands in it."""
+        """Whether a statement is the loop or inside it."""
         return _is_in(statement, self._loop)
 
     def comes_before(self, statement: Statement) -> bool:
-        """Whether a statement outside of the loop may run before the loop does, or before it does so again."""
+        """Whether a statement outside the loop may run before the loop, or before it runs again."""
         if _position(statement.node) < _position(self._loop):
             return True
         entering = self.entering or []
@@ -253,7 +254,7 @@ class Accumulator:
         return last, after_errors
 
     def _looked_at_by(self, node: ast.Try, branch: str) -> tuple[bool, bool]:
-        """Whether an exception in a part of a ``try`` leads to a use of the name, and whether one of any kind does."""
+        """Whether an exception in a part of a ``try`` leads to a use of the name, and whether an error does."""
         finally_looks = any(self._is_used_in(item) for item in node.finalbody)
         looks, errors = finally_looks, finally_looks
         for handler in node.handlers if branch == "body" else ():
@@ -280,12 +281,12 @@ class Accumulator:
 
 
 def _is_in(statement: Statement, node: ast.stmt) -> bool:
-    """Whether a statement is a node, or stands anywhere in it."""
+    """Whether a statement is a node, or anywhere inside it."""
     return statement.node is node or any(link.node is node and link.branch != "after" for link in statement.around)
 
 
 def _is_inside(inner: ast.AST, outer: ast.AST) -> bool:
-    """Whether a node stands within the rows and columns of another."""
+    """Whether a node is within the rows and columns of another."""
     return _position(outer) <= _position(inner) and _end(inner) <= _end(outer)
 
 
@@ -305,7 +306,7 @@ def _is_within(inner: Scope, outer: Scope) -> bool:
 
 
 def _is_method(call: ast.Call, name: str) -> bool:
-    """``model.eval()`` is no ``eval()``."""
+    """Whether a call is a method: ``model.eval()`` is not ``eval()``."""
     return isinstance(call.func, ast.Attribute) and name in ("eval", "exec", "vars", "locals", "globals")
 
 
@@ -323,7 +324,7 @@ def _uses(statement: Statement) -> Iterator[Use]:
 
 
 def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
-    """The names in the functions inside of a scope; for a module, in all functions of the file."""
+    """The names in nested functions of a scope; for a module, in all functions of the file."""
     is_module = isinstance(scope.node, ast.Module)
     return {
         name
@@ -334,7 +335,7 @@ def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
 
 
 def _own_parts(node: ast.stmt) -> Sequence[ast.AST]:
-    """What belongs to a statement itself, and not to the statements in it."""
+    """The parts of a statement itself, without nested statements."""
     if isinstance(node, TRIES):
         return [handler.type for handler in node.handlers if handler.type is not None]
     if isinstance(node, ast.Match):
@@ -344,13 +345,13 @@ def _own_parts(node: ast.stmt) -> Sequence[ast.AST]:
 
 
 def _is_interrupt(kind: ast.expr | None) -> bool:
-    """Whether a handler is for exceptions that end a run from outside, and not for errors."""
+    """Whether a handler is for exceptions that end a run from outside, not for errors."""
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return all(part is not None and (dotted(part) or "").rpartition(".")[2] in _INTERRUPTS for part in parts)
 
 
 def _stops_errors(manager: ast.expr) -> bool | None:
-    """Whether an exception ends at a ``with``; None where that is not known."""
+    """Whether a ``with`` suppresses exceptions; None if unknown."""
     called = dotted(manager.func if isinstance(manager, ast.Call) else manager) or ""
     last = called.rpartition(".")[2]
     if last in ("suppress", "raises"):

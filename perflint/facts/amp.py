@@ -1,4 +1,4 @@
-"""Where AMP is in use: which files of a project hold models that are trained under it."""
+"""Finds where AMP is used: which files of a project contain models that are trained with it."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ _CONFIDENCE = {State.UNSET: Confidence.LOW, State.OPTIONAL: Confidence.MEDIUM, S
 
 _OFFERS = ("auto_cast", "amp_guard", "GradScaler", "AmpScaler", "amp_configs", "autocast", "use_amp", "amp_level")
 _LOW_PRECISION = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp")
-"""Words of a program that can train in less than float32, or does something with such tensors."""
+"""Words of a program that can train in less than float32, or handles such tensors."""
 
 Symbol = tuple["FileIndex", str]
-"""A top-level function or class of a file; ``""`` stands for the module's own code."""
+"""A top-level function or class of a file; ``""`` means the module's own code."""
 
 
 @query(portable=True)
 def amp_files(project: Project) -> Mapping[str, Confidence]:
-    """The paths of the files whose layers are trained under AMP, and how sure that is."""
+    """The paths of the files whose layers are trained with AMP, with the confidence."""
     return {file.path: confidence for file, confidence in _driven(project).items()}
 
 
 @query
 def is_offered_near(file: FileIndex) -> bool:
-    """Whether a program that a file is part of speaks of AMP at all, turned on or not: somebody has thought of it."""
+    """Whether a program with this file mentions AMP at all, turned on or not, so that it was considered."""
     if file.has_words(*_OFFERS, *_LOW_PRECISION):
         return True
     offering = file.project.mentions.of(*_OFFERS)
@@ -56,15 +56,15 @@ def is_offered_near(file: FileIndex) -> bool:
 
 @query
 def confidence_in(file: FileIndex) -> Confidence | None:
-    """How sure it is that the layers of a file are trained under AMP; None where they are not."""
+    """The confidence that the layers of a file are trained with AMP; None if they are not."""
     return amp_files(file.project).get(file.path)
 
 
 def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
-    """The files that are loaded by a program which trains under AMP.
+    """The files that are loaded by a program that trains with AMP.
 
-    HIGH: AMP is on unless somebody turns it off.  MEDIUM: the user may turn it on.  LOW: a parameter could, but no
-    call in the project does.
+    HIGH: AMP is on by default. MEDIUM: the user may turn it on. LOW: a parameter could, but no call in the project
+    does.
     """
     symbols = _symbols(project)
     if not symbols:
@@ -80,7 +80,7 @@ def _driven(project: Project) -> Mapping[FileIndex, Confidence]:
 
 
 def _symbols(project: Project) -> Mapping[Symbol, State]:
-    """What turns AMP on, by the top-level function or class that does."""
+    """The code that turns AMP on, by top-level function or class."""
     found: dict[Symbol, State] = {}
     for file in project.files.values():
         if not file.is_quiet and not file.is_foreign and not file.is_offline and mentions_amp(file):
@@ -91,12 +91,12 @@ def _symbols(project: Project) -> Mapping[Symbol, State]:
 
 
 def mentions_amp(file: FileIndex) -> bool:
-    """Whether a file's text has a word of AMP at all, which is quick to ask."""
+    """Whether a file's text has a word of AMP at all, which is fast to compute."""
     return any(file.has(word) for word in ("auto_cast", "amp_guard", "Scaler", "decorate", "amp_configs"))
 
 
 def uses(file: FileIndex) -> list[tuple[Scope, State]]:
-    """The functions of a file that run something under AMP, and whether they do so by default."""
+    """The functions of a file that run something with AMP, and whether they do so by default."""
     return [(scope, state) for scope, _, state in places(file)]
 
 
@@ -125,7 +125,7 @@ def _uses_amp(file: FileIndex, scope: Scope) -> bool:
 
 
 def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, Statement, ast.Call]]:
-    """The calls that set AMP up, ``Model.prepare`` with ``amp_configs`` and ``partial(auto_cast, ...)`` among them."""
+    """The calls that set AMP up, including ``Model.prepare`` with ``amp_configs`` and ``partial(auto_cast, ...)``."""
     for scope in scopes:
         for statement in scope.statements:
             for call in statement.calls:
@@ -135,7 +135,7 @@ def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, St
 
 
 def _made_by(call: ast.Call, names: Names) -> str:
-    """The name of what a call makes, or of what it makes when it is called in turn."""
+    """The name of what a call creates, or of what its result creates when called."""
     name = names.resolve(dotted(call.func) or "")
     return names.resolve(dotted(call.args[0]) or "") if _is_partial(name) and call.args else name
 
@@ -145,7 +145,7 @@ def _is_partial(name: str) -> bool:
 
 
 def _enabled(call: ast.Call, place: ReadPlace) -> State:
-    """What the call's own arguments say."""
+    """Whether the call's own arguments turn AMP on."""
     names = place.file.names
     given = call.args[1:] if _is_partial(names.resolve(dotted(call.func) or "")) else call.args
     values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
@@ -158,7 +158,7 @@ def _enabled(call: ast.Call, place: ReadPlace) -> State:
 
 
 def _using(project: Project, start: Symbol) -> set[FileIndex]:
-    """The files whose code reaches a function or class, the file it is in among them."""
+    """The files whose code reaches a function or class, including its own file."""
     seen: set[Symbol] = set()
     queue = [start]
     while queue:
@@ -170,7 +170,7 @@ def _using(project: Project, start: Symbol) -> set[FileIndex]:
 
 
 def _users(project: Project, file: FileIndex, name: str) -> Iterator[Symbol]:
-    """What calls a function, makes an object of a class, or inherits from it."""
+    """The code that calls a function, creates an object of a class, or inherits from it."""
     graph, owner = CallGraph.of(project), file.scopes.classes.get(name)
     if name in file.scopes.module.functions:
         for site in graph.each(file, file.scopes.module.functions[name], Certainty.SURE):

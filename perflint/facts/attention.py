@@ -1,8 +1,8 @@
-"""Attention that a layer writes out: the product of queries and keys, a softmax, and the product with the values.
+"""Finds attention that a layer writes out: the product of queries and keys, a softmax, and the product with the values.
 
-In ``a = q @ k.transpose([0, 1, 3, 2]) * s; a = F.softmax(a); out = a @ v`` one fused kernel can do all three.  Left out
-is what that kernel cannot do: weights that anything else reads, a bias that is learned, tensors that are not seen to
-have batch, heads, sequence and width as their axes, in this order.
+In ``a = q @ k.transpose([0, 1, 3, 2]) * s; a = F.softmax(a); out = a @ v`` one fused kernel can do all three. Excluded
+is what that kernel cannot do: weights that anything else reads, a learned bias, and tensors that are not known to have
+batch, heads, sequence and width as their axes, in this order.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from perflint.syntax.tree import walk
 
 _PRODUCTS = frozenset({"matmul", "bmm"})
 _KEYS = (0, 1, 3, 2)
-"""The axes that a transposition of keys puts in turn."""
+"""The axes that a transposition of keys exchanges."""
 _HEADS = (0, 2, 1, 3)
-"""Those that bring ``[batch, sequence, heads, width]`` to ``[batch, heads, sequence, width]``, and back."""
+"""The axes that bring ``[batch, sequence, heads, width]`` to ``[batch, heads, sequence, width]``, and back."""
 
 _WIDTH = (
     r"(?:head_dim\w*|dim_head|dim_per_head|d_k|d_key|attention_head_size|head_size|\w*dim//\w*heads"
     r"|q\w*\.shape\[-1\])"
 )
 _ROOT = re.compile(rf"(?P<over>1(?:\.0)?/)?(?:(?:\w+\.)?sqrt{_WIDTH}|{_WIDTH}\*\*(?P<less>-)?0?\.5)$")
-"""The root of the width of a head, without its brackets: ``math.sqrt(head_dim)``, ``head_dim ** -0.5``."""
+"""The square root of the width of a head, without brackets: ``math.sqrt(head_dim)``, ``head_dim ** -0.5``."""
 _SPLIT = re.compile(rf"(?:{_WIDTH}|\w+//\w*heads?)$")
-"""The width of a head where a tensor is given its axes, without brackets."""
+"""The width of a head in a ``reshape``, without brackets."""
 
 
 class Weights(NamedTuple):
-    """What the weights of attention are worked out from.
+    """What the weights of attention are computed from.
 
     Attributes:
         queries, keys: the two sides of their product.
-        factor: what the product is scaled with, as Python writes it; ``""`` where nothing does.
-        is_usual: whether the factor is one over the root of the width of a head.
-        mask: what is added to the product.
-        steps: the statements that work them out, in order.
+        factor: what the product is scaled with, as Python writes it; ``""`` if there is none.
+        is_usual: whether the factor is one over the square root of the width of a head.
+        mask: the summand added to the product.
+        steps: the statements that compute them, in order.
     """
 
     queries: ast.expr
@@ -62,14 +62,14 @@ class WrittenAttention(NamedTuple):
 
     Attributes:
         scope: the method.
-        weights: what the softmax is taken of.
+        weights: the argument of the softmax.
         softmax: the call of it.
-        dropout: the rate of a dropout of the weights, as Python writes it; ``""`` where there is none.
+        dropout: the rate of a dropout of the weights, as Python writes it; ``""`` if there is none.
         steps: the statements that nothing needs besides the product with the values.
-        statement: that of the product with the values.
+        statement: the statement of the product with the values.
         values: the values.
-        result: the product; with the transposition of heads and sequence around it, where there is one.
-        is_turned: whether that is there.
+        result: the product, including a transposition of heads and sequence around it, if any.
+        is_turned: whether there is such a transposition.
     """
 
     scope: Scope
@@ -94,7 +94,7 @@ def written_attention(file: FileIndex) -> Sequence[WrittenAttention]:
 
 
 def _methods(file: FileIndex) -> Iterator[Scope]:
-    """The methods of the layers of a file in which a softmax is taken."""
+    """The methods of the layers of a file that contain a softmax."""
     for scope in file.scopes.scopes:
         if scope.owner is None or not any(terminal(call) == "softmax" for call in scope.calls):
             continue
@@ -115,7 +115,7 @@ def _in(file: FileIndex, scope: Scope) -> Iterator[WrittenAttention]:
 
 
 def _tensor_of(call: ast.Call, file: FileIndex) -> ast.expr | None:
-    """What a softmax is taken of: ``x`` of ``F.softmax(x)``, ``self.softmax(x)`` and ``x.softmax()``."""
+    """The argument of a softmax: ``x`` of ``F.softmax(x)``, ``self.softmax(x)`` and ``x.softmax()``."""
     name = dotted(call.func) or ""
     if name.startswith("self.") or file.names.resolve(name).startswith("paddle."):
         return argument_of(call, "x", 0)
@@ -133,7 +133,7 @@ def _is_last_axis(call: ast.Call) -> bool:
 
 
 def _weights(node: ast.expr, at: Statement, scope: Scope, depth: int) -> Weights | None:
-    """What weights are worked out from, where an expression in a statement gives them; None for anything else."""
+    """What weights are computed from, if an expression in a statement computes them; None for anything else."""
     if depth > 8:
         return None
     if isinstance(node, ast.Name):
@@ -158,7 +158,7 @@ def _weights(node: ast.expr, at: Statement, scope: Scope, depth: int) -> Weights
 
 
 def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None:
-    """What the weights under a name are worked out from: by the statements above in the same block."""
+    """What the weights under a name are computed from, by the statements above in the same block."""
     earlier = [each for each in bindings_of(scope).get(name, ()) if each.start < at.start]
     if not earlier:
         return None
@@ -204,7 +204,7 @@ def _blocks(statement: Statement) -> list[tuple[ast.stmt, str]]:
 
 
 def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
-    """Whether a statement adds a mask where there is one: ``if mask is not None: scores = scores + mask``."""
+    """Whether a statement adds a mask if there is one: ``if mask is not None: scores = scores + mask``."""
     link = next(iter(statement.around), None)
     if link is None or not isinstance(link.node, ast.If) or link.branch != "body" or link.node.orelse:
         return False
@@ -216,7 +216,7 @@ def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
 
 
 def _masked(inner: Weights, mask: ast.expr) -> Weights | None:
-    """Weights with a mask: one that is handed over, since what a layer holds may be learned."""
+    """Weights with a mask: one that is passed as an argument, since an attribute of a layer may be learned."""
     is_handed = isinstance(mask, ast.Name) and "mask" in mask.id.lower()
     return inner._replace(mask=mask) if is_handed and inner.mask is None else None
 
@@ -229,7 +229,7 @@ def _scaled(inner: Weights, factor: ast.expr, divides: bool, scope: Scope) -> We
 
 
 def _is_usual(factor: ast.expr, divides: bool, scope: Scope) -> bool:
-    """Whether a factor is one over the root of a width: ``head_dim ** -0.5``, ``self.scale`` that is set to that.
+    """Whether a factor is one over the root of a width: ``head_dim ** -0.5``, ``self.scale`` that is set to it.
 
     ``qk_scale or head_dim ** -0.5`` is not: a configuration may give a ``qk_scale``.
     """
@@ -243,7 +243,7 @@ def _is_usual(factor: ast.expr, divides: bool, scope: Scope) -> bool:
 
 
 def _splits_by_heads(scope: Scope) -> bool:
-    """Whether a method gives each head the width that such factors are made for: ``[b, n, heads, c // self.heads]``."""
+    """Whether a method gives each head the width that fits such factors: ``[b, n, heads, c // self.heads]``."""
     shapes = [argument_of(call, "shape", 0) for call in scope.calls if terminal(call) == "reshape"]
     widths = [ast.unparse(shape.elts[-1]) for shape in shapes if _has_axes_of_heads(shape)]
     return bool(widths) and all(_SPLIT.match(re.sub(r"[()\s]|self\.", "", width)) for width in widths)
@@ -254,13 +254,13 @@ def _has_axes_of_heads(shape: ast.expr | None) -> TypeGuard[ast.List | ast.Tuple
 
 
 def _is_root(node: ast.expr, divides: bool) -> bool:
-    """Whether an expression is the root of the width of a head, or one over it."""
+    """Whether an expression is the square root of the width of a head, or one over it."""
     match = _ROOT.match(re.sub(r"[()\s]|self\.", "", ast.unparse(node)))
     return match is not None and divides is (match["over"] is None and match["less"] is None)
 
 
 def operands_of(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
-    """The two sides of a product of matrices; None where a node is none."""
+    """The two operands of a matrix product; None if a node is not one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         return node.left, node.right
     if not isinstance(node, ast.Call) or terminal(node) not in _PRODUCTS:
@@ -289,7 +289,7 @@ def _product(node: ast.expr, at: Statement, scope: Scope) -> Weights | None:
 
 
 def _scaled_before(queries: ast.expr, keys: ast.expr, at: Statement, scope: Scope) -> Weights | None:
-    """Weights of queries that the statements above have scaled: ``q = q * self.scale``."""
+    """Weights from queries that the statements above have scaled: ``q = q * self.scale``."""
     if not isinstance(queries, ast.Name):
         return None
     earlier = [
@@ -313,7 +313,7 @@ def _scaled_before(queries: ast.expr, keys: ast.expr, at: Statement, scope: Scop
 
 
 def turned(node: ast.expr, axes: tuple[int, ...]) -> ast.expr | None:
-    """What a transposition with these axes is taken of; None where an expression is none."""
+    """The argument of a transposition with these axes; None if an expression is not one."""
     if not isinstance(node, ast.Call) or terminal(node) != "transpose" or not isinstance(node.func, ast.Attribute):
         return None
     is_method = len(node.args) + len(node.keywords) == 1
@@ -332,7 +332,7 @@ def turned(node: ast.expr, axes: tuple[int, ...]) -> ast.expr | None:
 def _used(
     file: FileIndex, scope: Scope, statement: Statement, softmax: ast.Call, weights: Weights
 ) -> WrittenAttention | None:
-    """The product of weights with values: below a softmax, behind a dropout of them."""
+    """The product of weights with values: below a softmax, possibly after a dropout of them."""
     node, name, dropout, steps = statement.node, "", "", [*weights.steps]
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
@@ -360,7 +360,7 @@ def _used(
 
 
 def _drops(statement: Statement, name: str, file: FileIndex, scope: Scope) -> tuple[str, str] | None:
-    """The new name and the rate of weights that a statement drops some of."""
+    """The new name and the rate of weights to which a statement applies a dropout."""
     node = statement.node
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
@@ -369,7 +369,7 @@ def _drops(statement: Statement, name: str, file: FileIndex, scope: Scope) -> tu
 
 
 def _rate(node: ast.expr, weights: ast.expr, file: FileIndex, scope: Scope) -> str | None:
-    """The rate of a dropout around weights; ``""`` where there is nothing around them, None for anything else."""
+    """The rate of a dropout around weights; ``""`` if there is nothing around them, None for anything else."""
     if node is weights or ast.dump(node) == ast.dump(weights):
         return ""
     if not isinstance(node, ast.Call) or not node.args or ast.dump(node.args[0]) != ast.dump(weights):
@@ -390,7 +390,7 @@ def _rate_of_function(call: ast.Call) -> str | None:
 
 
 def _rate_of_layer(name: str, file: FileIndex, scope: Scope) -> str | None:
-    """The rate of a layer that a class holds: ``self.drop.p``."""
+    """The rate of a dropout layer of a class: ``self.drop.p``."""
     owner = scope.owner
     values = owner.attributes.get(name[5:], []) if owner is not None and name.startswith("self.") else []
     calls = [value for value, _ in values if isinstance(value, ast.Call)]
@@ -399,7 +399,7 @@ def _rate_of_layer(name: str, file: FileIndex, scope: Scope) -> str | None:
 
 
 def _product_with(name: str, statement: Statement) -> ast.expr | None:
-    """The product of what is under a name with anything, in a statement."""
+    """The product of a name with anything, in a statement."""
     for part in own_parts(statement.node):
         for item in walk(part):
             operands = operands_of(item)
@@ -428,7 +428,7 @@ def _fused(
 
 
 def _around(product: ast.expr, statement: Statement) -> ast.expr | None:
-    """The transposition of heads and sequence that is taken of a product, in the same statement."""
+    """The transposition of heads and sequence around a product, in the same statement."""
     for part in own_parts(statement.node):
         for item in walk(part):
             if isinstance(item, ast.Call) and turned(item, _HEADS) is product:
@@ -440,7 +440,7 @@ def _around(product: ast.expr, statement: Statement) -> ast.expr | None:
 
 
 def _is_of_heads(found: WrittenAttention) -> bool:
-    """Whether the axes are batch, heads, sequence and width: heads and sequence are put in turn before or after."""
+    """Whether the axes are batch, heads, sequence and width: heads and sequence are exchanged before or after."""
     if found.is_turned or _is_turned_below(found):
         return True
     for side in (found.weights.queries, found.weights.keys, found.values):
@@ -453,7 +453,7 @@ def _is_of_heads(found: WrittenAttention) -> bool:
 
 
 def _is_turned_below(found: WrittenAttention) -> bool:
-    """Whether the statements below put the heads of the result beside its width."""
+    """Whether the statements below move the heads of the result next to its width."""
     names = set(_bound(found.statement))
     for statement in found.scope.statements:
         if statement.start <= found.statement.start:
@@ -485,7 +485,7 @@ def _is_only_use(found: WrittenAttention) -> bool:
 
 
 def _is_bound_anew(name: str, statement: Statement, found: WrittenAttention) -> bool:
-    """Whether a name stands for something else again at a statement below."""
+    """Whether a name has another meaning at a statement below."""
     later = [each for each in bindings_of(found.scope).get(name, ()) if each.start >= found.statement.start]
     return any(each.start < statement.start for each in later)
 

@@ -1,4 +1,4 @@
-"""Loops that keep a moving average of the weights of a network, one weight after the other: EMA, momentum encoders."""
+"""Finds loops that keep a moving average of the weights of a network, weight by weight: EMA, momentum encoders."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ON_THE_HOST = frozenset({"numpy", "array", "asarray", "item"})
 
 
 class Average(NamedTuple):
-    """One moving average, ``kept * decay + new * (1 - decay)``, as the program writes its parts."""
+    """One moving average, ``kept * decay + new * (1 - decay)``, with its parts as source text."""
 
     kept: str
     new: str
@@ -27,7 +27,7 @@ class Average(NamedTuple):
 
 
 def average(point: Point) -> Average | None:
-    """The average that a loop at a statement keeps of the weights it draws; None where it keeps none on the device."""
+    """The average of weights that a loop at a statement keeps; None if it keeps none on the device."""
     return _averages(point.file, point.scope).get(point.statement.node)
 
 
@@ -48,7 +48,7 @@ def _averages(file: FileIndex, scope: Scope) -> dict[ast.stmt, Average]:
 
 
 def _mixed(statement: Statement, scope: Scope) -> Average | None:
-    """The average that a statement works out: as a sum of two products, or as ``v *= decay`` and the row after it."""
+    """The average that a statement computes: as a sum of two products, or as ``v *= decay`` and the row after it."""
     node = statement.node
     if isinstance(node, ast.AugAssign):
         return _in_two_rows(statement, scope)
@@ -65,7 +65,7 @@ def _mixed(statement: Statement, scope: Scope) -> Average | None:
 
 
 def _stored_in(node: ast.stmt) -> str:
-    """What ``k.set_value(...)`` and ``paddle.assign(..., k)`` store a value in; ``""`` for other statements."""
+    """The target of ``k.set_value(...)`` and ``paddle.assign(..., k)``; ``""`` for other statements."""
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return ""
@@ -76,7 +76,7 @@ def _stored_in(node: ast.stmt) -> str:
 
 
 def _of_sum(node: ast.BinOp, stored: str) -> Average | None:
-    """``kept * decay + new * (1 - decay)``, whichever of its parts comes first, and whichever of them is stored."""
+    """``kept * decay + new * (1 - decay)``, in any order, whichever part is stored."""
     sides = [_factors(side) for side in (node.left, node.right)] if isinstance(node.op, ast.Add) else []
     for one, other in zip(sides, reversed(sides), strict=True):
         for share, new in (one, one[::-1]) if one else ():
@@ -91,7 +91,7 @@ def _of_sum(node: ast.BinOp, stored: str) -> Average | None:
 def _in_two_rows(statement: Statement, scope: Scope) -> Average | None:
     """``v *= decay``, in the next row ``v += (1 - decay) * new``, and then ``state[k] = v``.
 
-    Tensors of Paddle have no ``__imul__``, so that ``v`` is a new tensor: without the last row no average is kept.
+    Tensors of Paddle have no ``__imul__``, so ``v`` is a new tensor: without the last row, no average is kept.
     """
     first = statement.node
     after = [item for item in scope.statements if item.start > statement.start and item.loop is statement.loop]
@@ -114,7 +114,7 @@ def _factors(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
 
 
 def _is_rest(share: ast.expr, decay: ast.expr) -> bool:
-    """Whether one factor is what the other leaves of one: ``1 - m`` and ``m``."""
+    """Whether two factors add up to one: ``1 - m`` and ``m``."""
     share, decay = _plain(share), _plain(decay)
     is_difference = isinstance(share, ast.BinOp) and isinstance(share.op, ast.Sub) and _is_one(share.left)
     return is_difference and isinstance(share, ast.BinOp) and _same(_plain(share.right), decay)
@@ -128,7 +128,7 @@ def _plain(node: ast.expr) -> ast.expr:
 
 
 def _with_graph(node: ast.expr) -> ast.expr:
-    """A weight without the ``.detach()`` behind it."""
+    """A weight without a ``.detach()`` after it."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
         return node.func.value
     return node

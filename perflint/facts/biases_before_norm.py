@@ -1,4 +1,4 @@
-"""Which convolutions have a bias that the batch norm behind them takes away again with the mean."""
+"""Finds convolutions with a bias that the following batch norm removes again with the mean."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PARTS = ("body", "orelse", "finalbody")
 
 @dataclass(frozen=True)
 class Bias:
-    """A layer whose bias the norm after it subtracts again: the call that makes it, its statement, the norm's call."""
+    """A layer whose bias the following norm subtracts again: its call, its statement, the norm's call."""
 
     layer: ast.Call
     norm: ast.Call
@@ -38,7 +38,7 @@ class Bias:
 
 @query
 def biases_before_norm(file: FileIndex) -> tuple[Bias, ...]:
-    """The layers of a file whose output goes into a batch norm and nowhere else, and that have a bias."""
+    """The layers of a file that have a bias and whose output only goes into a batch norm."""
     if not file.has("paddle") or not file.matches(_A_NORM):
         return ()
     found = [*_in_sequences(file)]
@@ -68,7 +68,7 @@ def _named(argument: ast.expr) -> ast.expr:
 
 
 def _has_bias(file: FileIndex, node: ast.expr | None) -> bool:
-    """Whether a call makes a layer with a bias of which nothing is said."""
+    """Whether a call creates a layer with the default bias."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
     position = BIAS_AT.get(file.names.resolve(dotted(node.func) or ""))
@@ -78,7 +78,7 @@ def _has_bias(file: FileIndex, node: ast.expr | None) -> bool:
 
 
 def _is_norm(file: FileIndex, node: ast.expr | None) -> bool:
-    """Whether a call makes a batch norm that takes the mean of each batch."""
+    """Whether a call creates a batch norm that uses the mean of each batch."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
     is_one = file.names.resolve(dotted(node.func) or "") in _NORMS
@@ -86,7 +86,7 @@ def _is_norm(file: FileIndex, node: ast.expr | None) -> bool:
 
 
 def _in_class(file: FileIndex, owner: Class) -> Iterator[Bias]:
-    """The layers that a class holds, and calls with a batch norm right behind."""
+    """The layers of a class that it calls with a batch norm right after."""
     made = {name: value for name, [(value, _), *others] in owner.attributes.items() if not others}
     biased = {name: value for name, value in made.items() if _has_bias(file, value)}
     norms = {name: value for name, value in made.items() if _is_norm(file, value)}
@@ -113,7 +113,7 @@ def _own_attribute(item: ast.AST) -> str:
 
 
 def _calls_in_turn(methods: Iterable[ast.AST], first: set[str], second: set[str]) -> Iterator[tuple[str, str]]:
-    """The layers of which one is called with what another one gives: ``self.bn(self.conv(x))``, or in two rows."""
+    """Pairs of layers, the second called with the result of the first: ``self.bn(self.conv(x))``, or in two rows."""
     for method in methods:
         for item in walk(method):
             if isinstance(item, ast.Call) and _called(item) in second and item.args:
@@ -129,7 +129,7 @@ def _calls_in_turn(methods: Iterable[ast.AST], first: set[str], second: set[str]
 def _rows_in_turn(
     method: ast.AST, block: list[ast.stmt], first: set[str], second: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """``x = self.conv(x)`` and ``x = self.bn(x)`` below it, where nothing else reads what the first one gives."""
+    """``x = self.conv(x)`` and ``x = self.bn(x)`` below it, if nothing else reads the result of the first."""
     for one, other in pairwise(block):
         if not isinstance(one, ast.Assign) or _called(one.value) not in first or len(one.targets) != 1:
             continue
@@ -147,7 +147,7 @@ def _rows_in_turn(
 
 
 def _call_of(statement: ast.stmt, names: set[str]) -> ast.Call | None:
-    """The call of one of some layers in a statement, itself or inside of others: ``F.relu(self.bn(x))``."""
+    """The call of one of some layers in a statement, directly or inside other calls: ``F.relu(self.bn(x))``."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)) else None
     calls = [item for item in walk(value) if isinstance(item, ast.Call)] if value is not None else []
     found = [call for call in calls if _called(call) in names and call.args]

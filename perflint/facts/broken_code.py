@@ -1,7 +1,7 @@
-"""Statements that nothing reaches, since an earlier one of the function fails in Paddle.
+"""Finds unreachable statements, because an earlier one in the function fails in Paddle.
 
-PyTorch's ``max`` along an axis gives the values and where they are, Paddle's gives one tensor.  So after
-``values, where = paddle.max(x, 2)`` nothing runs, unless ``x`` happens to have two rows.
+PyTorch's ``max`` along an axis returns values and indices, Paddle's returns one tensor. So nothing after ``values,
+where = paddle.max(x, 2)`` runs, unless ``x`` happens to have two rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def follows_a_failure(point: Point) -> bool:
 
 
 def _pairs(scope: Scope) -> list[tuple[Statement, str]]:
-    """The statements, with no other around them, that unpack a pair from a call along an axis, and what they call."""
+    """The top-level statements that unpack a pair from a call along an axis, and what they call."""
     outer = (statement for statement in scope.statements if statement.place is None or not any(statement.around))
     return [(statement, called) for statement in outer if (called := _pair_from(statement.node))]
 

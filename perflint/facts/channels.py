@@ -1,4 +1,4 @@
-"""Where a model's 2-D convolutions have their channels: first (NCHW, Paddle's default), last (NHWC), or as told."""
+"""Finds where a model's 2-D convolutions have their channels: first (NCHW, Paddle's default), last (NHWC), or open."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _CONVOLUTIONS = spellings(["paddle.nn.Conv2D", "paddle.nn.Conv2DTranspose"])
 _SEQUENCES = spellings(
     f"paddle.nn.{name}" for name in ("LSTM", "GRU", "SimpleRNN", "LSTMCell", "GRUCell", "MultiHeadAttention", "RNN")
 )
-"""Layers of a model whose time goes into sequences, whatever convolutions it has."""
+"""Layers of a model that spends its time on sequences, whatever convolutions it has."""
 _LINEAR = frozenset({"paddle.nn.Linear"})
 _MOST_LINEAR = 3
-"""Calls that make linear layers, for each that makes a convolution: a vision transformer has more, a VGG no more."""
+"""How many linear layers there may be for each convolution: a vision transformer has more, a VGG does not."""
 _OUTPUTS, _GROUPS, _FORMAT = 1, 6, 10
 """Positions of ``out_channels``, ``groups`` and ``data_format`` among the arguments of a convolution."""
 _SMALL = 64
-"""Fewer channels than this leave Tensor Cores little to do."""
+"""With fewer channels than this, Tensor Cores have little to do."""
 
 _Made = tuple[ast.Call, "Channels | str"]
-"""A call that makes a layer: where a convolution has its channels, the name of another layer."""
+"""A call that creates a layer: where a convolution has its channels, the name of another layer."""
 _NOTHING: frozenset[_Made] = frozenset()
 
 
 def channels_of(file: FileIndex, owner: Class) -> frozenset[Channels]:
-    """Where the convolutions of a model have their channels, those of the layers that it is made of among them.
+    """Where the convolutions of a model have their channels, including those of its sublayers.
 
-    Small and grouped convolutions are left out.  Empty: there are no others, or the model is no convolutional one.
+    Small and grouped convolutions are left out. Empty: there are no others, or the model is not a convolutional one.
 
     Args:
-        file: where the class stands.
+        file: the file of the class.
         owner: a layer of the project.
     """
     made = _made_by(file, owner)
@@ -59,14 +59,14 @@ def channels_of(file: FileIndex, owner: Class) -> frozenset[Channels]:
 
 @query(cycle=_NOTHING)
 def _made_by(file: FileIndex, owner: Class) -> frozenset[_Made]:
-    """The layers that a class makes, and those that these make."""
+    """The layers that a class creates, directly and indirectly."""
     found = _NOTHING.union(*(_made_in(file, scope) for scope in owner.methods.values()))
     return found.union(*(_made_by(*base) for base in Hierarchy.of(file.project).bases(file, owner)))
 
 
 @query(cycle=_NOTHING)
 def _made_in(file: FileIndex, scope: Scope) -> frozenset[_Made]:
-    """The layers that a function makes, itself or with a class or function that it names."""
+    """The layers that a function creates, directly or with a class or function that it names."""
     found: set[_Made] = set()
     names: set[str] = set()
     for statement in scope.statements:

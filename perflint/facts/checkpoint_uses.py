@@ -1,4 +1,4 @@
-"""Calls that may load, move or upload a checkpoint, which a save that is not finished would spoil."""
+"""Finds calls that may load, move or upload a checkpoint, which would fail if the save is not finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods that make the samples of a file's datasets, and what makes up a sample: ``return {"x": x}, label``."""
+"""Finds the methods that create a dataset's samples, and the parts of a sample: ``return {"x": x}, label``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sample_methods(file: FileIndex) -> tuple[Scope, ...]:
 class SamplePart(NamedTuple):
     """An expression that is part of a sample, or all of it, with its statement.
 
-    ``is_shared``: something else is done with it on its way to the ``return``: ``sample = self.transform(sample)``.
+    ``is_shared``: something else uses it before the ``return``: ``sample = self.transform(sample)``.
     """
 
     node: ast.expr
@@ -45,7 +45,7 @@ class SamplePart(NamedTuple):
 
 
 def parts_of_samples(scope: Scope) -> Iterator[SamplePart]:
-    """What a method puts into the samples that it returns; names are followed to what they are bound to."""
+    """The expressions that a method puts into its samples; names are followed to their values."""
     for statement in scope.statements:
         if isinstance(statement.node, ast.Return) and statement.node.value is not None:
             yield from _parts(SamplePart(statement.node.value, statement), scope, 0)
@@ -66,9 +66,9 @@ def _parts(part: SamplePart, scope: Scope, depth: int) -> Iterator[SamplePart]:
 
 
 def _bound(part: SamplePart, name: ast.Name, scope: Scope, depth: int) -> Iterator[SamplePart]:
-    """What a name stands for at a statement, and what is put into it: ``sample["x"] = x``, ``sample.append(x)``.
+    """The value of a name at a statement, and what is put into it: ``sample["x"] = x``, ``sample.append(x)``.
 
-    Of ``image, label = self.transform(image, label)`` each name stands for the call.
+    For ``image, label = self.transform(image, label)``, each name has the call as its value.
     """
     for binding in reaching.before(name.id, part.statement, scope):
         node = binding.statement.node
@@ -84,7 +84,7 @@ def _bound(part: SamplePart, name: ast.Name, scope: Scope, depth: int) -> Iterat
 
 
 def _is_read(name: str, scope: Scope, after: Statement, at: Statement) -> bool:
-    """Whether anything below a statement reads a name, but for a ``return``, what is put into it, and one place."""
+    """Whether anything below a statement reads a name, except for a ``return``, additions to it, and one place."""
     return any(
         statement.start > after.start
         and count > max(_returned(statement.node, name), statement is at)
@@ -94,7 +94,7 @@ def _is_read(name: str, scope: Scope, after: Statement, at: Statement) -> bool:
 
 
 def _returned(node: ast.stmt, name: str) -> int:
-    """How often a statement returns what a name stands for as a part of a sample: twice for ``return x, y, y``."""
+    """How often a statement returns the value of a name as a part of a sample: twice for ``return x, y, y``."""
     waiting, found = [node.value] if isinstance(node, ast.Return) and node.value is not None else [], 0
     while waiting:
         part = waiting.pop()
@@ -104,7 +104,7 @@ def _returned(node: ast.stmt, name: str) -> int:
 
 
 def _inside(node: ast.expr) -> list[ast.expr]:
-    """The parts that an expression puts together: those of a tuple, a list, a dict, or a choice."""
+    """The parts of an expression: those of a tuple, a list, a dict, or a choice."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return node.elts
     if isinstance(node, ast.Dict):

@@ -1,6 +1,6 @@
-"""What the result of an operation of unknown size is used for, where a form of known size gives the same.
+"""Finds uses of the result of an operation of unknown size for which an operation of known size gives the same.
 
-``x[mask].sum()`` is the sum of a product with the mask.  Rows that the code goes on with have no such form.
+``x[mask].sum()`` is the sum of a product with the mask. Selected rows that the code continues to use have no such form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from perflint.training.steps import Point, of_point, points_of
 
 
 class Form(enum.Enum):
-    """What all uses of a result come to."""
+    """What all uses of a result amount to."""
 
     SUM = "a sum or a mean"
     EXTREME = "the least or the largest of them"
@@ -43,9 +43,9 @@ _ITEM_BY_ITEM = frozenset(
     {"abs", "log", "exp", "sqrt", "square", "pow", "clip", "astype", "cast", "detach", "clone", "squeeze", "flatten"}
     | {"unsqueeze", "sigmoid", "relu", "multiply", "add", "subtract", "divide", "log_sigmoid", "tanh", "float", "to"}
 )
-"""Functions and methods that make one value of each."""
+"""Functions and methods that compute one value for each value."""
 _ROW_BY_ROW = frozenset({"one_hot", "softmax", "log_softmax"})
-"""Functions that make one row of each, and let the rows be."""
+"""Functions that compute one row for each row, keeping the rows."""
 _RESHAPING = frozenset({"reshape", "view"})
 _LOSSES = LOSS_FUNCTIONS | {"sigmoid_focal_loss"}
 _PICKING = frozenset({"gather", "gather_nd", "index_select", "masked_select"})
@@ -53,17 +53,17 @@ _NUMBERS = frozenset({"max", "min", "float", "int"})
 _MOST_USES = 8
 _DEEPEST = 3
 _PLAIN = _NUMBERS | {"len", "sum", "range", "list", "tuple", "zip", "enumerate", "isinstance", "print"}
-"""Functions of Python that make nothing of the rows."""
+"""Functions of Python that do not use the rows."""
 
 
 @of_point
 def dense_form(point: Point, node: ast.expr) -> Form | None:
-    """What an operation of unknown size is used for that a form of known size could give; None for any other use."""
+    """The use of an operation of unknown size, if a form of known size could replace it; otherwise None."""
     return _Search(point, node).found()
 
 
 def _path(top: ast.AST, node: ast.AST) -> tuple[ast.AST, ...] | None:
-    """The nodes from ``top`` to the one right around a node."""
+    """The nodes from ``top`` to the parent of a node."""
     for child in children(top):
         if child is node:
             return (top,)
@@ -77,7 +77,7 @@ class _Search:
     """Follows a result through one function.
 
     Args:
-        point: what is known at the statement of the result.
+        point: the facts at the statement of the result.
         node: the result.
     """
 
@@ -93,7 +93,7 @@ class _Search:
         return self.form(node, parents, statement, 0) if parents is not None else None
 
     def form(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Form | None:
-        """What a result is used for, as the nodes around it say, from the inside out."""
+        """What a result is used for, according to the nodes around it, from the inside out."""
         inner = node
         for place in range(len(parents) - 1, -1, -1):
             parent = parents[place]
@@ -114,7 +114,7 @@ class _Search:
         return None
 
     def _taken(self, call: ast.Call, inner: ast.AST, statement: Statement) -> Form | None:
-        """What a call makes of all values together."""
+        """What a call computes from all values together."""
         name = terminal(call) or ""
         resolved = self._names.resolve(dotted(call.func) or "")
         is_method = inner is call.func
@@ -134,7 +134,7 @@ class _Search:
         return Form.LOSS_OF_PICKED if self._is_against_picked(call, inner, statement) else Form.LOSS
 
     def _goes_on(self, parent: ast.AST, inner: ast.AST, statement: Statement) -> bool:
-        """Whether an expression makes a value of each of the values, or picks by them."""
+        """Whether an expression computes a value for each of the values, or selects by them."""
         if isinstance(parent, ast.Subscript):
             return inner is parent.slice or self._is_part_of_each(parent, inner, statement)
         if isinstance(parent, ast.Attribute):
@@ -151,7 +151,7 @@ class _Search:
         return name in _ITEM_BY_ITEM | _ROW_BY_ROW or (name in _PICKING and inner is not parent.func)
 
     def _is_part_of_each(self, node: ast.Subscript, inner: ast.AST, statement: Statement) -> bool:
-        """Whether an index takes a part of each row, or picks once more by a mask: ``picked[:, :-1]``"""
+        """Whether an index takes a part of each row, or selects again by a mask: ``picked[:, :-1]``"""
         if inner is not node.value:
             return False
         if _is_of_columns(node.slice) or (isinstance(inner, ast.Call) and _is_part(node.slice)):
@@ -160,10 +160,10 @@ class _Search:
         return here is not None and dynamic_op(here, node) is not None
 
     def _others_stay(self, parent: ast.AST, inner: ast.AST, statement: Statement) -> bool:
-        """Whether nothing that the values are combined with, one by one, is made of picked rows by other code.
+        """Whether nothing that is combined elementwise with the values was computed from selected rows by other code.
 
-        A loss of picked boxes that a function computes is one value of each row that was picked, and no other weights
-        than picked ones fit.
+        If a function computes a loss of selected boxes, it has one value for each selected row, and only selected
+        weights fit.
         """
         others = [child for child in children(parent) if child is not inner]
         calls = [item for other in others for item in walk(other) if isinstance(item, ast.Call)]
@@ -172,7 +172,7 @@ class _Search:
         return not is_made and all(self._stays(name, statement, 0) for name in names)
 
     def _stays(self, name: str, statement: Statement, depth: int) -> bool:
-        """Whether no other code makes what a name stands for of rows that were picked."""
+        """Whether no other code computes the value of a name from selected rows."""
         for binding in before(name, statement, self._point.scope):
             made = binding.statement
             if any(self._works_on_rows(call, made) for call in made.calls):
@@ -184,7 +184,7 @@ class _Search:
         return True
 
     def _works_on_rows(self, call: ast.Call, statement: Statement) -> bool:
-        """Whether a call hands rows that were picked to a function of the project."""
+        """Whether a call passes selected rows to a function of the project."""
         name = dotted(call.func) or ""
         if not (name.startswith("self.") or isinstance(call.func, ast.Name)) or name in _PLAIN:
             return False
@@ -195,7 +195,7 @@ class _Search:
         return any(self._picks(name, statement) for name in names)
 
     def _picks(self, name: str, statement: Statement) -> bool:
-        """Whether a name stands for what an operation of unknown size picked."""
+        """Whether the value of a name was selected by an operation of unknown size."""
         known = points_of(self._point.file)
         for binding in before(name, statement, self._point.scope):
             value, here = getattr(binding.statement.node, "value", None), known.get(binding.statement.node)
@@ -206,7 +206,7 @@ class _Search:
         return False
 
     def _is_against_picked(self, call: ast.Call, inner: ast.AST, statement: Statement) -> bool:
-        """Whether the other side of a loss comes from a model that was handed the mask, so it may be picked there."""
+        """Whether the other argument of a loss comes from a model that got the mask, so it may be selected there."""
         mask = dotted(mask_of(self._node))
         others = [child for child in children(call) if child is not inner and child is not call.func]
         if mask is None or any(dotted(item.slice) == mask for other in others for item in _subscripts(other)):
@@ -216,12 +216,12 @@ class _Search:
         return any(mask in map(dotted, arguments_of(item)) for at in made for item in at.calls if self._is_own(item))
 
     def _is_own(self, call: ast.Call) -> bool:
-        """Whether a call is of something that the project defines, as far as names say."""
+        """Whether a call is of something that the project defines, judging by names."""
         is_of_paddle = self._names.resolve(dotted(call.func) or "").startswith("paddle.")
         return not is_of_paddle and terminal(call) not in OPERATIONS | _PICKING
 
     def _named(self, value: ast.AST, statement: Statement, depth: int) -> Form | None:
-        """What a name is used for that a statement binds to a result."""
+        """The use of a name that a statement binds to a result."""
         node = statement.node
         if isinstance(node, ast.Assign) and node.value is value and len(node.targets) == 1:
             target: ast.expr = node.targets[0]
@@ -249,7 +249,7 @@ class _Search:
         return found if len(found) <= _MOST_USES else []
 
     def _is_number(self, parents: Sequence[ast.AST], count: ast.AST, statement: Statement, depth: int) -> bool:
-        """Whether nothing but arithmetic is done with a count: a test or a shape needs it on the host."""
+        """Whether a count is only used in arithmetic: a test or a shape needs it on the host."""
         inner = count
         for parent in reversed(parents):
             if isinstance(parent, ast.stmt):
@@ -261,7 +261,7 @@ class _Search:
         if isinstance(node, ast.AugAssign):
             return True
         if isinstance(node, ast.Assign) and isinstance(inner, ast.BinOp) and isinstance(node.targets[0], ast.Attribute):
-            return True  # a running mean, which may be a tensor as well
+            return True  # a running mean, which may also be a tensor
         if not isinstance(node, ast.Assign) or node.value is not inner:
             return isinstance(node, ast.Return) and isinstance(inner, ast.BinOp)
         if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div):
@@ -270,20 +270,20 @@ class _Search:
         return bool(uses) and all(self._is_number(use.parents, use.node, use.statement, depth + 1) for use in uses)
 
     def _fills(self, node: ast.stmt) -> bool:
-        """Whether a statement puts a number into the places that are picked."""
+        """Whether a statement assigns a number to the selected places."""
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
             return False
         return Evaluator(self._point.file, self._point.full_env).kind(node.value).is_host
 
 
 def _takes_extreme(around: Sequence[ast.AST]) -> bool:
-    """Whether the least or the largest is taken of what stands inside of some nodes: ``paddle.max(rows, axis=1)``."""
+    """Whether some nodes take the minimum or the maximum: ``paddle.max(rows, axis=1)``."""
     nearest = next((node for node in reversed(around) if isinstance(node, (ast.Call, ast.stmt))), None)
     return isinstance(nearest, ast.Call) and _REDUCING.get(terminal(nearest) or "") is Form.EXTREME
 
 
 def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:
-    """Whether an expression makes a number of a count: ``max(count, 1)``, or ``x.shape[0]`` of a shape."""
+    """Whether an expression computes a number from a count: ``max(count, 1)``, or ``x.shape[0]`` of a shape."""
     if isinstance(parent, ast.Subscript):
         return parent.value is inner
     if isinstance(parent, ast.Call):
@@ -292,7 +292,7 @@ def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:
 
 
 def _is_count(parent: ast.AST, inner: ast.AST) -> bool:
-    """``x.shape``, ``len(x)``, ``x.numel()``"""
+    """Whether an expression is like ``x.shape``, ``len(x)``, ``x.numel()``."""
     if isinstance(parent, ast.Attribute):
         return parent.attr in ("shape", "size")
     return isinstance(parent, ast.Call) and inner is not parent.func and dotted(parent.func) == "len"
@@ -315,7 +315,7 @@ def _is_of_columns(index: ast.expr) -> bool:
 
 
 def _is_no_use(node: ast.AST) -> bool:
-    """Whether what stands around a name has nothing to do with the values: ``x.stop_gradient = True``, ``x is None``"""
+    """Whether the code around a name does not use the values: ``x.stop_gradient = True``, ``x is None``"""
     if isinstance(node, ast.Compare):
         return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
     return isinstance(node, ast.Attribute) and node.attr == "stop_gradient"
@@ -331,7 +331,7 @@ def _shape(given: Sequence[ast.expr]) -> list[ast.expr]:
 
 
 def _keeps_rows(given: Sequence[ast.expr]) -> bool:
-    """Whether a shape counts rows and leaves open how many values each has: ``[batch_size, -1, width]``."""
+    """Whether a shape counts rows and leaves the number of values in each open: ``[batch_size, -1, width]``."""
     first, *rest = [ast.unparse(size) for size in _shape(given)] or [""]
     is_number_of_rows = not first.endswith("]") or first.endswith("shape[0]")  # ``x.shape[-1]`` counts columns
     is_written = not first or first.lstrip("-").isdigit()  # ``edges[kept].reshape([2, -1])``: any number of edges

@@ -1,4 +1,4 @@
-"""Which files run on the CPU: by what they, or the scripts that drive them, hand to ``set_device``."""
+"""Finds files that run on the CPU, from what they or the scripts that load them pass to ``set_device``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _OF_DATA = frozenset({"to_tensor", "create_lod_tensor", "set", "Tensor", "VarBase"})
-"""Calls that are told the place of one tensor, whatever the program runs on."""
+"""Calls that take the place of one tensor, regardless of the device of the program."""
 
 _ACCELERATORS = ("CUDA", "cuda", "XPUPlace", "NPUPlace", "CustomPlace", "set_device")
 
 
 class Devices(Part):
-    """Which files of a project run on the CPU alone."""
+    """Decides which files of a project run only on the CPU."""
 
     @query
     def runs_on_cpu(self, file: FileIndex) -> bool:
@@ -39,7 +39,7 @@ class Devices(Part):
 
     @query
     def starts_on_cpu(self, file: FileIndex) -> bool:
-        """Whether all programs that a file is part of begin with the CPU as their device, or name no other place."""
+        """Whether all programs with this file start with the CPU as their device, or name no other place."""
         if not self._starting_on_cpu or any(map(file.has, _ACCELERATORS)) or _choices(file):
             return file in self._starting_on_cpu
         return file in self._starting_on_cpu or self._is_driven(file, self._starting_on_cpu)
@@ -47,7 +47,7 @@ class Devices(Part):
     @property
     @query
     def _starting_on_cpu(self) -> frozenset[FileIndex]:
-        """The files that say so themselves; a function that sets a device may be called by others than its file."""
+        """The files that set it themselves; a function that sets a device may also be called from other files."""
         pinned = (file for file in self._pinned if any(choice.at_top for choice in _choices(file)))
         named = (file for file in self._project.mentions.of("CPUPlace") if not file.is_quiet and _works_on_cpu(file))
         return frozenset((*pinned, *named))
@@ -55,12 +55,12 @@ class Devices(Part):
     @property
     @query
     def _pinned(self) -> frozenset[FileIndex]:
-        """The files that put the whole run on the CPU, whatever they are told; tests are not what trains."""
+        """The files that always put the whole run on the CPU, without tests, which do not train."""
         return frozenset(file for file in self._project.files.values() if not file.is_quiet and _pins(file))
 
     @query
     def _is_driven(self, file: FileIndex, pinned: frozenset[FileIndex]) -> bool:
-        """Whether all that imports this file, and so on, begins in some pinned files."""
+        """Whether all programs that load this file start in one of the pinned files."""
         is_pinned, seen, waiting = False, {file}, [self._importers(file)]
         while waiting:
             driver = next(waiting[-1], None)
@@ -77,7 +77,7 @@ class Devices(Part):
 
     @query
     def _may_start(self, file: FileIndex) -> bool:
-        """Whether a run may begin in a file that is not pinned: nobody imports it, or it chooses a device itself."""
+        """Whether a run may start in a file that is not pinned: nothing imports it, or it chooses a device itself."""
         return bool(_choices(file)) or not any(self._importers(file))
 
     def _importers(self, file: FileIndex) -> Iterator[FileIndex]:
@@ -87,7 +87,7 @@ class Devices(Part):
 class _Choice(NamedTuple):
     """A call of ``set_device`` that may run.
 
-    ``cpu``: it names the CPU.  ``always``: whoever calls its function gets there.  ``at_top``: it is in no function.
+    ``cpu``: it names the CPU. ``always``: every call of its function reaches it. ``at_top``: it is in no function.
     """
 
     cpu: bool
@@ -106,7 +106,7 @@ def _all_on_cpu(choices: list[_Choice]) -> bool:
 
 @query
 def _choices(file: FileIndex) -> list[_Choice]:
-    """The calls of ``set_device`` in a file, but for those under a test that constants decide against them."""
+    """The calls of ``set_device`` in a file, except for those under a test that is constant and false."""
     if not file.has("set_device"):
         return []
     found: list[_Choice] = []
@@ -124,7 +124,7 @@ def _choices(file: FileIndex) -> list[_Choice]:
 
 
 def _is_cpu(device: ast.expr, place: ReadPlace) -> bool:
-    """Whether a device is the CPU, whatever the user asks for."""
+    """Whether a device is the CPU, whatever the user chooses."""
     values = Constants.of(place.file.project).possible(device, place)
     return all(value.is_known and value.value == "cpu" and value.setter is not Setter.USER for value in values)
 
@@ -140,10 +140,10 @@ def _asks_for_main(test: ast.expr) -> bool:
 
 @query
 def has_no_gpu(file: FileIndex) -> bool:
-    """Whether the code of a file, as far as it and all that drives it say, runs on the CPU.
+    """Whether the code of a file runs on the CPU, judging by it and everything that loads it.
 
-    Examples: ``set_device("cpu")`` whatever the program is told, ``exe = fluid.Executor(fluid.CPUPlace())`` in a file
-    without ``CUDAPlace``, and what only such files import.
+    Examples: ``set_device("cpu")`` unconditionally, ``exe = fluid.Executor(fluid.CPUPlace())`` in a file without
+    ``CUDAPlace``, and a file that only such files import.
     """
     devices = Devices.of(file.project)
     return devices.runs_on_cpu(file) or devices.starts_on_cpu(file)
@@ -160,7 +160,7 @@ def _works_on_cpu(file: FileIndex) -> bool:
 
 
 def _gives_cpu(statement: Statement) -> bool:
-    """Whether a statement keeps the CPU as a place, or hands it to something that runs a program there."""
+    """Whether a statement stores the CPU as a place, or passes it to something that runs a program there."""
     if isinstance(statement.node, ast.Assign) and _is_cpu_place(statement.node.value):
         return True
     runs = (call for call in statement.calls if terminal(call) not in _OF_DATA)

@@ -1,4 +1,4 @@
-"""Which names of a function go into its backward passes, and what an expression carries of their graphs."""
+"""Finds which names of a function are used in its backward passes, and which of their graphs an expression carries."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ CUTS = frozenset(
         "range",
     }
 )
-"""Calls that give numbers, arrays, or tensors that never have a gradient."""
+"""Calls that return numbers, arrays, or tensors that never have a gradient."""
 HOST_ATTRIBUTES = frozenset({"shape", "dtype", "ndim", "size", "name", "data", "place", "stop_gradient", "grad"})
 
 
 def direct(scope: Scope) -> frozenset[str]:
-    """Names that a scope calls ``backward`` on, and the parts that they are added up from."""
+    """Names that a scope calls ``backward`` on, and the parts that they are sums of."""
     return scope.once(direct, lambda: differentiated(scope) | _parts(scope, differentiated(scope)))
 
 
 def results_of_calls(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assign, int | None]]:
-    """The first call that each name is bound to in each loop: the statement, and the place in the tuple it gives."""
+    """The first call that each name is bound to in each loop: the statement, and the position in the returned tuple."""
     return scope.once(results_of_calls, lambda: _first_results(scope))
 
 
@@ -57,7 +57,7 @@ def _first_results(scope: Scope) -> dict[tuple[str, Loop | None], tuple[ast.Assi
 
 
 def feeding_backward(scope: Scope) -> frozenset[str]:
-    """Names whose value goes into a backward pass, be it through others that are worked out from them."""
+    """Names whose value goes into a backward pass, directly or through other names computed from them."""
     return scope.once(feeding_backward, lambda: _worked_back(scope))
 
 
@@ -81,12 +81,12 @@ def argument_names(call: ast.Call) -> set[str]:
 
 
 def gives_counts(call: ast.Call) -> bool:
-    """Whether a function is one of those that count what is right, and so give no gradient."""
+    """Whether a function counts correct results, and so has no gradient."""
     return counts_hits((dotted(call.func) or "").rpartition(".")[2])
 
 
 def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
-    """The losses that are weighed and added up into one that ``backward`` is called on."""
+    """The losses that are weighted and added to one on which ``backward`` is called."""
     found: set[str] = set()
     for statement in scope.statements:
         node = statement.node
@@ -96,7 +96,7 @@ def _parts(scope: Scope, differentiated: frozenset[str]) -> frozenset[str]:
 
 
 def _terms(value: ast.expr) -> Iterator[str]:
-    """The names that an arithmetic expression is made of: a loop, since sums of a thousand terms are written."""
+    """The names in an arithmetic expression, found in a loop, since there are sums of a thousand terms."""
     waiting = [value]
     while waiting:
         node = waiting.pop()
@@ -107,15 +107,15 @@ def _terms(value: ast.expr) -> Iterator[str]:
 
 
 def uncut(value: ast.expr) -> list[ast.expr]:
-    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    """The names in an expression whose graph reaches its value: those that are not read or detached."""
     try:
         return list(_carried(value))
-    except RecursionError:  # a sum of a thousand terms: nothing is said of it
+    except RecursionError:  # too long a sum: nothing is said about it
         return []
 
 
 def _carried(value: ast.expr) -> Iterator[ast.expr]:
-    """The names in an expression whose graph reaches its value: those that nothing reads or detaches."""
+    """The names in an expression whose graph reaches its value: those that are not read or detached."""
     if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
         if not (isinstance(value, ast.Attribute) and value.attr in HOST_ATTRIBUTES):
             yield value
@@ -140,7 +140,7 @@ def _carried(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def reads(value: ast.expr) -> bool:
-    """Whether an expression ends in a read or a ``detach``: its value carries no graph, whatever it is made of."""
+    """Whether an expression ends in a read or a ``detach``: then its value carries no graph."""
     if isinstance(value, ast.Call):
         last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
         return last in CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))

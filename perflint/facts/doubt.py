@@ -1,4 +1,4 @@
-"""Tests around a statement that only a configuration or the data decides, so that it may as well never run."""
+"""Finds tests around a statement that only a configuration or the data decide, so that it may never run."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ARMS = ("body", "else")
 
 
 def is_doubtful(statement: Statement, scope: Scope, file: FileIndex) -> bool:
-    """Whether a test decides on a statement that nothing in the code answers, or that fails by default.
+    """Whether a test around a statement cannot be decided from the code, or is false by default.
 
-    It asks what parts were chosen, whether two shapes differ, of which type a value is, or for a kind of device.  Or
-    it is ``if args.ortho > 0:`` of an option that is 0 unless somebody asks for more.
+    Such a test is about selected parts, different shapes, the type of a value, or a kind of device. Or it is ``if
+    args.ortho > 0:`` for an option that is 0 by default.
     """
     tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch in _ARMS]
     if any(_only_data_decides(test, scope) for test in tests):
@@ -60,12 +60,12 @@ def _is_type(node: ast.expr) -> bool:
 
 
 def _gives_devices(node: ast.expr) -> bool:
-    """``paddle.device.get_all_custom_device_type()``."""
+    """Whether an expression is like ``paddle.device.get_all_custom_device_type()``."""
     return isinstance(node, ast.Call) and "custom_device" in (dotted(node.func) or "")
 
 
 def _is_handed_in(node: ast.expr, scope: Scope) -> bool:
-    """``self.parts`` where ``__init__`` is given it: a list that a configuration file holds."""
+    """Whether an expression is like ``self.parts``, passed to ``__init__``: a list from a configuration file."""
     name = dotted(node) or ""
     if not name.startswith("self.") or scope.owner is None:
         return False

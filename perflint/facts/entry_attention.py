@@ -1,4 +1,4 @@
-"""The attention that training programs write out: one place for each entry point, with the others beside it."""
+"""Finds the attention that training programs write out: one place for each entry point, with the other places."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import walk
 
 _FUSED = ("scaled_dot_product_attention", "flash_attention", "memory_efficient_attention", "flash_attn_unpadded")
-"""What shows that somebody has thought of it."""
+"""What shows that this was considered."""
 
 
 class TrainedAttention(NamedTuple):
-    """Attention that is written out, with the entry point that trains it.
+    """Written-out attention, with the entry point that trains it.
 
-    ``others``: the same elsewhere in the program.  ``is_sure``: it is seen to be part of the model that is trained.
+    ``others``: the same elsewhere in the program. ``is_sure``: it is known to be part of the trained model.
     """
 
     entry: EntryPoint
@@ -53,14 +53,14 @@ def trained_attention(project: Project) -> Sequence[TrainedAttention]:
 
 @query
 def trained_attention_in(file: FileIndex) -> Sequence[TrainedAttention]:
-    """Those in one file."""
+    """The attention of training programs in one file."""
     if not written_attention(file):
         return ()
     return [each for each in trained_attention(file.project) if each.file is file]
 
 
 def _places(entry: EntryPoint) -> Iterator[tuple[FileIndex, WrittenAttention]]:
-    """The attention in the layers that a program trains, or may train where its model is not known, by the files."""
+    """The attention in the layers that a program trains, or may train if its model is not known, by file."""
     in_use, models = InUse.of(entry.file.project), classes_of_model(entry)
     parts = parts_of_models(entry.file, models)
     for file in sorted(model_files(entry), key=lambda each: (each is not entry.file, each.path)):
@@ -72,7 +72,7 @@ def _places(entry: EntryPoint) -> Iterator[tuple[FileIndex, WrittenAttention]]:
 
 @query
 def parts_of_models(file: FileIndex, models: frozenset[tuple[FileIndex, Class]]) -> frozenset[Class]:
-    """The classes that some classes are put together of: those that their methods make, and so on; with their bases."""
+    """The classes that some classes consist of: those that their methods create, directly or not; with their bases."""
     project, found, waiting = file.project, set[object](), list[tuple[FileIndex, Class | Scope]](models)
     while waiting:
         home, one = waiting.pop()

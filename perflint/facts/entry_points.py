@@ -1,9 +1,8 @@
-"""Training entry points: the places where programs take their training steps, each with the parts of its step.
+"""Finds training entry points: the places where programs do their training steps, each with the parts of its step.
 
 In ``for x, y in loader: loss = net(x, y); loss.backward(); opt.step()`` the entry point is ``loss.backward()``, its
-model ``net``, and its optimizer ``opt``.  Where the loop calls a function that makes the backward pass, the entry
-point is in that function.  Loops that are copies of each other are one entry point, as are the functions that one loop
-calls.
+model ``net``, and its optimizer ``opt``. If the loop calls a function that does the backward pass, the entry point is
+in that function. Loops that are copies of each other are one entry point, as are the functions called by one loop.
 """
 
 from __future__ import annotations
@@ -31,16 +30,16 @@ from perflint.training import looks
 from perflint.training.evidence import steps_environment, takes_optimizer_step
 
 _FAR = 3
-"""How many calls lie between a step loop and its backward pass, at most."""
+"""The most calls between a step loop and its backward pass."""
 _SAME = 0.8
-"""The share of their calls that two neighbouring programs have in common where one is a copy of the other."""
+"""The share of common calls from which two neighbouring programs count as copies."""
 _SMALL_DATA = ("MNIST", "FashionMNIST", "UCIHousing", "mnist", "uci_housing", "Iris", "load_iris", "load_digits")
-"""Data of exercises: what trains on them is done in a minute."""
+"""Data sets of exercises, on which training takes a minute."""
 _ACTING = ("gym", "parl", "gymnasium", "paddlescience", "deepxde", "paddle_quantum")
-"""Packages of programs whose steps are not bound by layers: they play games, or solve equations."""
+"""Packages of programs whose time is not spent in layers: they play games, or solve equations."""
 _OPTIMIZER = re.compile(r"(?:opt\w*|adamw?|sgd|momentum|solver)$", re.IGNORECASE)
 _SCORES = re.compile(r"loss|criteri|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
-"""Names of layers that score what a model gives."""
+"""Names of layers that score a model's output."""
 _HIGHER = ("create_graph", "double_grad", "hessian", "Hessian", "jvp", "vjp")
 _PREPARING = frozenset(
     {
@@ -78,7 +77,7 @@ _NO_MODELS = frozenset({"clear_grad", "clear_gradients", "train", "eval", "state
 
 @dataclass(frozen=True, eq=False)
 class EntryPoint:
-    """Where a program takes its training steps.
+    """Where a program does its training steps.
 
     Attributes:
         file: the file of the backward pass.
@@ -86,10 +85,10 @@ class EntryPoint:
         backward: the statement ``loss.backward()``.
         call: the call in it.
         loop: the step loop, in ``driver`` of the file ``driven_from``.
-        forward: the neighbouring statements before the backward pass that work out the loss, in order; empty where
-            they stand elsewhere.
-        models: what is called for it, as written: ``net``, ``self.model``.
-        others: places of the same kind, which this one stands for.
+        forward: the adjacent statements before the backward pass that compute the loss, in order; empty if they are
+            elsewhere.
+        models: the called models, as source text: ``net``, ``self.model``.
+        others: similar places that this one represents.
     """
 
     file: FileIndex
@@ -105,13 +104,13 @@ class EntryPoint:
 
     @property
     def loss(self) -> str:
-        """What the backward pass begins with, as written; ``""`` for an expression."""
+        """The name that ``backward`` is called on; ``""`` for an expression."""
         owner = self.call.func.value if isinstance(self.call.func, ast.Attribute) else None
         return (dotted(owner) or "") if owner is not None else ""
 
     @cached_property
     def model_call(self) -> tuple[Statement, ast.Call] | None:
-        """The first call of a model before the backward pass, with its statement; None where none is known."""
+        """The first call of a model before the backward pass, with its statement; None if none is known."""
         inside = {item for node in self.forward for item in ast.walk(node)}
         for statement in self.scope.statements:
             for call in statement.calls if statement.node in inside else ():
@@ -126,12 +125,12 @@ class EntryPoint:
 
     @property
     def is_in_loop(self) -> bool:
-        """Whether the backward pass stands in the step loop itself, not in a function that the loop calls."""
+        """Whether the backward pass is in the step loop itself, not in a function that the loop calls."""
         return self.scope is self.driver
 
     @property
     def optimizers(self) -> tuple[str, ...]:
-        """What takes steps beside the backward pass, as written: ``opt`` of ``opt.step()``."""
+        """The optimizers that step near the backward pass, as source text: ``opt`` of ``opt.step()``."""
         loop = self.backward.loop
         return tuple(
             dict.fromkeys(
@@ -147,7 +146,7 @@ class EntryPoint:
 
 @query
 def entry_points(project: Project) -> Sequence[EntryPoint]:
-    """The entry points of all programs of a project that are worth advice, one for all that are alike."""
+    """The entry points of all programs of a project that are worth advice, one for all similar ones."""
     groups: dict[object, list[EntryPoint]] = {}
     for file in project.mentions.of("backward"):
         if not _is_left_out(file):
@@ -165,7 +164,7 @@ def entry_points(project: Project) -> Sequence[EntryPoint]:
 
 @query
 def entries_of(file: FileIndex) -> Sequence[EntryPoint]:
-    """Those with their backward pass in a file."""
+    """The entry points with their backward pass in a file."""
     if not file.has_words("backward") or _is_left_out(file):
         return ()
     return [entry for entry in entry_points(file.project) if entry.file is file]
@@ -179,7 +178,7 @@ def _one_of(group: list[EntryPoint]) -> EntryPoint:
 
 @query
 def _is_left_out(file: FileIndex) -> bool:
-    """Whether what a file trains is an exercise, a test, or nothing that runs on a GPU."""
+    """Whether the training in a file is an exercise, a test, or does not run on a GPU."""
     if file.is_quiet or file.is_offline or file.is_foreign or file.is_static or file.has_words(*_SMALL_DATA):
         return True
     if file.has_words(*_HIGHER) or "fluid" in file.words or any(p in _ACTING for p in file.names.packages):
@@ -203,12 +202,12 @@ def _in(file: FileIndex) -> Iterator[EntryPoint]:
 
 
 def _acts(scope: Scope) -> bool:
-    """Whether a function steps an environment: reinforcement learning."""
+    """Whether a function steps an environment, as in reinforcement learning."""
     return scope.once(_acts, lambda: steps_environment(scope))
 
 
 def _driver(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> tuple[FileIndex, Scope, Loop] | None:
-    """The step loop around a statement, here or where the function is called."""
+    """The step loop around a statement, in its function or in a caller."""
     loops = frozenset(looks.step_loops(file, scope))
     found: tuple[FileIndex, Scope, Loop] | None = None
     for link in statement.around:
@@ -227,9 +226,9 @@ def _driver(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> 
 def forward_of(
     file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
 ) -> tuple[tuple[ast.stmt, ...], tuple[str, ...]]:
-    """The statements before a backward pass that work out its loss, and the models that they call.
+    """The statements before a backward pass that compute its loss, and the models that they call.
 
-    They begin with the first call of a model, or of anything else that is more than a tensor made of the batch.
+    They begin with the first call of a model, or of anything else that does more than create a tensor from the batch.
     """
     for block, upper in _blocks(scope, statement):
         before = block[: block.index(upper)] if upper in block else []
@@ -263,7 +262,7 @@ def _models_in(file: FileIndex, scope: Scope, node: ast.stmt) -> Iterator[str]:
 
 
 def _leading_to(call: ast.Call, before: Sequence[ast.stmt]) -> list[int]:
-    """Which of some statements give values that the loss of a backward pass is worked out from, in order."""
+    """Those of some statements whose values are used in the loss of a backward pass, in order."""
     wanted, found = plain_names(call.func), list[int]()
     if "self" in wanted:
         wanted = (wanted - {"self"}) | {dotted_loss(call)}
@@ -288,7 +287,7 @@ def dotted_loss(call: ast.Call) -> str:
 
 
 def _bound_below(node: ast.stmt) -> set[str]:
-    """The names that a statement binds, those in its blocks among them."""
+    """The names that a statement binds, including those in its blocks."""
     return {name for item in ast.walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
@@ -301,7 +300,7 @@ def _called_in(node: ast.stmt) -> Iterator[str]:
 
 
 def _is_model(file: FileIndex, scope: Scope, name: str) -> bool:
-    """Whether a call of this name runs a model: it is a layer of the project, or is named like one."""
+    """Whether a call of this name runs a model: it is a layer of the project, or has the name of one."""
     last = name.rpartition(".")[2]
     if last in _NO_MODELS or makes(last):
         return False
@@ -313,7 +312,7 @@ def _is_model(file: FileIndex, scope: Scope, name: str) -> bool:
 
 
 def _are_copies(first: EntryPoint, second: EntryPoint) -> bool:
-    """Whether two programs train alike: in one file, in steps of one shape, or with nearly the same calls."""
+    """Whether two programs train the same way: in one file, in steps of one shape, or with nearly the same calls."""
     if first.file is second.file or _shape(first) == _shape(second):
         return True
     if first.file.parts[:-1] != second.file.parts[:-1]:
@@ -323,7 +322,7 @@ def _are_copies(first: EntryPoint, second: EntryPoint) -> bool:
 
 
 def _shape(entry: EntryPoint) -> str:
-    """What a step looks like without its names and numbers: the calls around its backward pass, in order."""
+    """The shape of a step, without names and numbers: the calls around its backward pass, in order."""
     return entry.scope.once((_shape, entry.backward.loop), lambda: _calls_around(entry.backward, entry.scope))
 
 

@@ -1,4 +1,4 @@
-"""The programs of an entry point as a whole: the files that they load, and what these speak of."""
+"""The programs of an entry point as a whole: the files that they load, and the words in these."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from perflint.query import query
 
 
 def speaks_of(entry: EntryPoint, *words: str) -> bool:
-    """Whether a file that the programs of an entry point load to train has one of these words in it."""
+    """Whether a file that the programs of an entry point load for training contains one of these words."""
     named = [file for file in entry.file.project.mentions.of(*words) if not (file.is_offline or file.is_quiet)]
     return bool(named) and not _loaded(entry.file, entry.driven_from).isdisjoint(named)
 

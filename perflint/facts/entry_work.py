@@ -1,7 +1,7 @@
-"""What a program spends its training steps on, by its layers: wide convolutions, attention, wide products.
+"""Finds what a program spends its training steps on, by its layers: wide convolutions, attention, wide products.
 
-A file that an entry point loads may hold several models, of which one is trained: what all of them do counts, unless
-the class of the model is known.
+A file that an entry point loads may contain several models, one of which is trained: all of them count, unless the
+class of the model is known.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from perflint.syntax.scopes import Class
 
 
 class DeviceWork(Enum):
-    """Layers that a device spends its time on."""
+    """Layers that take time on the device."""
 
     CONVOLUTIONS = "convolutions"
     OTHER_CONVOLUTIONS = "3-D and transposed convolutions"
-    """Those that ``auto_cast`` leaves in float32, since its white list has ``conv2d`` alone."""
+    """Those that ``auto_cast`` leaves in float32, since its white list only has ``conv2d``."""
     ATTENTION = "attention"
     PRODUCTS = "wide linear layers"
 
@@ -50,7 +50,7 @@ _MORE_WORDS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "models", "
 
 
 def work_of(entry: EntryPoint) -> frozenset[DeviceWork]:
-    """What the model of an entry point spends its time on, as far as the project shows it."""
+    """What the model of an entry point spends its time on, as far as the project shows."""
     return _work_of(entry.file, entry.driven_from, entry)
 
 
@@ -60,7 +60,7 @@ def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset
 
 
 def model_files(entry: EntryPoint) -> frozenset[FileIndex]:
-    """The files with the classes of an entry point's model, and what they load; all that is loaded if none is known."""
+    """The files with the classes of an entry point's model, and their imports; all loaded files if none is known."""
     imports = Imports.of(entry.file.project)
     own = {file for file, _ in classes_of_model(entry)}
     starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file)}
@@ -68,7 +68,7 @@ def model_files(entry: EntryPoint) -> frozenset[FileIndex]:
 
 
 def classes_of_model(entry: EntryPoint) -> frozenset[tuple[FileIndex, Class]]:
-    """The classes that the models of an entry point may be of, as far as these are known."""
+    """The classes that the models of an entry point may be of, as far as known."""
     return frozenset(found for name in entry.models for found in _classes(entry, name))
 
 
@@ -104,7 +104,7 @@ def _work(file: FileIndex, call: ast.Call) -> DeviceWork | None:
 
 
 def _is_wide(call: ast.Call, position: int, parameter: str, least: int) -> bool:
-    """Whether a width is written out, and as large as this, or worked out by the code: no toy is that general."""
+    """Whether a width is a literal of at least this size, or computed: toy models are not that general."""
     if is_spread(call):
         return True
     width = argument_of(call, parameter, position)

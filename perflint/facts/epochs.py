@@ -13,7 +13,7 @@ _CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
 def loop_of(statement: Statement) -> Loop | None:
-    """The loop over epochs that runs a statement each time, None when there is none or a guard stands between."""
+    """The loop over epochs that runs a statement each time, None if there is none or a guard is in between."""
     for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS):
             loop: Loop = link.node
@@ -26,7 +26,8 @@ def loop_of(statement: Statement) -> Loop | None:
 def _guarded(statement: Statement, loop: Loop) -> bool:
     if around.HotPath({}).is_off(statement.place, loop):
         return True
-    # What is no guard for a step is one for an epoch: ``epoch % k``, and whether the model has become better.
+    # Some tests that are not guards for a step are guards for an epoch: ``epoch % k``, and whether the model has
+    # improved.
     for link in statement.around:
         if link.node is loop:
             return False
@@ -36,7 +37,7 @@ def _guarded(statement: Statement, loop: Loop) -> bool:
 
 
 def _chooses(node: ast.AST) -> bool:
-    """Whether a part of a test picks out some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
+    """Whether a part of a test selects some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
     if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
         return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
     return isinstance(node, _CHOOSES)

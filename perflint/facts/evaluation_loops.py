@@ -1,4 +1,4 @@
-"""Evaluation loops: loops over batches that call a model where no gradient is ever asked for."""
+"""Finds evaluation loops: loops over batches that call a model without needing gradients."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _MOST_CALLERS = 3
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A call of a model in a loop over batches; ``sure``: more than its name says that it is one."""
+    """A call of a model in a loop over batches; ``sure``: not only its name shows it."""
 
     loop: Loop
     statement: Statement
@@ -66,12 +66,12 @@ class ModelCall:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A loop that evaluates with gradients on, as far as names tell; ``confirmed`` looks at what it is handed.
+    """A loop that seems to evaluate with gradients on; ``confirmed`` examines its arguments.
 
-    ``calls``: the model calls in it.  ``confidence``: that of the finding at most.  HIGH where imports, types or
-    ``.eval()`` say that it calls a model on batches; MEDIUM where names do; LOW where a caller that is not seen may
-    hold ``no_grad``, where the loop may be over the parts of one sample, where it calibrates a model on a few batches,
-    or where only programs that predict run it: they train nothing.
+    ``calls``: the model calls in it. ``confidence``: the highest possible confidence. HIGH if imports, types or
+    ``.eval()`` show that it calls a model on batches; MEDIUM if names do; LOW if an unknown caller may use ``no_grad``,
+    if the loop may be over the parts of one sample, if it calibrates a model on a few batches, or if only predicting
+    programs run it: they do not train.
     """
 
     loop: Loop
@@ -84,10 +84,9 @@ class Candidate:
 class Evaluation:
     """An evaluation loop with gradients on.
 
-    ``call``: the first call in it that hands tensors to a model.  ``confidence``: as of a ``Candidate``.  ``whole``:
-    the function around it does nothing but evaluate, so that a decorator may stand for a ``with`` around the loop.
-    ``risk``: why someone may need the gradients after all, ``""`` where nobody does.  ``is_fluid``: the code is for
-    Paddle 1.x.
+    ``call``: the first call in it that passes tensors to a model. ``confidence``: as of a ``Candidate``. ``whole``: the
+    function around it only evaluates, so that a decorator can replace a ``with`` around the loop. ``risk``: why the
+    gradients may be needed after all, ``""`` if they are not. ``is_fluid``: the code is for Paddle 1.x.
     """
 
     loop: Loop
@@ -101,7 +100,7 @@ class Evaluation:
 
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
-    """The loops of a file that may evaluate and keep a graph for a backward pass that never comes."""
+    """The loops of a file that may evaluate and keep a graph for a backward pass that never happens."""
     if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.text):
         return {}
     if file.is_foreign:
@@ -114,7 +113,7 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
 
 
 def _serves_paddle(file: FileIndex) -> bool:
-    """Whether the models that a file is handed may be Paddle's: it imports Paddle, or a file does that imports it."""
+    """Whether the models passed to a file may be Paddle's: it imports Paddle, or a file that imports it does."""
     return knows_paddle(file) or any(map(knows_paddle, Imports.of(file.project).importers(file)))
 
 
@@ -125,11 +124,10 @@ def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
 
 
 def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
-    """What a finding says of a candidate.
+    """The evaluation loop for a candidate, after a closer look.
 
-    None where its models are given arrays, where its gradients are needed, where ``eval()`` has switched them off (it
-    does in Paddle 1.x), or where it is a loop over loaders and the function that it calls has the loop over batches,
-    which is a candidate of its own.
+    None if its models get arrays, if its gradients are needed, if ``eval()`` has switched them off (as in Paddle 1.x),
+    or if it is a loop over loaders that calls a function with the loop over batches, which is a separate candidate.
     """
     scope, asks = found.scope, Gradients.of(file.project)
     found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(file, scope, item.call)])
@@ -162,7 +160,8 @@ def _files_of_models(file: FileIndex, found: Candidate) -> list[FileIndex]:
 def _records_no_graph(file: FileIndex, scope: Scope, statement: Statement) -> bool:
     """Whether Paddle 1.x records no graph at a statement, because ``eval()`` has been called before.
 
-    ``Layer.eval()`` of one model switches the tracer there, for the whole program, until ``train()`` is called.
+    ``Layer.eval()`` of one model switches the tracer in that version, for the whole program, until ``train()`` is
+    called.
     """
     before = _switches_before(scope, statement)
     if before:
@@ -174,12 +173,12 @@ def _records_no_graph(file: FileIndex, scope: Scope, statement: Statement) -> bo
 
 
 def _switches_before(scope: Scope, at: Statement) -> list[Mode]:
-    """The switches before a statement whose result nobody uses; ``print(metric.eval()[0])`` is none."""
+    """The mode switches before a statement, whose results are unused; ``print(metric.eval()[0])`` is not one."""
     return [mode for mode in _modes_before(scope, at) if _is_by_itself(mode)]
 
 
 def _is_by_itself(mode: Mode) -> bool:
-    """Whether a switch is a statement: ``model.eval()``, or ``a.eval(), b.eval()``."""
+    """Whether a mode switch is a whole statement: ``model.eval()``, or ``a.eval(), b.eval()``."""
     node = mode.statement.node
     if not isinstance(node, ast.Expr):
         return False
@@ -199,7 +198,7 @@ def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
 
 
 def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
-    """Whether a forward pass in a loop asks for gradients, which ``no_grad`` would break; None where it may."""
+    """Whether a forward pass in a loop uses gradients, which ``no_grad`` would break; None if it may."""
     asks = Gradients.of(file.project)
     if file not in asks.beside_forward():
         return False
@@ -210,7 +209,7 @@ def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
 
 
 def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
-    """The forward pass, or the method of the model, that a call runs; None where it is not known."""
+    """The forward pass, or the method of the model, that a call runs; None if it is not known."""
     func = call.func
     model = func.value if isinstance(func, ast.Attribute) and func.attr == "forward" else func
     kind = Values.of(file.project).lasting_kind(file, scope, model)
@@ -220,7 +219,7 @@ def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, 
 
 
 def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
-    """The first call that may be handed tensors: if all that it is given lives on the host, it is of no network."""
+    """The first call that may get tensors: if all arguments are on the host, it does not call a network."""
     env = Values.of(file.project).base_env(file, found.scope, {})
     before = Flow(found.scope, file, env, guess_losses=False).run().before
     for item in found.calls:
@@ -242,9 +241,9 @@ def _risk(file: FileIndex, found: Candidate) -> str:
 
 
 def _names_evaluation(text: str) -> bool:
-    """``_may_evaluate`` as far as a text tells, before it is parsed."""
+    """``_may_evaluate`` by text alone, before parsing."""
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)  # as Python compares names
+        text = unicodedata.normalize("NFKC", text)  # normalized as Python does for names
     if not _LOOP.search(text):
         return False
     if _SWITCH.search(text) or any(_evaluates(name) and _LOOP.search(body) for name, body in function_texts(text)):
@@ -253,7 +252,7 @@ def _names_evaluation(text: str) -> bool:
 
 
 def _may_evaluate(scope: Scope, switches: bool) -> bool:
-    """A quick look that lets through whatever may evaluate; ``switches``: whether the file may say ``.eval()``."""
+    """A fast test that accepts everything that may evaluate; ``switches``: whether the file may contain ``.eval()``."""
     loops = [statement.node for statement in scope.statements if isinstance(statement.node, ast.For)]
     return bool(loops) and (
         _evaluates(scope.name)
@@ -268,7 +267,7 @@ def _evaluates(name: str) -> bool:
 
 
 class _Finder:
-    """Looks through one scope of a file.  Questions that take a look at other files come last."""
+    """Searches one scope of a file. Tests that need other files come last."""
 
     def __init__(self, file: FileIndex, scope: Scope) -> None:
         self._file = file
@@ -303,14 +302,15 @@ class _Finder:
                     yield ModelCall(loop, statement, call, bool(sure))
 
     def _candidates(self) -> set[Loop]:
-        """The loops of a scope that evaluate, as far as their place and what they do themselves tell."""
+        """The loops of a scope that evaluate, judging by their place and contents."""
         named = _evaluates(self._scope.name)
         found: set[Loop] = {
             node
             for node in (statement.node for statement in self._scope.statements)
             if isinstance(node, ast.For)
             and not counts_epochs(node)
-            and not isinstance(node.iter, (ast.List, ast.Tuple))  # a few picked samples, or models, are no data set
+            # a few selected samples, or models, are not a data set
+            and not isinstance(node.iter, (ast.List, ast.Tuple))
             and (named or not isinstance(node.body[-1], ast.Break))  # a look at the first batch
             and (named or _over_evaluation_data(node) or _under_eval(self._scope, node))
         }
@@ -334,7 +334,7 @@ class _Finder:
         return Confidence.HIGH if sure and over_data and says_so else Confidence.MEDIUM
 
     def _is_dispatched(self) -> bool:
-        """Whether the function is imported elsewhere and called by no name that is seen: its caller is not known."""
+        """Whether the function is imported elsewhere but not called by name, so its caller is unknown."""
         scope = self._scope
         if scope.parent is not self._file.scopes.module or scope.owner is not None:
             return False
@@ -346,7 +346,7 @@ class _Finder:
         )
 
     def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
-        """Whether nothing but programs that predict is known to call a function."""
+        """Whether only predicting programs are known to call a function."""
         if predicts(file.parts[-1]) or any(map(exports, file.parts)):
             return not file.has(".backward(")
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
@@ -359,11 +359,11 @@ class _Finder:
         return found
 
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
-        """The outermost of the loops around a model call that hands it the batches."""
+        """The outermost of the loops around a model call that passes it the batches."""
         best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
         is_own = (dotted(call.func) or "self").partition(".")[0] == "self"
         if best is not None and is_own and self._is_layer() and not over_batches(best):
-            return None  # a decoder that calls its own parts again and again
+            return None  # a decoder that calls its own parts repeatedly
         return best
 
     def _is_layer(self) -> bool:
@@ -406,7 +406,7 @@ def _modes_before(scope: Scope, at: Statement) -> list[Mode]:
 
 
 def _kept_for_backward(scope: Scope, loop: Loop) -> str:
-    """Why what a loop binds may reach a backward pass: ``loss.backward()`` without a ``loss = ...`` of its own."""
+    """Why names bound in a loop may reach a backward pass: ``loss.backward()`` without its own ``loss = ...``."""
     inside = scope.statements_in(loop)
     bound = {name for statement in inside for name in bound_by(statement.node)}
     for name in bound & backward_names(scope):
@@ -419,14 +419,14 @@ def _kept_for_backward(scope: Scope, loop: Loop) -> str:
 
 
 def _over_evaluation_data(loop: Loop) -> bool:
-    """Whether a loop is over something that is named like the loader of a validation set."""
+    """Whether a loop is over something with the name of a validation loader."""
     if isinstance(loop, ast.While) or not over_batches(loop):
         return False
     return any(evaluates(name) for name in names_in(loop.iter)) and not any(map(trains, names_in(loop.iter)))
 
 
 def _feeds(scope: Scope, loop: Loop, call: ast.Call) -> bool:
-    """Whether what a loop runs over goes into a call.  The bare counter of a ``range`` is no batch."""
+    """Whether the items of a loop go into a call. The plain counter of a ``range`` is not a batch."""
     assert not isinstance(loop, ast.While)
     seeds = set(names_in(loop.target))
     counted = isinstance(loop.iter, ast.Call) and dotted(loop.iter.func) == "range"

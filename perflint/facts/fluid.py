@@ -1,6 +1,6 @@
-"""Code for ``paddle.fluid``: the Paddle that it runs on, and which names differ there.
+"""Handles code for ``paddle.fluid``: the Paddle that it runs on, and the names that differ there.
 
-``paddle.fluid`` was all of Paddle 1.x, stayed beside the new names in 2.0 to 2.4, and was removed in 2.5.
+``paddle.fluid`` was all of Paddle 1.x, coexisted with the new names in 2.0 to 2.4, and was removed in 2.5.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def imports_fluid(file: FileIndex) -> bool:
 
 
 def fluid_row(file: FileIndex) -> int:
-    """The row of the first import of ``paddle.fluid`` that is made whatever Paddle is there; 0 without one.
+    """The row of the first import of ``paddle.fluid`` that does not depend on the version of Paddle; 0 without one.
 
-    An import under ``try`` or ``if`` may be that of a program for several releases.
+    An import under ``try`` or ``if`` may belong to a program for several releases.
     """
     if not file.has_words("fluid"):
         return 0
@@ -46,7 +46,7 @@ def fluid_row(file: FileIndex) -> int:
 def imports_in(
     body: Iterable[ast.stmt], blocks: tuple[type[ast.stmt], ...] = (ast.If, ast.Try)
 ) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports of a module, those in some kinds of blocks included."""
+    """The imports of a module, including those in some kinds of blocks."""
     for node in body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield node
@@ -78,7 +78,7 @@ def is_for_paddle_1(files: Iterable[FileIndex]) -> bool:
 def name_in_fluid(name: str, file: FileIndex, row: int) -> str | None:
     """How a row of a file can write a name of fluid: ``fluid.dygraph.no_grad`` for ``dygraph.no_grad``.
 
-    None where no import above the row gives the file a way to write it.
+    None if no import above the row makes it available.
     """
     module, _, last = name.rpartition(".")
     for node in imports_in(file.tree.body):

@@ -1,4 +1,4 @@
-"""Code that asks for gradients, itself or in what it calls."""
+"""Finds code that uses gradients, directly or in what it calls."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian"
 
 
 class Gradients(Part):
-    """Which code of a project asks for gradients."""
+    """Decides which code of a project uses gradients."""
 
     @query
     def in_forward(self) -> frozenset[FileIndex]:
-        """The files with a layer whose forward pass asks for gradients, as one does that gives forces by energies."""
+        """The files with a layer whose forward pass uses gradients, such as one that derives forces from energies."""
         kinds = Modules.of(self._project)
         return frozenset(
             file
@@ -49,17 +49,17 @@ class Gradients(Part):
 
     @query
     def beside_forward(self) -> frozenset[FileIndex]:
-        """The files that some program loads along with a layer whose forward pass asks for gradients."""
+        """The files that some program loads along with a layer whose forward pass uses gradients."""
         imports = Imports.of(self._project)
         return imports.closure(imports.users(self.in_forward()))
 
     def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
-        """Whether any of a scope's statements asks for gradients or trains."""
+        """Whether any of a scope's statements uses gradients or trains."""
         return any(self._wants(file, scope, statement) for statement in statements)
 
-    @query(cycle=False)  # a recursive call asks for nothing more
+    @query(cycle=False)  # a recursive call adds nothing
     def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a function asks for gradients anywhere, its nested functions included."""
+        """Whether a function uses gradients anywhere, including nested functions."""
         return self.wanted_by(file, scope, scope.statements) or any(
             self.wanted_in(file, inner) for inner in scope.functions.values()
         )
@@ -76,7 +76,7 @@ class Gradients(Part):
 
 
 def asks(statement: Statement) -> bool:
-    """Whether a statement itself trains, reads a gradient, or makes a tensor want one."""
+    """Whether a statement itself trains, reads a gradient, or makes a tensor require one."""
     if evidence.terminal_names(statement) & _ASKS:
         return True
     if any(evidence.takes_optimizer_step(call) for call in statement.calls):
@@ -90,9 +90,10 @@ def asks(statement: Statement) -> bool:
 
 
 def freezes(statement: Statement, scope: Scope) -> bool:
-    """Whether a statement takes a weight out of training: ``p.stop_gradient = True``, ``p.trainable = False``.
+    """Whether a statement freezes a weight: ``p.stop_gradient = True``, ``p.trainable = False``.
 
-    Paddle 1.x code says it of what the function has just made of a batch, too: ``label.stop_gradient = True``.
+    In Paddle 1.x, tensors just created from a batch are marked the same way and do not count: ``label.stop_gradient =
+    True``.
     """
     node = statement.node
     if not isinstance(node, ast.Assign):
@@ -105,7 +106,7 @@ def freezes(statement: Statement, scope: Scope) -> bool:
 
 
 def _is_made_of_data(name: str, at: Statement, scope: Scope) -> bool:
-    """Whether what a name stands for at a statement is a tensor that the function has made of host data."""
+    """Whether the value of a name at a statement is a tensor that the function has created from host data."""
     values = [binding.value for binding in before(name, at, scope)]
     return bool(values) and all(isinstance(value, ast.Call) and terminal(value) in _MAKES for value in values)
 

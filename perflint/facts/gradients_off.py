@@ -1,4 +1,4 @@
-"""Where gradients are switched off: by a decorator, a ``with``, a switch, or by whoever calls the function."""
+"""Finds where gradients are off: because of a decorator, a ``with``, a mode switch, or the callers of the function."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class NoGrad(Part):
     """Answers for one project where gradients are off."""
 
     def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
-        """Whether a function runs with gradients off: by its decorators, or because every known caller sees to it.
+        """Whether a function runs with gradients off: by its decorators, or because all known callers turn them off.
 
         Args:
             file: the file of the function.
             scope: the function.
-            guesses: how many calls on the way may be known by a method's name alone.
+            guesses: how many calls on the path may be known only by a method's name.
         """
         return self._is_over(file, scope, guesses)
 
@@ -40,7 +40,7 @@ class NoGrad(Part):
         return self.decorated(file, scope) or self._by_callers(file, scope, guesses)
 
     def decorated(self, file: FileIndex, scope: Scope) -> bool:
-        """Whether a decorator switches gradients off, itself or in the wrapper that it puts around the function."""
+        """Whether a decorator switches gradients off, directly or in its wrapper of the function."""
         if isinstance(scope.node, ast.Module):
             return False
         return any(self._turns_off(decorator, file, scope.parent or scope) for decorator in scope.node.decorator_list)
@@ -60,7 +60,7 @@ class NoGrad(Part):
         )
 
     def _turns_off(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
-        if isinstance(node, ast.IfExp):  # `no_grad() if testing else nullcontext()`: its author has thought of it
+        if isinstance(node, ast.IfExp):  # `no_grad() if testing else nullcontext()`: this was considered
             return self._turns_off(node.body, file, scope) or self._turns_off(node.orelse, file, scope)
         called = node.func if isinstance(node, ast.Call) else node
         name = dotted(called)
@@ -87,7 +87,7 @@ class NoGrad(Part):
     # -- callers -----------------------------------------------------------------------------------------------
 
     def _by_callers(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
-        """Whether all calls that lead to a function, or one that may lead there, are made with gradients off."""
+        """Whether all calls that lead to a function, or one that may lead there, run with gradients off."""
         if isinstance(scope.node, ast.Module):
             return False
         open_sites: list[CallSite] = []
@@ -102,7 +102,7 @@ class NoGrad(Part):
             elif site.certainty is Certainty.SURE:
                 closed = True
             elif guesses:
-                return True  # not sure that it comes here, but if it does, all is well
+                return True  # it is uncertain whether it leads here, but if it does, gradients are off
         return self._all_held(open_sites, closed, file, guesses)
 
     def _all_held(self, sites: list[CallSite], closed: bool, file: FileIndex, guesses: int) -> bool:
@@ -122,5 +122,5 @@ def _nearness(file: FileIndex, other: FileIndex) -> int:
 
 
 def is_switched(file: FileIndex) -> bool:
-    """Whether a file switches gradients by hand, so that what is on where cannot be read off its blocks."""
+    """Whether a file switches gradients by hand, so that its blocks do not show where they are on."""
     return file.matches(_SWITCHED)

@@ -1,4 +1,4 @@
-"""Values that keep the graph of every training step alive: a loss that is summed up or stored with its gradient."""
+"""Finds values that keep the graph of each training step alive: a loss summed up or stored with its gradient."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from perflint.training.steps import Point, of_point, points_of
 STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "record", "log"})
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
-"""Statements of the step that are looked at for the sake of one beside them."""
+"""How many statements of the step are examined because of one next to them."""
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
 _PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
@@ -44,8 +44,8 @@ class Growth:
     """A statement that stores a graph at each step.
 
     ``names``: the names in it whose graph is kept.
-    ``sure``: ``backward`` is called on each of them, and not only on a sum that they are part of.
-    ``seen``: why somebody may tell the tensor without its graph from the one with it, ``""`` where nobody does.
+    ``sure``: ``backward`` is called on each of them, not only on a sum that contains them.
+    ``seen``: why a tensor without its graph may be noticed, ``""`` if it is not.
     """
 
     names: tuple[ast.expr, ...]
@@ -55,7 +55,7 @@ class Growth:
 
 @of_point
 def growth(point: Point) -> Growth | None:
-    """What a statement at a training step adds to an object that outlives the step; None where it adds no graph."""
+    """What a statement at a training step adds to an object that lives longer than it; None if it adds no graph."""
     carriers = _Carriers(point)
     stored = _stored_graph(point, carriers, carriers.within)
     if stored is None:
@@ -88,7 +88,7 @@ def _stored_graph(
 
 
 def _is_number(value: ast.expr, point: Point) -> bool:
-    """Whether a helper has made a number of what is added; a copy on the host (``loss.cpu()``) still has its graph."""
+    """Whether a helper has made the added value a number; a copy on the host (``loss.cpu()``) still has its graph."""
     copies = any(isinstance(item, ast.Attribute) and item.attr in ("cpu", "pin_memory") for item in walk(value))
     return not copies and Evaluator(point.file, point.env).kind(value).is_host
 
@@ -135,7 +135,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     if found is not None:
         kept = _kept_by_method(call, *found)
         return (call.func.value, kept, call) if kept is not None else None
-    # Meters have an `add` too, and may read what they are given: a set has to look like one.
+    # Meters have an `add` too, and may read their argument: a set has to be recognizable as one.
     is_known = call.func.attr != "add" or _is_set(_definition(call.func.value, point))
     return (*added, call) if added is not None and is_known else None
 
@@ -150,7 +150,7 @@ def _is_set(value: ast.expr | None) -> bool:
 
 
 def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr | None:
-    """The argument that a method of the project adds to one of its attributes as it is."""
+    """The argument that a method of the project adds to one of its attributes unchanged."""
     if method.owner is None or method.is_static or NoGrad.of(file.project).decorated(file, method):
         return None
     for parameter in method.parameters:
@@ -161,7 +161,7 @@ def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr 
 
 
 def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
-    """Whether a method adds a parameter to an attribute without reading or detaching it, or binding it again."""
+    """Whether a method adds a parameter to an attribute without reading, detaching or rebinding it."""
     if parameter in bindings_of(method):
         return False
     for statement in method.statements:
@@ -187,7 +187,7 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
 
 
 class _Carriers:
-    """The names that carry the graph of a step at one statement."""
+    """Finds the names that carry the graph of a step at one statement."""
 
     def __init__(self, point: Point) -> None:
         self._point = point
@@ -195,14 +195,14 @@ class _Carriers:
         self.direct = direct(point.scope)
 
     def within(self, value: ast.expr) -> Iterator[ast.expr]:
-        """The places in an expression where a graph gets into its value."""
+        """The places in an expression through which a graph gets into its value."""
         for name in uncut(value):
             spelled = dotted(name) or ""
             if not self._is_cut(spelled) and (spelled in self.direct or self._is_returned(spelled)):
                 yield name
 
     def beside_a_loss(self, value: ast.expr) -> Iterator[ast.expr]:
-        """The places where the graph of a metric may get into a value: it is made of what the loss is made of."""
+        """The places where the graph of a metric may get into a value: computed from the same as the loss."""
         made_of = {name for loss in self.direct for call in self._calls_of(loss) for name in argument_names(call)}
         for name in uncut(value):
             spelled = dotted(name) or ""
@@ -213,7 +213,7 @@ class _Carriers:
                 yield name
 
     def _calls_of(self, name: str) -> list[ast.Call]:
-        """The calls at this step whose result a name is bound to as it is."""
+        """The calls at this step whose result a name is bound to directly."""
         return [
             statement.node.value
             for statement in self._point.scope.statements
@@ -274,7 +274,7 @@ class _Carriers:
         return bool(names) and all(name in differentiated(scope) for name in names)
 
     def feeds_backward(self, target: ast.expr) -> bool:
-        """Whether the sum itself goes into a backward pass: then its graph is what it is for."""
+        """Whether the sum itself goes into a backward pass: then its graph is needed."""
         name = dotted(target)
         if name is None:
             base = target.value if isinstance(target, ast.Subscript) else None

@@ -1,7 +1,7 @@
-"""Which arrays a loop makes longer by copying them, ``x = paddle.concat([x, y])``, and does not look at.
+"""Finds arrays that a loop extends by copying them, ``x = paddle.concat([x, y])``, without reading them.
 
-Only loops count that have many passes: over a loader, over the rows of a tensor, over the steps of a sequence.  A loop
-over the layers or the scales of a model has a few.
+Only loops with many iterations count: over a loader, over the rows of a tensor, over the steps of a sequence. A loop
+over the layers or the scales of a model has few.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOINS = frozenset(
 )
 _A_JOIN = re.compile(r"\b(?:concat|concatenate|vstack|hstack)\b")
 _FEW = 16
-"""Passes that a loop has to have for the copies to matter: with 16 parts of one size, eight times the bytes."""
+"""The least number of iterations for which copies matter: with 16 equal parts, eight times the bytes are copied."""
 _WRAPPERS = frozenset({"enumerate", "tqdm", "trange", "reversed", "zip", "list", "iter", "range"})
 _MANY = re.compile(
     r"(?:^|_)(?:loader|dataloader|reader|data_?iter)|(?:^|_)(?:(?:num|n|max|total|seq|time|decode|tgt|src|trg)_?"
@@ -42,13 +42,13 @@ class Grown:
     """An array that grows in a loop.
 
     Attributes:
-        name: of the array.
+        name: the name of the array.
         statement: ``x = concat([x, y])``.
         call: that call.
-        part: what is added behind.
+        part: what is appended.
         loop: the loop, and the statement of it.
         scope: the function.
-        choice: the ``if`` whose other arm gives the array its first part, as in ``if i == 0: x = y``.
+        choice: the ``if`` whose other arm assigns the first part, as in ``if i == 0: x = y``.
         first: that arm's assignment.
     """
 
@@ -64,13 +64,13 @@ class Grown:
 
     @property
     def goes_over_batches(self) -> bool:
-        """Whether the loop draws from a loader, by its name."""
+        """Whether the loop draws from a loader, judging by its name."""
         drawn = [] if isinstance(self.loop, ast.While) else names_in(self.loop.iter)
         return any(_LOADER.search(name) for name in drawn)
 
     @property
     def is_of_a_batch(self) -> bool:
-        """Whether the loop goes over the samples of a batch: up to ``x.shape[0]``, and no pass needs the one before."""
+        """Whether the loop is over the samples of a batch: up to ``x.shape[0]``, with independent iterations."""
         return (
             isinstance(self.loop, ast.For)
             and any(map(_is_first_axis, _counted(self.scope, self.at, self.loop.iter)))
@@ -79,7 +79,7 @@ class Grown:
 
     @property
     def predicts(self) -> bool:
-        """Whether it stands where a layer is not given what it is to learn, or is not in training."""
+        """Whether it is in a part of a layer without targets, or that is not for training."""
         return any(
             _means_training(link.node.test) is (link.branch != "body")
             for link in self.statement.around
@@ -87,13 +87,13 @@ class Grown:
         )
 
     def is_of_numpy(self, file: FileIndex) -> bool:
-        """Whether it is an array of NumPy, and no tensor."""
+        """Whether it is an array of NumPy, not a tensor."""
         return file.names.resolve(dotted(self.call.func) or "").startswith("numpy.")
 
 
 @query
 def grown_arrays(file: FileIndex) -> tuple[Grown, ...]:
-    """The arrays of a file that a loop makes longer at each pass and reads for nothing else."""
+    """The arrays of a file that a loop extends in each iteration and does not read otherwise."""
     if not file.has("paddle") or not file.matches(_A_JOIN):
         return ()
     return tuple(
@@ -105,7 +105,7 @@ def grown_arrays(file: FileIndex) -> tuple[Grown, ...]:
 
 
 def _grown(file: FileIndex, scope: Scope, statement: Statement) -> Grown | None:
-    """What a statement in a loop makes longer."""
+    """The array that a statement in a loop extends."""
     node, loop = statement.node, statement.loop
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or loop is None:
         return None
@@ -126,7 +126,7 @@ def _grown(file: FileIndex, scope: Scope, statement: Statement) -> Grown | None:
 
 
 def _first_part(name: str, statement: Statement) -> tuple[ast.If, ast.Assign] | tuple[None, None]:
-    """The ``if`` around a statement whose other arm does nothing but give the array its first part."""
+    """The ``if`` around a statement whose other arm only assigns the first part."""
     place = statement.place
     node = place.node if place is not None else None
     if not isinstance(node, ast.If) or place is None or place.branch not in ("body", "else"):
@@ -141,7 +141,7 @@ def _binds(node: ast.Assign, name: str) -> bool:
 
 
 def _is_read_for_nothing_else(found: Grown) -> bool:
-    """Whether the loop reads the array in the one call alone, and in the test for the first part."""
+    """Whether the loop reads the array only in that call, and in the test for the first part."""
     reads = sum(count for at, count in loads_of(found.scope).get(found.name, []) if _is_part(at, found.loop))
     everywhere = _loads(found.loop, found.name)
     tested = _loads(found.choice.test, found.name) if found.choice is not None and _asks_for_none(found) else 0
@@ -157,7 +157,7 @@ def _loads(node: ast.AST, name: str) -> int:
 
 
 def _asks_for_none(found: Grown) -> bool:
-    """Whether the test asks ``x is None``, or for the opposite."""
+    """Whether the test is ``x is None`` or its opposite."""
     test = found.choice.test if found.choice is not None else None
     is_one = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot))
     return is_one and isinstance(test, ast.Compare) and dotted(test.left) == found.name
@@ -172,14 +172,14 @@ def _is_bound_otherwise(found: Grown) -> bool:
 
 
 def _has_many_passes(scope: Scope, at: Statement, loop: Loop) -> bool:
-    """Whether the number of passes of a loop grows with the data."""
+    """Whether the number of iterations of a loop grows with the data."""
     if isinstance(loop, ast.While):
         return not isinstance(loop.test, ast.Constant) or bool(loop.test.value)
     return _is_long(scope, at, loop.iter, 0)
 
 
 def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
-    """Whether an expression stands for a long sequence, or for the number of passes of a loop."""
+    """Whether an expression is a long sequence, or the number of iterations of a loop."""
     if any(_is_of_a_shape(item) for item in walk(node)):
         return True
     if isinstance(node, ast.Constant):
@@ -202,7 +202,7 @@ def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
 
 
 def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
-    """What ``range`` is given, also under a name."""
+    """The argument of ``range``, also through a name."""
     is_range = isinstance(iterated, ast.Call) and dotted(iterated.func) == "range" and len(iterated.args) == 1
     given = iterated.args[0] if is_range and isinstance(iterated, ast.Call) else None
     if not isinstance(given, ast.Name):
@@ -219,7 +219,7 @@ def _is_first_axis(node: ast.expr) -> bool:
 
 
 def _means_training(test: ast.expr) -> bool | None:
-    """Whether a test asks for training: ``self.training``, ``targets is not None``; None where it asks neither."""
+    """Whether a test is true in training: ``self.training``, ``targets is not None``; None for other tests."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         opposite = _means_training(test.operand)
         return None if opposite is None else not opposite

@@ -1,4 +1,4 @@
-"""The counter of a step loop under the name that a helper knows it by: a parameter, or an attribute of one object."""
+"""Finds the counter of a step loop in a helper: a parameter, or an attribute of one object."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def handed_counter(project: Project, point: Point) -> str | None:
-    """The name that counts the steps in a function that a step loop calls, None where there is none for certain.
+    """The name that counts the steps in a function that a step loop calls, None if none is certain.
 
     ``def log(self, loss, step)`` called as ``self.log(loss, step)`` in ``for step, x in enumerate(loader)``: ``step``.
-    A parameter counts where the one call of the function hands it the counter; ``self.iteration`` where each call on
-    the way is one of ``self``.
+    A parameter counts if the only call of the function passes the counter; ``self.iteration`` counts if each call on
+    the path is one on ``self``.
     """
     step = point.step
     if step is None or not step.line or not step.via:
@@ -50,7 +50,7 @@ def _loop_at(project: Project, path: str, line: int) -> tuple[Scope, Loop] | Non
 
 
 def _calling(project: Project, path: str, line: int) -> Scope | None:
-    """The function in which a call stands at a row."""
+    """The function with a call at a row."""
     for scope in project.files[path].scopes.scopes:
         if any(call.lineno == line for statement in scope.statements for call in statement.calls):
             return scope
@@ -58,7 +58,7 @@ def _calling(project: Project, path: str, line: int) -> Scope | None:
 
 
 def _call_at(project: Project, path: str, line: int, called: Scope) -> ast.Call | None:
-    """The one call at a row that can reach a function."""
+    """The only call at a row that can reach a function."""
     name = called.owner.name if called.owner is not None and called.name == "__init__" else called.name
     found = [
         call
@@ -84,7 +84,7 @@ def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> 
 
 
 def _counts(node: ast.expr, known: set[str]) -> bool:
-    """Whether an expression is a counter, or one that a whole number is added to."""
+    """Whether an expression is a counter, or a counter plus a whole number."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
         added = node.right
         return isinstance(added, ast.Constant) and isinstance(added.value, int) and _counts(node.left, known)

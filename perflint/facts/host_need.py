@@ -1,4 +1,4 @@
-"""Which values the host needs anyway: it cannot go on without them, so the read cannot simply be removed.
+"""Finds values that the host needs anyway: it cannot continue without them, so the read cannot simply be removed.
 
 ``if loss.item() > limit: raise`` stops the run, and ``paddle.zeros([n.item(), 4])`` or ``x[: n.item()]`` needs a shape.
 """
@@ -30,7 +30,7 @@ _PICKED = "for the size of what the code goes on with"
 _STRUCTURE = "that chooses what the model does next"
 
 _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
-"""Modules that send a value elsewhere, or draw by it."""
+"""Modules that send a value elsewhere, or use it for random numbers."""
 _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
@@ -38,14 +38,14 @@ _COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoal
 _PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _NEAR = 3
-"""Statements between which the host has next to nothing to do: a wait for one of them is a wait for the other."""
+"""Statements between which the host has almost nothing to do: a wait for one of them also waits for the other."""
 
 _LARGE = 4
-"""Statements from which on a branch of a forward pass is a part of the model, and not a choice of two values."""
+"""A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
 
 
 def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
-    """What the host needs the value of an expression of a statement for, in words; ``""`` where it could do without.
+    """What the host needs the value of an expression for, in words; ``""`` if it does not need it.
 
     ``forward``: the statement belongs to a forward pass, where ``if paddle.all(mask): return x`` may be a choice that
     the device can make as well.
@@ -56,9 +56,9 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
 
 
 def test_for(point: Point, node: ast.expr) -> ast.expr | None:
-    """The test right around an operation that picks by a mask, where it asks the device about the same mask.
+    """The test around an operation that selects by a mask, if it tests the same mask on the device.
 
-    ``if mask.any(): loss = x[mask].mean()`` needs neither once the mean is one over all values.
+    ``if mask.any(): loss = x[mask].mean()`` needs neither if the mean is computed over all values.
     """
     mask = plain_names(mask_of(node))
     tests = [
@@ -86,7 +86,7 @@ def _choices(point: Point) -> list[ast.IfExp]:
 
 @of_point
 def _that_choose_a_size(point: Point) -> frozenset[ast.AST]:
-    """The parts of the tests that decide between two expressions of which one waits anyway."""
+    """The parts of tests that choose between two expressions, one of which waits anyway."""
     return frozenset(item for choice in _choices(point) if _picks(point, choice) for item in walk(choice.test))
 
 
@@ -97,7 +97,7 @@ def _picks(point: Point, choice: ast.IfExp) -> bool:
 
 
 def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
-    """Whether what a test decides on, which an expression belongs to, needs a size that only the device knows."""
+    """Whether a branch of the test that an expression belongs to needs a size that only the device knows."""
     statement = point.statement.node
     if isinstance(statement, ast.If) and any(item is node for item in walk(statement.test)):
         return any(_asks_for_a_size(point, arm) for arm in (statement.body, statement.orelse))
@@ -117,9 +117,9 @@ def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
 
 @of_point
 def _is_beside_a_size(point: Point) -> bool:
-    """Whether a statement close by, in the same block, waits for the device anyway to learn the size of its result.
+    """Whether a nearby statement in the same block waits for the device anyway to learn the size of its result.
 
-    No backward pass stands between the two, nor any other statement that holds statements.
+    There is no backward pass, and no compound statement, between the two.
     """
     place = point.statement.place
     block = place.block if place is not None else getattr(point.scope.node, "body", [])
@@ -132,7 +132,7 @@ def _is_beside_a_size(point: Point) -> bool:
 
 
 def _meets_a_size(point: Point, run: list[ast.stmt]) -> bool:
-    """Whether of statements, one after the other, one needs a size before the device gets much to do."""
+    """Whether one of some consecutive statements needs a size before the device gets much to do."""
     known = points_of(point.file)
     for item in run:
         here = known.get(item)
@@ -159,7 +159,7 @@ def _needs_a_size(point: Point) -> bool:
 
 
 def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
-    """Whether a statement makes a value for ``all_reduce`` or its kind, which waits for the other processes anyway."""
+    """Whether a statement computes a value for ``all_reduce`` or the like, which waits for other processes anyway."""
     if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
         return True
     statement = point.statement.node
@@ -175,7 +175,7 @@ def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
 
 
 def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
-    """What the test of an ``if`` has to be known for."""
+    """Why the host has to know the test of an ``if``."""
     leaves = ast.Raise if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
@@ -190,7 +190,7 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
 
 
 def _trains(statement: ast.If) -> bool:
-    """Whether a branch has the ``backward`` of the step."""
+    """Whether a branch contains the ``backward`` of the step."""
     return any(isinstance(item, ast.Attribute) and item.attr == "backward" for item in walk(statement))
 
 
@@ -201,7 +201,7 @@ def _only_tells(arm: list[ast.stmt]) -> bool:
 
 
 def _is_large(arm: list[ast.stmt]) -> bool:
-    """Whether a branch is no choice of two values that the device could make: it has many statements, or a loop."""
+    """Whether a branch is more than a choice of values that the device could make: many statements, or a loop."""
     inside = [item for node in arm for item in walk(node) if isinstance(item, ast.stmt)]
     return len(inside) >= _LARGE or any(isinstance(item, LOOPS) for item in inside)
 
@@ -215,7 +215,7 @@ def _asks_for_a_size(point: Point, arm: list[ast.stmt]) -> bool:
 
 @of_point
 def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
-    """The expressions of a statement that only a number on the host can stand for.
+    """The expressions of a statement that have to be numbers on the host.
 
     They are part of a shape or a count, bound a slice, are drawn by or sent to another process, or (``items``) choose
     an item of a list, a dict or an array.
@@ -241,18 +241,18 @@ def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
 
 
 def _leaves_the_program(call: ast.Call, point: Point) -> bool:
-    """Whether a call sends what it is handed to another process or to a file, or draws by it."""
+    """Whether a call sends its argument to another process or to a file, or uses it for random numbers."""
     resolved = point.file.names.resolve(dotted(call.func) or "")
     return resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS)
 
 
 def _is_on_the_host(node: ast.expr, point: Point) -> bool:
-    """Whether items are taken of a list, a dict or an array: only a tensor takes a tensor as an index."""
+    """Whether an item of a list, a dict or an array is taken: only a tensor takes a tensor as an index."""
     return isinstance(node, (ast.List, ast.Tuple, ast.Dict)) or Evaluator(point.file, point.full_env).kind(node).is_host
 
 
 def _becomes_a_size(point: Point, node: ast.expr) -> bool:
-    """Whether a statement only gives a value a name that a later one takes as a size: ``n = x.max().item()``."""
+    """Whether a statement only names a value that a later one uses as a size: ``n = x.max().item()``."""
     statement = point.statement.node
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
@@ -265,7 +265,7 @@ def _becomes_a_size(point: Point, node: ast.expr) -> bool:
 
 
 def _loads_after(point: Point, name: str) -> Iterator[Statement]:
-    """The statements that may read what the current one gives a name."""
+    """The statements that may read the name bound by the current one."""
     start, scope = point.statement.start, point.scope
     for statement, _ in loads_of(scope).get(name, ()):
         if statement.start > start and any(

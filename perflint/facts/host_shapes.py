@@ -1,4 +1,4 @@
-"""Which tensors are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``."""
+"""Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from perflint.training.steps import Point
 
 
 def is_in_host_memory(node: ast.expr, point: Point) -> bool:
-    """Whether a tensor is worked out from ``paddle.shape(x)`` and the like, which never leave the host."""
+    """Whether a tensor is computed from ``paddle.shape(x)`` and the like, which never leave the host."""
     sources, names = [node], plain_names(node)
     known: set[str] = set()
     bound = point.scope.once(_bound, lambda: _bound(point.scope))
-    while names - known:  # back to what the names are made of: ``h = paddle.shape(x)[2]``, ``pad = -h % size``
+    while names - known:  # back to the definitions of the names: ``h = paddle.shape(x)[2]``, ``pad = -h % size``
         new, known = names - known, names
         made = [value for name in new for value in bound.get(name, ())]
         sources += made
@@ -37,7 +37,7 @@ def _bound(scope: Scope) -> dict[str, list[ast.expr]]:
 
 
 def _names_of_numbers(value: ast.expr) -> set[str]:
-    """The names in a value that is arithmetic: what a function is handed need not be what it gives."""
+    """The names in an arithmetic value; arguments of functions do not count."""
     if any(isinstance(item, ast.Call) for item in walk(value)):
         return set()
     return plain_names(value)

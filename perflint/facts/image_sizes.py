@@ -1,8 +1,8 @@
-"""Whether the images that a training draws have one size: followed from its loader to what makes a sample.
+"""Finds whether the images of a training have one size, by following its loader to the code that creates a sample.
 
 In ``DataLoader(Photos(Compose([RandomCrop(256), Flip()])))`` all images have 256 x 256 pixels; with ``Resize(256)``
-alone, which brings the shorter side to 256, they do not.  What makes a sample is read in the order in which it runs, in
-the branches that training takes; the last step that cuts, scales or pads an image decides.
+alone, which brings the shorter side to 256, they do not. The code that creates a sample is followed in the order in
+which it runs, in the branches that training takes; the last step that crops, scales or pads an image decides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from perflint.syntax.vocabulary import means_settings
 
 
 class Sizes(Enum):
-    """Which sizes the images of a training have."""
+    """The sizes that the images of a training have."""
 
     ONE = "one"
     MANY = "many"
@@ -48,13 +48,13 @@ _FROM_DATA = frozenset({"shape", "width", "height"})
 _ARITHMETIC = frozenset({"int", "float", "round", "tuple", "list", "max", "min", "abs", "floor", "ceil", "len"})
 _RANDOM = re.compile(r"(?:^|\.)(?:rand\w*|choices?|uniform|normal|sample|shuffle)$")
 _SMALLEST = 8
-"""The least side of what counts as an image where an array is given a shape."""
+"""The least side length that counts as an image when an array gets a shape."""
 _MOST_RUNS, _DEEPEST = 400, 24
-"""How many runs of functions are read, and how many lie in each other."""
+"""How many runs of functions are followed, and how many of them nested."""
 
 
 def sizes_of_images(entry: EntryPoint) -> Sizes:
-    """Which sizes the images have that an entry point trains on, as far as its loader can be followed."""
+    """The sizes of the images that an entry point trains on, as far as its loader can be followed."""
     return _sizes_of_images(entry.driven_from, entry)
 
 
@@ -70,7 +70,7 @@ def _sizes_of_images(file: FileIndex, entry: EntryPoint) -> Sizes:
 
 
 def _agreed(found: Iterable[Sizes]) -> Sizes:
-    """What holds whichever of these is meant."""
+    """The result that is true for all of these."""
     sizes = set(found)
     if Sizes.MANY in sizes:
         return Sizes.MANY
@@ -78,7 +78,7 @@ def _agreed(found: Iterable[Sizes]) -> Sizes:
 
 
 def _drawn_from(place: Occurrence) -> Iterator[Occurrence]:
-    """What makes the batches that an expression gives: ``loader`` of ``enumerate(tqdm(loader))``, or ``loader()``."""
+    """What creates the batches of an expression: ``loader`` of ``enumerate(tqdm(loader))``, or ``loader()``."""
     for made in makers(place):
         call = made.node
         passes = isinstance(call, ast.Call) and (terminal(call) in _PASS_ON) and bool(call.args)
@@ -92,7 +92,7 @@ def _drawn_from(place: Occurrence) -> Iterator[Occurrence]:
 
 
 class _Reader:
-    """Reads what makes samples; each run of a function is counted, so that it ends."""
+    """Follows the code that creates samples; runs of functions are counted, so that it ends."""
 
     def __init__(self) -> None:
         self._runs = 0
@@ -100,7 +100,7 @@ class _Reader:
     # -- loaders and datasets --------------------------------------------------------------------------------
 
     def batches(self, place: Occurrence) -> Sizes:
-        """The sizes in what a loader gives, or a generator."""
+        """The sizes in the batches of a loader or a generator."""
         call = place.node
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
@@ -114,7 +114,7 @@ class _Reader:
         return found if collate is None else self._changed(place.part(collate), found)
 
     def samples(self, place: Occurrence) -> Sizes:
-        """The sizes in what a dataset gives."""
+        """The sizes in the samples of a dataset."""
         call, qualified = place.node, place.qualified
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
@@ -136,7 +136,7 @@ class _Reader:
     # -- transforms ------------------------------------------------------------------------------------------
 
     def _changed(self, place: Occurrence, before: Sizes) -> Sizes:
-        """The sizes that images have after a transform, or a function, has changed them."""
+        """The sizes of images after a transform or a function."""
         found = {self._by(made, before) for made in makers(place) if not is_none(made.node)}
         if len(found) > 1:
             return Sizes.MANY if Sizes.MANY in found else Sizes.UNKNOWN
@@ -171,7 +171,7 @@ class _Reader:
     # -- functions -------------------------------------------------------------------------------------------
 
     def _run(self, frame: Frame, before: Sizes) -> Sizes:
-        """The sizes after a run of a function that makes or changes a sample."""
+        """The sizes after a run of a function that creates or changes a sample."""
         self._runs += 1
         if self._runs > _MOST_RUNS or frame.depth > _DEEPEST:
             return Sizes.UNKNOWN
@@ -192,7 +192,7 @@ class _Reader:
         return before
 
     def _taken(self, place: Occurrence, before: Sizes) -> Sizes:
-        """The sizes of the samples that a statement takes out of another dataset: ``self.dataset[index]``."""
+        """The sizes of the samples that a statement takes from another dataset: ``self.dataset[index]``."""
         for part in own_parts(place.statement.node) if place.statement is not None else ():
             for item in walk(part):
                 if isinstance(item, ast.Subscript) and _is_own(item.value):
@@ -206,7 +206,7 @@ class _Reader:
         return before
 
     def _call(self, place: Occurrence, call: ast.Call, before: Sizes) -> Sizes:
-        """The sizes after a call in a function that makes a sample."""
+        """The sizes after a call in a function that creates a sample."""
         last, known = terminal(call) or "", _TRANSFORMS.match(place.qualified)
         if known is not None:
             return before if known[1][:1].isupper() else _after_function(known[1], place, call, before)
@@ -225,7 +225,7 @@ class _Reader:
 
 
 def _may_hold(place: Occurrence, func: ast.expr) -> bool:
-    """Whether something that a program keeps is called: ``self.transform(x)``, ``op(x)`` in a loop, ``crop(x)``."""
+    """Whether something stored in a variable is called: ``self.transform(x)``, ``op(x)`` in a loop, ``crop(x)``."""
     name = dotted(func) or ""
     if name.startswith("self."):
         return name.count(".") == 1
@@ -242,7 +242,7 @@ def _is_bound(scope: Scope, name: str) -> bool:
 
 
 def _looped_over(place: Occurrence, func: ast.expr) -> ast.expr | None:
-    """What a loop around a statement goes over that binds the name which is called: ``for op in self.ops``."""
+    """The iterable of a loop around a statement that binds the called name: ``for op in self.ops``."""
     if place.statement is None or not isinstance(func, ast.Name):
         return None
     loops = (link.node for link in place.statement.around if isinstance(link.node, ast.For))
@@ -250,7 +250,7 @@ def _looped_over(place: Occurrence, func: ast.expr) -> ast.expr | None:
 
 
 def _inside_out(statement: Statement) -> list[ast.Call]:
-    """The calls of a statement, those that are arguments of others first."""
+    """The calls of a statement, innermost first."""
     return sorted(statement.calls, key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))
 
 
@@ -301,7 +301,7 @@ def _fitted(size: ast.expr | None, place: Occurrence, before: Sizes) -> Sizes:
 
 
 def _is_cut(place: Occurrence, node: ast.Subscript) -> bool | None:
-    """Whether rows and columns are cut out in a number that is fixed: ``x[top : top + size, left : left + size]``.
+    """Whether a fixed number of rows and columns is cut out: ``x[top : top + size, left : left + size]``.
 
     None for everything else: other slices are about channels, or about a list.
     """
@@ -322,7 +322,7 @@ def _length(part: ast.Slice) -> ast.expr | None:
 
 
 def _is_fixed(place: Occurrence, depth: int) -> bool:
-    """Whether a size is the same for each image: a number, an option, an attribute; not worked out from an image."""
+    """Whether a size is the same for each image: a number, an option, an attribute; not computed from an image."""
     if depth > 6:
         return False
     for item in walk(place.node):
@@ -346,7 +346,7 @@ def _names(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _is_fixed_name(place: Occurrence, depth: int) -> bool:
-    """Whether whatever a name may stand for is fixed; a name that leads nowhere is taken for an option."""
+    """Whether all values of a name are fixed; a name that leads nowhere counts as an option."""
     if isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id):
         return False
     made = [each for each in makers(place) if each.node is not place.node]
@@ -354,7 +354,7 @@ def _is_fixed_name(place: Occurrence, depth: int) -> bool:
 
 
 def _is_unpacked(place: Occurrence, name: str) -> bool:
-    """Whether a function gets a name from a loop, or from what it unpacks: ``h, w = image.shape[:2]``."""
+    """Whether a function gets a name from a loop, or by unpacking: ``h, w = image.shape[:2]``."""
     at, scope = place.statement, place.frame.scope
     for binding in reaching.before(name, at, scope) if at is not None else ():
         node = binding.statement.node
@@ -374,7 +374,7 @@ def _keeps_fixed(call: ast.Call) -> bool:
 
 
 def _is_size_of_image(node: ast.Attribute, place: Occurrence) -> bool:
-    """Whether ``x.shape``, ``x.width`` or ``x.size`` is that of an image, not one of ``self`` or of the options."""
+    """Whether ``x.shape``, ``x.width`` or ``x.size`` belongs to an image, not to ``self`` or the options."""
     owner = dotted(node.value) or ""
     if node.attr == "size":
         return not means_settings(owner) and owner in _local_values(place.frame.scope)
@@ -390,7 +390,7 @@ def _tests(statement: Statement) -> Iterator[ast.expr]:
 
 
 def _by_chance(frame: Frame, test: ast.expr) -> bool:
-    """Whether a test depends on chance or on the image itself, so that not all images take the branch."""
+    """Whether a test depends on a random number or on the image itself, so that not all images take the branch."""
     for item in walk(test):
         if isinstance(item, ast.Call) and _RANDOM.search(dotted(item.func) or ""):
             return True

@@ -1,4 +1,4 @@
-"""Whether the rest of a loop may change a tensor in place: what shares its memory, as `.detach()` does, changes too."""
+"""Finds whether the rest of a loop may change a tensor in place, or one that shares its memory, as by `.detach()`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "
 _SHARE = frozenset(
     {"detach", "cpu", "cuda", "astype", "cast", "reshape", "squeeze", "unsqueeze", "flatten", "view", "expand", "clone"}
 )
-"""Methods whose result may lie in the same memory."""
+"""Methods whose result may share the memory."""
 
 _ONLY_LOOK = frozenset(
     {
@@ -37,14 +37,14 @@ _ONLY_LOOK = frozenset(
     | {"min", "hasattr", "id"}
 )
 _ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", "warning", "error", "backward"})
-"""Methods of other objects that a loss is handed to, and that leave it as it is."""
+"""Methods of other objects that take a loss and do not change it."""
 
 
 def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) -> bool:
-    """Whether the memory of a tensor may be written to after an expression in a loop has given it.
+    """Whether the memory of a tensor may be written to after an expression in a loop has returned it.
 
-    False for the result of arithmetic, which nobody else has, and for a name that each step binds to the result of a
-    call, and that the loop then only reads: calls methods such as ``mean``, computes with it, or prints it.
+    False for the result of arithmetic, which nothing else shares, and for a name that each step binds to the result of
+    a call, and that the loop then only reads: calls methods such as ``mean``, computes with it, or prints it.
 
     Args:
         tensor: the expression, ``loss`` of ``losses.append(loss.item())``.
@@ -68,7 +68,7 @@ def _changes(node: ast.Name, parents: Sequence[ast.AST], file: FileIndex) -> boo
 
 
 def _is_fresh(parents: Sequence[ast.AST]) -> bool:
-    """Whether the statement that binds a name gives it a tensor of its own: ``loss, output = step(x)``."""
+    """Whether the statement that binds a name gives it a separate tensor: ``loss, output = step(x)``."""
     statement = parents[0]
     if isinstance(statement, ast.AugAssign):
         return True
@@ -78,7 +78,7 @@ def _is_fresh(parents: Sequence[ast.AST]) -> bool:
 
 
 def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:
-    """Whether what stands around a tensor may write to its memory, or hands it to something that may."""
+    """Whether the code around a tensor may write to its memory, or passes it to something that may."""
     for index in reversed(range(len(parents))):
         parent = parents[index]
         if isinstance(parent, ast.Attribute):

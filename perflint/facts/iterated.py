@@ -1,6 +1,6 @@
-"""Which names a loop gives the values of a container to: those of a dict stand behind its keys.
+"""Finds which names of a loop get the values of a container; in a dict, these are not the keys.
 
-In ``for name, value in losses.items()`` the losses come under ``value``, and in ``for name in losses`` under no name.
+In ``for name, value in losses.items()`` the losses are in ``value``, and in ``for name in losses`` in no name.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from perflint.syntax.tree import walk
 
 _MAKE_DICTS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter"})
 _IN_TURN = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "tqdm"})
-"""Calls that give what is in their first argument, one after the other."""
+"""Calls that yield the items of their first argument."""
 
 IsDict = Callable[[ast.expr], bool]
 
 
 def makes_dict(node: ast.expr | None) -> bool:
-    """Whether an expression makes a dict."""
+    """Whether an expression creates a dict."""
     if isinstance(node, ast.Call):
         return terminal(node) in _MAKE_DICTS
     return isinstance(node, (ast.Dict, ast.DictComp))
 
 
 def asks_for_keys(node: ast.AST) -> bool:
-    """Whether an expression asks a dict for its keys: the ``losses.keys`` of ``losses.keys()``."""
+    """Whether an expression is a dict's keys: the ``losses.keys`` of ``losses.keys()``."""
     return isinstance(node, ast.Attribute) and node.attr == "keys"
 
 
 def names_of_values(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> frozenset[str]:
-    """The names of a loop's target, or of a comprehension's, that are given values of a container.
+    """The names of a loop's target, or of a comprehension's, that get values of a container.
 
     Args:
         target: ``i, (name, value)`` of ``for i, (name, value) in enumerate(losses.items())``.
-        iterated: what the loop goes over.
+        iterated: the iterable of the loop.
         held: the container in it.
         is_dict: whether an expression is known to be a dict.
     """
@@ -44,7 +44,7 @@ def names_of_values(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict
 
 
 def _given(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> Iterator[ast.expr]:
-    """The parts of a target that are given values."""
+    """The parts of a target that get values."""
     if is_dict(iterated):
         return
     called = terminal(iterated) if isinstance(iterated, ast.Call) else None
@@ -65,7 +65,7 @@ def _given(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict)
 
 
 def _fit(parts: list[ast.expr], call: ast.Call) -> bool:
-    """Whether a target has one part for each value that ``enumerate`` or ``zip`` gives at a pass."""
+    """Whether a target has one part for each value that ``enumerate`` or ``zip`` yields in each iteration."""
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return False
     return len(parts) == (2 if terminal(call) == "enumerate" else len(call.args)) and bool(call.args)

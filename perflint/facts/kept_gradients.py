@@ -1,7 +1,7 @@
-"""Whether somebody may miss the gradient of a tensor that a loop computes: it is returned, kept, or printed.
+"""Finds whether the gradient of a tensor that a loop computes may be missed: it is returned, stored, or printed.
 
-Under ``no_grad`` the same tensor has the same values, but its ``stop_gradient`` is True.  So nobody can ask for its
-gradient later, and where it is printed, ``stop_gradient=True`` is printed with it.
+Under ``no_grad`` the same tensor has the same values, but its ``stop_gradient`` is True. So its gradient cannot be
+computed later, and if it is printed, ``stop_gradient=True`` is printed with it.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SHOWS = frozenset({"print", "str", "repr"})
 _LOGS = frozenset({"info", "debug", "warning", "error", "log", "write"})
 _WHOLE = re.compile(r"%[sr]")
 _MOST_ROUNDS = 5
-"""How often names are followed through the statements of a loop; each round sees one more link of a chain."""
+"""How often names are followed through the statements of a loop; each round follows one more link of a chain."""
 
 
 def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast.Call]) -> str:
-    """Why somebody may miss a gradient of what a loop computes; ``""`` where nobody can.
+    """Why a gradient of the values of a loop may be missed; ``""`` if it cannot.
 
     Args:
         calls: the calls in the loop whose results have gradients.
@@ -43,13 +43,13 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast
 
 
 def is_printed(file: FileIndex, scope: Scope, name: str) -> bool:
-    """Whether a scope prints what a name holds as it is, and not only a number of it."""
-    question = is_printed, file.names  # which tell NumPy's functions from others
+    """Whether a scope prints the value of a name itself, not only a number of it."""
+    question = is_printed, file.names  # to distinguish NumPy's functions from others
     return name in scope.once(question, lambda: _Followed(file, scope, None, frozenset()).shown())
 
 
 class _Followed:
-    """The names of a scope that hold a tensor with a gradient, from the loop on."""
+    """The names of a scope that have a tensor with a gradient, from the loop on."""
 
     def __init__(self, file: FileIndex, scope: Scope, loop: Loop | None, calls: frozenset[ast.Call]) -> None:
         self._file = file
@@ -62,9 +62,9 @@ class _Followed:
         self._names: set[str] = set()
 
     def reasons(self) -> Iterator[str]:
-        """What may be missed, in the order of the statements."""
+        """The reasons, in the order of the statements."""
         carried: set[str] = set()
-        for _ in range(_MOST_ROUNDS):  # what one pass of the loop leaves is there in the next
+        for _ in range(_MOST_ROUNDS):  # what one iteration leaves behind exists in the next
             self._names = set(carried)
             for statement in self._statements:
                 self._follow(statement)
@@ -77,7 +77,7 @@ class _Followed:
             self._follow(statement)
 
     def shown(self) -> frozenset[str]:
-        """The names of which a statement prints what they hold."""
+        """The names whose values a statement prints."""
         return frozenset(
             name
             for statement in self._statements
@@ -114,11 +114,11 @@ class _Followed:
                 self._names |= set(_bases(call.func.value))
 
     def _always_runs(self, statement: Statement) -> bool:
-        """Whether a statement runs in each pass of the loop, or always after it."""
+        """Whether a statement runs in each iteration of the loop, or always after it."""
         return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in statement.around)
 
     def _kept(self, statement: Statement) -> str | None:
-        """What a tensor is stored in that is there after the function: an attribute, or an argument's items."""
+        """Where a tensor is stored that exists after the function: an attribute, or an argument's items."""
         for target, value in _assigned(statement.node):
             if isinstance(target, (ast.Attribute, ast.Subscript)) and self._carries(value) and self._outlives(target):
                 return ast.unparse(target)
@@ -126,7 +126,7 @@ class _Followed:
             filled = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS else None
             fills = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             if filled is None or fills == "update" or not any(map(self._carries, call.args)):
-                continue  # (a metric has an `update` too, and keeps numbers)
+                continue  # (a metric has an `update` too, but stores numbers)
             if self._outlives(filled):
                 return ast.unparse(filled)
         return None
@@ -138,11 +138,11 @@ class _Followed:
         return isinstance(base, ast.Name) and base.id in self._parameters
 
     def _carries(self, node: ast.expr) -> bool:
-        """Whether the value of an expression is, or holds, a tensor with a gradient."""
+        """Whether the value of an expression is, or contains, a tensor with a gradient."""
         return any(item in self._names or item in self._calls for item in self._holding(node))
 
     def _holding(self, node: ast.expr) -> Iterator[str | ast.AST]:
-        """The names and calls whose results the value of an expression is, or holds."""
+        """The names and calls whose results the value of an expression is, or contains."""
         waiting: list[ast.AST] = [node]
         while waiting:
             item = waiting.pop()
@@ -168,12 +168,12 @@ class _Followed:
         return name is not None and self._file.names.resolve(name).startswith("numpy.")
 
     def _shows(self, item: ast.AST) -> bool:
-        """Whether a tensor itself becomes a text."""
+        """Whether a tensor itself is converted to text."""
         return any(map(self._carries, _printed(item)))
 
 
 def _printed(item: ast.AST) -> list[ast.expr]:
-    """What becomes a text as it is: ``print(p)``, ``"%s" % p``, ``f"{p}"``."""
+    """The values that are converted to text directly: ``print(p)``, ``"%s" % p``, ``f"{p}"``."""
     if isinstance(item, ast.FormattedValue):
         return [item.value] if item.format_spec is None else []
     if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
@@ -192,7 +192,7 @@ def _own(node: ast.stmt) -> list[ast.AST]:
 
 
 def _assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """The targets of a statement, each with what it is given, part by part where both are tuples."""
+    """The targets of a statement, each with its value, part by part if both are tuples."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _pairs(target, node.value)

@@ -1,4 +1,4 @@
-"""Sizes of the Linear and Conv layers of a file, also of those that a class or function of the project makes for it."""
+"""Finds the sizes of the Linear and Conv layers of a file, also of those that classes or functions create for it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ KINDS = {
 }
 MULTIPLE = 8
 SMALLEST = 64
-"""Below this width a layer is too small for its alignment to show."""
+"""Below this width a layer is too small for alignment to matter."""
 
 _GROUPS = 6
 """The position of ``groups`` among the arguments of a convolution."""
 
 MAX_DEPTH = 3
-"""How many classes and functions deep a width is followed."""
+"""Through how many classes and functions a width is followed."""
 
 
 @dataclass(frozen=True, eq=False)
 class LayerSize:
-    """One layer: its sizes (None where they are not written down), and the expressions that give them.
+    """One layer: its sizes (None if they are not known), and their expressions.
 
-    ``call`` is the call in the file that is looked at.  ``inside`` is the path and line of the layer itself, where that
-    call reaches it through a class or function of the project.
+    ``call`` is the call in the examined file. ``inside`` is the path and line of the layer itself, if that call reaches
+    it through a class or function of the project.
     """
 
     call: ast.Call
@@ -57,9 +57,9 @@ class LayerSize:
 
 @dataclass(frozen=True)
 class Misaligned:
-    """A width that Tensor Cores cannot fill: ``hidden`` tells one between two layers from an input width.
+    """A width that Tensor Cores cannot fill: ``hidden``: it is between two layers, not an input width.
 
-    ``assumed``: it is the default of a parameter, which every call in the project leaves as it is.
+    ``assumed``: it is the default of a parameter, which every call in the project leaves unchanged.
     """
 
     layer: LayerSize
@@ -73,8 +73,8 @@ class Misaligned:
 def misaligned(file: FileIndex) -> dict[int, Misaligned]:
     """Misaligned layers of a file by the offset of their call.
 
-    An output width counts only when another layer of the class takes it: the last width of a model is its number of
-    classes, which nobody may choose.  Grouped convolutions are left alone.
+    An output width counts only if another layer of the class takes it: the last width of a model is its number of
+    classes, which cannot be chosen. Grouped convolutions are not reported.
     """
     groups: dict[str, list[LayerSize]] = defaultdict(list)
     for layer in _layers(file):
@@ -95,7 +95,7 @@ def aligned(width: int) -> int:
 
 
 def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
-    """The width of a layer that is not a multiple of 8 and could be one; None where there is none."""
+    """The width of a layer that is not a multiple of 8 but could be; None if there is none."""
     others = [other for other in layers if other is not item]
     taken = {other.inputs.width for other in others if other.inputs is not None}
     made = {other.outputs.width for other in others if other.outputs is not None}
@@ -110,7 +110,7 @@ def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
 
 
 def _is_written(item: LayerSize, size: Size) -> bool:
-    """Whether a width is written where the layer is made: no default of a parameter, and no attribute."""
+    """Whether a width is a literal where the layer is created, not the default of a parameter or an attribute."""
     return item.inside is None and not size.assumed and not size.attribute
 
 
@@ -126,13 +126,13 @@ def _layers(file: FileIndex) -> Iterator[LayerSize]:
 
 @query
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
-    """The layers that a function of a file makes."""
+    """The layers that a function of a file creates."""
     group = scope.owner.qualname if scope.owner else scope.qualname
     return list(_layers_of(ReadPlace(file, scope), group, None, 0))
 
 
 def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
-    """The layers that the statements of a function make; ``site`` is the call that stands for them outside."""
+    """The layers that the statements of a function create; ``site`` is the call that represents them outside."""
     for statement in inside.scope.statements:
         place = inside.at(inside.scope, statement)
         for call in statement.calls:
@@ -146,7 +146,7 @@ def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int)
 
 
 def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
-    """The layers of a project class or function, made with the numbers that a call hands it."""
+    """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
     reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
     for file, scope in reached:
@@ -157,12 +157,12 @@ def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call
 
 
 def _is_alias(call: ast.Call, file: FileIndex) -> bool:
-    """Whether a call goes by a variable that holds a function, by which ``open_widths`` would not find it."""
+    """Whether a call uses a variable with a function, so that ``open_widths`` would not find it."""
     return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
 def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
-    """Whether an argument is a number that no multiple of 8 is made of: all others are aligned, or too small."""
+    """Whether an argument is a number that may lead to a misaligned width: others are aligned, or too small."""
     for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
             continue
@@ -172,7 +172,7 @@ def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
 
 
 def is_followed(scope: Scope) -> bool:
-    """Whether a width is followed into a function: one of the module, or what makes an object of a class."""
+    """Whether a width is followed into a function: one of the module, or the ``__init__`` of a class."""
     if scope.owner is not None:
         return scope.name == "__init__"
     return scope.parent is not None and scope.parent.parent is None
@@ -186,7 +186,7 @@ def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Ca
 
 
 def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
-    """The expressions that a call hands a layer as its input and its output width."""
+    """The expressions that a call passes to a layer as its input and output width."""
     first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
     return first, second
 

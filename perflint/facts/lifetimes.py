@@ -1,4 +1,4 @@
-"""How long a value is kept that a step stores: past the step, until it is replaced, or in something of limited size."""
+"""Finds how long a value stored by a step is kept: past the step, until replaced, or in something of limited size."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
 _MOST_RENEWALS = 256
-"""Statements that make one object again of which each is asked whether it is in the loop."""
+"""How many statements that recreate one object are checked for being in the loop."""
 _EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
 
 
 def outlives_the_step(target: ast.expr, point: Point) -> bool:
-    """Whether an object is made before the steps and never made again, or emptied, by one of them."""
+    """Whether an object is created before the steps and never recreated or emptied by one of them."""
     name = dotted(base_of(target))
     if name is None or _is_bounded(name, point):
         return False
@@ -34,12 +34,12 @@ def outlives_the_step(target: ast.expr, point: Point) -> bool:
 
 
 def keeps_all(method: Scope, name: str) -> bool:
-    """Whether an attribute keeps all that a method adds to it: nothing bounds it, and the method never begins again."""
+    """Whether an attribute keeps all that a method adds: it is not limited, and the method never resets it."""
     return not _is_bounded_attribute(method, name) and name not in _renewals(method)
 
 
 def _renewed_elsewhere(name: str, point: Point) -> bool:
-    """Whether another method of the class, which runs at each step too, makes an attribute again."""
+    """Whether another method of the class that also runs at each step recreates an attribute."""
     assert point.scope.owner is not None
     for method in point.scope.owner.methods.values():
         for statement in _renewals(method).get(name, ()) if method is not point.scope else ():
@@ -50,7 +50,7 @@ def _renewed_elsewhere(name: str, point: Point) -> bool:
 
 
 def _renewals(scope: Scope) -> dict[str, list[Statement]]:
-    """The statements of a scope that bind a name to something new or take out what is in it, by that name."""
+    """The statements of a scope that bind a name to something new or remove its items, by that name."""
     return scope.once(_renewals, lambda: _by_name(scope))
 
 
@@ -63,7 +63,7 @@ def _by_name(scope: Scope) -> dict[str, list[Statement]]:
 
 
 def _renewed(statement: Statement) -> list[str]:
-    """The names that a statement binds to something new, or takes something out of."""
+    """The names that a statement binds to something new, or removes items from."""
     node = statement.node
     if isinstance(node, ast.Delete):
         deleted = [target.value if isinstance(target, ast.Subscript) else target for target in node.targets]
@@ -82,7 +82,7 @@ def _renewed(statement: Statement) -> list[str]:
 
 
 def _is_bounded(name: str, point: Point) -> bool:
-    """Whether a container drops what is old: a ``deque(maxlen=...)``, a window."""
+    """Whether a container drops old items: a ``deque(maxlen=...)``, a window."""
     if point.scope.once((_is_bounded, name), lambda: _is_made_bounded(point.scope, name)):
         return True
     return _is_bounded_attribute(point.scope, name)
@@ -99,7 +99,7 @@ def _is_made_bounded(scope: Scope, name: str) -> bool:
 
 
 def own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:
-    """``total = total + loss``."""
+    """The target and the summand of a statement like ``total = total + loss``; None for other statements."""
     name = dotted(node.targets[0]) if len(node.targets) == 1 else None
     value = node.value
     if name is None or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):

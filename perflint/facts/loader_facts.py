@@ -1,4 +1,4 @@
-"""Training loaders without workers whose 0 stands elsewhere: an option, a default, a constant, an entry, a wrapper."""
+"""Training loaders without workers whose 0 is elsewhere: an option, a default, a constant, an entry, a wrapper."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ if TYPE_CHECKING:
 
 _WORKERS, _POSITION = "num_workers", 9
 _DEFAULTS = frozenset({"option", "fallback", "unknown", "parameter"})
-"""Zeros that hold only where nobody says otherwise: reported for training alone."""
+"""Zeros that only apply by default: reported only for training."""
 _SHAPES = frozenset({"batch_size", "batch_sampler", "shuffle", "collate_fn"})
-"""A loader that is given none of these reads one sample at a time: it feeds no training."""
+"""A loader without any of these reads one sample at a time, so it is not for training."""
 
 
 @dataclass(frozen=True)
 class WorkerDefault:
     """A place that leaves a training loader without workers.
 
-    ``kind``: see ``WorkerOrigin``.  ``insert``: the keyword that a call has to be given, empty where there is a 0 to
-    replace.
+    ``kind``: see ``WorkerOrigin``. ``insert``: the keyword to add to a call, empty if there is a 0 to replace.
     ``path``/``line``: the loader that gets it, ``loader`` its name there, ``reading`` what draws from it.
-    ``obstacle``: what its workers could not hand over.  ``callers``: the calls, by path and row, that leave the number
-    out, so that a default holds.
+    ``obstacle``: what its workers could not pass on. ``callers``: the calls, by path and row, that leave the number
+    out, so that a default applies.
     """
 
     kind: str
@@ -59,19 +58,19 @@ Found = dict[str, dict[tuple[int, int], WorkerDefault]]
 
 @query(portable=True)
 def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
-    """The places of a whole project, by path and by the offsets of the 0 or of the call."""
+    """The places in a whole project, by path and by the offsets of the 0 or of the call."""
     return _Facts(project).found()
 
 
 @query
 def worker_defaults_in(file: FileIndex) -> Mapping[tuple[int, int], WorkerDefault]:
-    """The places of a file, by the offsets of the 0 or of the call."""
+    """The places in a file, by the offsets of the 0 or of the call."""
     return worker_defaults(file.project).get(file.path, {})
 
 
 @dataclass(frozen=True, eq=False)
 class _Loader:
-    """A call that makes a loader.  ``own``: a call that the rule for ``paddle.io.DataLoader`` does not look at."""
+    """A call that creates a loader. ``own``: a call that the rule for ``paddle.io.DataLoader`` does not check."""
 
     site: Site
     call: ast.Call
@@ -104,7 +103,7 @@ class _Facts:
 
     @cached_property
     def _loader_classes(self) -> frozenset[str]:
-        """Names of the project's own subclasses of the loader."""
+        """The names of the project's own subclasses of the loader."""
         found: set[str] = set()
         queue = ["DataLoader"]
         while queue:
@@ -159,7 +158,7 @@ class _Facts:
         given = argument_of(call, loader.workers, loader.position)
         if given is not None:
             if is_zero(given) and not loader.own:
-                return []  # the rule's match speaks of it
+                return []  # the rule's match covers it
             return zeros(given, site)
         spread = any(keyword.arg is None for keyword in call.keywords)
         if not spread and not (loader.own and loader.absent):
@@ -190,7 +189,7 @@ class _Facts:
         places[start, end] = replace(best, callers=tuple(callers))
 
     def _reading(self, origin: WorkerOrigin) -> LoaderReading:
-        """What draws from the loader; nothing, where those who leave a default as it is do nothing with it."""
+        """What draws from the loader; nothing if the calls that leave a default unchanged do nothing with it."""
         made = self._made(origin)
         if made is None:
             return LoaderReading(Worth.TRAINS)
@@ -208,7 +207,7 @@ class _Facts:
 
     @staticmethod
     def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
-        """The call that makes the loader: of a subclass with an ``__init__`` of its own, the one of the subclass."""
+        """The call that creates the loader; for a subclass with its own ``__init__``, that of the subclass."""
         return next((call for call in origin.site.calls if dotted(call[3].func) is not None), None)
 
     def _loads_iterable(self, loader: _Loader) -> bool:
@@ -223,7 +222,7 @@ class _Facts:
 
 
 def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
-    """The call that leaves a default of a parameter as it is, if one does."""
+    """The call that leaves the default of a parameter unchanged, if any."""
     if origin.kind != "parameter" or len(origin.site.calls) < 2:
         return []
     file, _, _, call = origin.site.calls[-1]
@@ -231,5 +230,5 @@ def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
 
 
 def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:
-    """Whether a call without a number of workers makes batches, as a loader for training does."""
+    """Whether a call without a number of workers creates batches, like a loader for training."""
     return loader.own or not _SHAPES.isdisjoint(origin.names)

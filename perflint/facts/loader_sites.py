@@ -1,4 +1,4 @@
-"""Where loaders are made, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers."""
+"""Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOADER = "paddle.io.DataLoader"
 
 
 class Purpose(Enum):
-    """What a loader feeds."""
+    """What a loader is for."""
 
     TRAINING = 1
     EVALUATION = 2
@@ -34,7 +34,7 @@ class Purpose(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A place in the code, and the calls that led there from the loader that is being asked about, inside out."""
+    """A place in the code, and the calls that led there from the loader, inside out."""
 
     file: FileIndex
     scope: Scope
@@ -42,7 +42,7 @@ class Site:
     calls: tuple[tuple[FileIndex, Scope, Statement, ast.Call], ...] = ()
 
     def at(self, file: FileIndex, scope: Scope, statement: Statement | None) -> Site:
-        """Another place on the same way."""
+        """Another place on the same path."""
         return replace(self, file=file, scope=scope, statement=statement)
 
     def called_from(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> Site:
@@ -50,7 +50,7 @@ class Site:
         return Site(file, scope, statement, (*self.calls, (file, scope, statement, call)))
 
     def callers(self) -> Iterator[Site]:
-        """The places of the calls of the function that this place is in; programs that only predict are left out."""
+        """The places of the calls of the function that this place is in; without programs that only predict."""
         for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
             if not (site.file.is_offline or site.is_unbound):
                 yield self.called_from(site.file, site.scope, site.statement, site.call)
@@ -62,7 +62,7 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
 
 
 def purpose(site: Site, project: Project, depth: int = 0) -> Purpose:
-    """What the loader at the beginning of a site's calls feeds, as far as names, loops and callers tell."""
+    """What the loader at the start of a site's calls is for, judging by names, loops and callers."""
     found = Purpose.UNKNOWN
     for file, scope, statement, call in site.calls:
         one = _purpose(file, scope, statement, call, project)
@@ -107,7 +107,7 @@ def _evaluates(word: str) -> bool:
 
 
 def _dataset_words(call: ast.Call) -> list[str]:
-    """Names in what a call loads from: its first argument, its dataset and its sampler."""
+    """Names in the data that a call loads: its first argument, its dataset and its sampler."""
     given = [*call.args[:1], *(item.value for item in call.keywords if item.arg in ("dataset", "batch_sampler"))]
     return [
         item.id if isinstance(item, ast.Name) else item.attr

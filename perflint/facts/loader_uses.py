@@ -1,7 +1,7 @@
-"""What becomes of a loader: the places that read the name it is bound to, or what calls the function that returns it.
+"""Follows a loader to its uses: the places that read its name, and the callers of the function that returns it.
 
-A loader without workers costs most where its batches train a model, less where they evaluate one between the epochs.
-Where everything that uses it is seen, and none of it does, the loader costs a training run nothing.
+A loader without workers costs most where its batches train a model, less where they evaluate one between the epochs. If
+all uses are known, and none of them does either, the loader costs a training run nothing.
 """
 
 from __future__ import annotations
@@ -49,29 +49,29 @@ _EVALUATION_DATA = frozenset({"eval_data", "valid_data", "val_data", "test_data"
 
 
 class Worth(IntEnum):
-    """What draws from a loader, and so how much its speed is worth to a training run: the least number counts most."""
+    """What draws from a loader, and so how much its speed matters to a training run: the lowest number matters most."""
 
     TRAINS = 1
-    """A step loop, or nobody who is seen and the name or the shuffling of the loader says training."""
+    """A step loop, or unknown uses while the name or the shuffling of the loader says training."""
     EVALUATES_OFTEN = 2
-    """An evaluation that training waits for again and again, as after each epoch."""
+    """An evaluation that training waits for repeatedly, as after each epoch."""
     UNKNOWN = 3
-    """Nobody who is seen, and no name says what it is for."""
+    """Unknown uses, and no name says what it is for."""
     EVALUATES = 4
-    """An evaluation that runs once, or of which that is not known."""
+    """An evaluation that runs once, or for which that is unknown."""
     PREDICTS = 5
-    """It feeds predictions, an export or a measurement."""
+    """It is for predictions, an export or a measurement."""
     NOTHING = 6
-    """Nothing draws more than a batch or two from it, or its samples lie in memory."""
+    """At most a batch or two are drawn from it, or its samples are in memory."""
 
 
 @dataclass(frozen=True)
 class LoaderReading:
-    """Who draws from a loader, and what its samples are.
+    """What draws from a loader, and what its samples are.
 
-    ``path``, ``line``: where it is done, ``""`` and 0 where nobody is seen.  ``work``: what is to be done for a sample.
-    ``on_cpu``: no GPU waits, since the program runs on the CPU.  ``for_toy``: nor does much wait in a program that
-    trains a layer or two, unless a file is read or a picture decoded for each sample.
+    ``path``, ``line``: where that is, ``""`` and 0 if unknown. ``work``: the work for each sample.
+    ``on_cpu``: no GPU waits, because the program runs on the CPU. ``for_toy``: not much waits in a program that trains
+    a layer or two, unless a file is read or an image decoded for each sample.
     """
 
     worth: Worth
@@ -83,7 +83,7 @@ class LoaderReading:
 
 
 class _Use(NamedTuple):
-    """One use of a loader, with the statement or call that is it; ``often``: while a model is trained."""
+    """One use of a loader, with its statement or call; ``often``: repeatedly during a training."""
 
     kind: BatchUse
     file: FileIndex | None = None
@@ -92,7 +92,7 @@ class _Use(NamedTuple):
 
     @property
     def place(self) -> tuple[str, int]:
-        """Its path and row, ``""`` and 0 where it is not seen."""
+        """Its path and row, ``""`` and 0 if unknown."""
         return ("", 0) if self.file is None or self.node is None else (self.file.path, self.file.row(self.node))
 
 
@@ -103,9 +103,9 @@ _UNSEEN = _Use(BatchUse.UNKNOWN)
 def reading(
     file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
 ) -> LoaderReading:
-    """What workers could do for the loader that a call makes.
+    """What workers could do for the loader that a call creates.
 
-    ``through``: of the callers of the functions that make the loader, those to follow it to; all, where it has none.
+    ``through``: which callers of the functions that create the loader to follow; empty: all.
     """
     if loads_from_memory(file, scope, call) or _yields_whole_batches(call) or _is_refused(file, scope, statement, call):
         return LoaderReading(Worth.NOTHING)
@@ -129,13 +129,13 @@ def reading(
 
 
 def feeds_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
-    """Whether a training loop is seen to draw from the loader that a call makes, whatever its samples are."""
+    """Whether a training loop is known to draw from the loader that a call creates, whatever its samples are."""
     uses = _Follower(scope, statement, frozenset()).of(file, scope, statement, call, 0)
     return any(use.kind is BatchUse.TRAINS for use in uses)
 
 
 def _worth(use: _Use, predicts: bool) -> Worth:
-    """What one use is worth; ``predicts``: names say that the loader is for predictions."""
+    """How much one use matters; ``predicts``: names say that the loader is for predictions."""
     if use.kind is BatchUse.TRAINS:
         return Worth.TRAINS
     if use.kind in (BatchUse.ONCE, BatchUse.LOOKS):
@@ -148,13 +148,13 @@ def _worth(use: _Use, predicts: bool) -> Worth:
 
 
 def _is_for_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
-    """Whether names, or the shuffling, say that a loader is for training."""
+    """Whether names, or the shuffling, show that a loader is for training."""
     site = Site(file, scope, statement, ((file, scope, statement, call),))
     return purpose(site, file.project) is Purpose.TRAINING
 
 
 def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-    """Whether the samples are the items of a list or of tensors: there is no work that workers could take over."""
+    """Whether the samples are the items of a list or of tensors: then there is no work for workers."""
     dataset = argument_of(call, "dataset", 0)
     if isinstance(dataset, ast.Name):
         dataset = Values.of(file.project).definitions(file, scope).get(dataset.id, dataset)
@@ -170,7 +170,7 @@ def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
 
 
 def _holds_tensors(file: FileIndex, owner: Class) -> bool:
-    """Whether a dataset keeps tensors of Paddle, which a worker process may not touch where they are on a GPU."""
+    """Whether a dataset keeps tensors of Paddle, which a worker process may not use if they are on a GPU."""
     return any(
         isinstance(item, ast.Call) and file.names.resolve(dotted(item.func) or "") == "paddle.to_tensor"
         for assigned in owner.attributes.values()
@@ -180,15 +180,15 @@ def _holds_tensors(file: FileIndex, owner: Class) -> bool:
 
 
 def _yields_whole_batches(call: ast.Call) -> bool:
-    """``batch_size=None``: the dataset makes the batches, most often as a stream that each worker would repeat."""
+    """``batch_size=None``: the dataset creates the batches, usually as a stream that each worker would repeat."""
     given, sampler = argument_of(call, "batch_size", 5), argument_of(call, "batch_sampler", 4)
     return isinstance(given, ast.Constant) and given.value is None and (sampler is None or _is_none(sampler))
 
 
 def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
-    """Whether Paddle raises where a loader is made: a ``batch_sampler`` rules out ``shuffle`` and any batch size but 1.
+    """Whether Paddle refuses to create a loader: a ``batch_sampler`` rules out ``shuffle`` and any batch size but 1.
 
-    A sampler that may be None counts as none; a size that is not known is taken for another one than 1.
+    A sampler that may be None counts as none; an unknown size counts as not 1.
     """
     sampler, size = argument_of(call, "batch_sampler", 4), argument_of(call, "batch_size", 5)
     if isinstance(sampler, ast.Name):
@@ -207,7 +207,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 class _Follower:
-    """Follows one loader; names and functions that were met before add nothing."""
+    """Follows one loader; names and functions that were already followed add nothing."""
 
     def __init__(self, scope: Scope, made: Statement, through: frozenset[ast.Call]) -> None:
         self._made_in = scope
@@ -216,7 +216,7 @@ class _Follower:
         self._seen: set[tuple[object, ...]] = set()
 
     def of(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
-        """The uses of a value where it stands in a statement."""
+        """The uses of a value at its place in a statement."""
         if depth > _MAX_DEPTH:
             yield _UNSEEN
             return
@@ -259,7 +259,7 @@ class _Follower:
         yield from self._whole(file, scope, statement, node, depth)
 
     def _whole(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
-        """The uses of what makes up all of a statement's expression."""
+        """The uses of a value that is the whole expression of a statement."""
         outer = statement.node
         if isinstance(outer, (ast.For, ast.AsyncFor)):
             yield self._use(file, scope, statement, batch_loops.use_of(file, scope, outer), outer)
@@ -284,7 +284,7 @@ class _Follower:
         return _Use(kind, file, node, often)
 
     def _named_use(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr) -> _Use:
-        """What the name of a call that leads nowhere says: ``model.fit(loader)``, ``model.evaluate(loader)``."""
+        """The use shown by the name of an unknown call: ``model.fit(loader)``, ``model.evaluate(loader)``."""
         last = terminal(call) or ""
         keyword = next((item.arg for item in call.keywords if item.value is node), None)
         if _TRAINS.match(snake(last)):
@@ -318,7 +318,7 @@ class _Follower:
 
     @staticmethod
     def _is_private(module: Scope, name: str) -> bool:
-        """Whether all that binds a global stands under ``if __name__ == "__main__"``: no import sees it."""
+        """Whether all bindings of a global are under ``if __name__ == "__main__"``, so no import sees it."""
         return all(map(_is_main, bindings_of(module).get(name, ())))
 
     def _kept(self, file: FileIndex, owner: Class, name: str, depth: int) -> _Uses:
@@ -354,7 +354,7 @@ class _Follower:
             yield from self.of(file, scope, statement, node, depth + 1)
 
     def _drawn(self, file: FileIndex, scope: Scope, statement: Statement) -> _Uses:
-        """``next(iter(loader))``: one batch, unless a loop asks for more or the batch goes elsewhere."""
+        """``next(iter(loader))``: one batch, unless a loop draws more or the batch is passed on."""
         kept = isinstance(statement.node, ast.Return) or any("." in name for name in bound_by(statement.node))
         if kept or batch_loops.runs_on(statement) or not batch_loops.gives_nothing(file, scope):
             yield _UNSEEN
@@ -364,7 +364,7 @@ class _Follower:
     def _handed(
         self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr, depth: int
     ) -> _Uses:
-        """The uses of what a call is handed: those of the parameter, or what the function's name says."""
+        """The uses of an argument: those of the parameter, or those that the function's name shows."""
         name = dotted(call.func)
         last = name.rpartition(".")[2] if name else ""
         if batch_loops.says_predict(last):
@@ -384,7 +384,7 @@ class _Follower:
             yield from self.named(there, inner, parameter, depth + 1)
 
     def _returned(self, file: FileIndex, scope: Scope, depth: int, position: int | None) -> _Uses:
-        """The uses of what a function returns, by those who call it."""
+        """The uses of what a function returns, by its callers."""
         if (scope, position) in self._seen:
             return
         self._seen.add((scope, position))
@@ -441,7 +441,7 @@ def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
 
 
 def _sees(inner: Scope, outer: Scope, name: str) -> bool:
-    """Whether a name that one scope reads is the one that another binds."""
+    """Whether a name read in one scope is the one bound in another."""
     scope: Scope | None = inner
     while scope is not None and scope is not outer:
         if _is_global(scope, name):
@@ -457,13 +457,13 @@ def _is_global(scope: Scope, name: str) -> bool:
 
 
 def _globals_of(scope: Scope) -> frozenset[str]:
-    """The names that a function says are global."""
+    """The names that a function declares global."""
     nodes = (statement.node for statement in scope.statements)
     return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
 
 
 def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:
-    """Whether another file may read a global of this one, as one does of a file that neither reads it nor trains."""
+    """Whether another file may read a global of this one; assumed if the file neither reads it nor trains."""
     module = file.scopes.module
     if not is_read and not any(
         TrainingCalls.of(file.project).call_trains(file, module, call)
@@ -479,7 +479,7 @@ def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:
 
 
 def _is_in_class(file: FileIndex, scope: Scope, node: ast.stmt) -> bool:
-    """Whether a statement stands in the body of a class, and so binds an attribute."""
+    """Whether a statement is in the body of a class, and so binds an attribute."""
     first = 0 if isinstance(scope.node, ast.Module) else scope.node.lineno
     return any(
         first <= owner.node.lineno <= node.lineno <= (owner.node.end_lineno or 0)
@@ -488,7 +488,7 @@ def _is_in_class(file: FileIndex, scope: Scope, node: ast.stmt) -> bool:
 
 
 def _is_main(statement: Statement) -> bool:
-    """Whether a statement of a module stands under ``if __name__ == "__main__"``: no import reaches it."""
+    """Whether a statement of a module is under ``if __name__ == "__main__"``: no import reaches it."""
     tests = (
         [link.node.test for link in statement.place.chain() if isinstance(link.node, ast.If)] if statement.place else []
     )
@@ -500,7 +500,7 @@ def _is_own(read: Load) -> bool:
 
 
 def _family(file: FileIndex, owner: Class) -> set[Class] | None:
-    """A class and those it inherits from; None where one of them is not seen and may read what it is given."""
+    """A class and those it inherits from; None if one of them is unknown and may use its arguments."""
     hierarchy = Hierarchy.of(file.project)
     unseen = hierarchy.unseen(file, owner)
     is_seen = all(base == "object" or base.startswith("paddle.nn.") for base in unseen)
@@ -516,6 +516,6 @@ def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class
 
 
 def _is_between_epochs(node: ast.expr) -> bool:
-    """Whether a loader is named as one for evaluation between epochs: a test set is often for after the training."""
+    """Whether a loader is named as one for evaluation between epochs: a test set is often used after the training."""
     names = (dotted(node) or "").split(".")
     return any(evaluates(name) and not name.lower().startswith("test") for name in names)

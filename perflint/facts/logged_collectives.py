@@ -1,4 +1,4 @@
-"""Values that all ranks exchange at a step although nothing but log lines shows them."""
+"""Finds values that all ranks exchange at a step although only log lines show them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from perflint.training.steps import Point
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "reduce_scatter"})
 _MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
 _OF_THE_FIRST = frozenset({"all_gather", "all_gather_object"})
-"""Collectives that fill the list which they are handed first."""
+"""Collectives that fill the list in their first argument."""
 _DEPTH = 4
-"""Functions through which a collective is followed."""
+"""Through how many functions a collective is followed."""
 
 
 def only_logged(point: Point, call: ast.Call) -> bool:
-    """Whether a call makes the ranks exchange a value that only log lines of the same function show."""
+    """Whether a call exchanges a value between ranks that only log lines of the same function show."""
     name = _exchanged(point, call)
     scope = uses_in(point.file, point.scope)
     if name is not None:
@@ -41,7 +41,7 @@ def _are_logs(aims: list[Aim]) -> bool:
 
 
 def _holds(statement: Statement, call: ast.Call) -> bool:
-    """Whether a statement binds names to what a call gives, as it is or worked out further."""
+    """Whether a statement binds names to the result of a call, directly or after further computation."""
     return isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and call in statement.calls
 
 
@@ -60,7 +60,7 @@ def _is_collective(file: FileIndex, call: ast.Call) -> bool:
 
 
 def _exchanges(file: FileIndex, scope: Scope, call: ast.Call, depth: int = _DEPTH) -> bool:
-    """Whether a call reaches a function of the project that makes a collective and gives back what came of it."""
+    """Whether a call reaches a function of the project that does a collective and returns the result."""
     name = dotted(call.func)
     found = Values.of(file.project).callee(file, scope, name, {}) if name else None
     return found is not None and found[1] is not scope and _makes_collective(*found, depth)
@@ -68,10 +68,10 @@ def _exchanges(file: FileIndex, scope: Scope, call: ast.Call, depth: int = _DEPT
 
 @query
 def _makes_collective(file: FileIndex, scope: Scope, depth: int) -> bool:
-    """Whether a function exchanges what it is handed, and does not train: ``reduce_mean(tensor)``.
+    """Whether a function exchanges its argument, and does not train: ``reduce_mean(tensor)``.
 
     Args:
-        depth: through how many functions, each of which calls the next.
+        depth: through how many nested calls.
     """
     if not depth:
         return False

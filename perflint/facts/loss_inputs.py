@@ -1,4 +1,4 @@
-"""Which losses are handed a softmax or a sigmoid that one call would compute together with the loss."""
+"""Finds losses of a softmax or a sigmoid that one call could compute together with the loss."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class LossForm(Enum):
 
 @dataclass(frozen=True)
 class TwoCalls:
-    """A loss, and the call that gives what it is handed.
+    """A loss, and the call that computes its input.
 
     Attributes:
         loss: the call of the loss.
         given: its first argument.
         activation: the softmax or the sigmoid.
-        shaped_by: the call that says along which axis: ``activation``, or the one that makes its layer.
-        logits: what that is given.
-        statement: where the loss stands.
+        shaped_by: the call with the axis: ``activation``, or the one that creates its layer.
+        logits: the argument of the activation.
+        statement: the statement of the loss.
         scope: the function.
-        binding: ``p = softmax(x)``, where a name stands between the two.
-        made: the call that makes the layer whose call ``loss`` is; None where it is a function of Paddle.
+        binding: ``p = softmax(x)``, if there is a name between the two.
+        made: the call that creates the layer that ``loss`` calls; None if it is a function of Paddle.
         form: what is computed in two calls.
     """
 
@@ -56,7 +56,7 @@ class TwoCalls:
 
     @property
     def settings(self) -> ast.Call:
-        """The call that says how the loss is computed: that of the function, or the one that makes the layer."""
+        """The call with the settings of the loss: that of the function, or the one that creates the layer."""
         return self.made or self.loss
 
 
@@ -89,7 +89,7 @@ _AN_ACTIVATION = re.compile(r"softmax|sigmoid", re.IGNORECASE)
 
 @query
 def losses_in_two_calls(file: FileIndex) -> tuple[TwoCalls, ...]:
-    """The losses of a file that are handed a softmax or a sigmoid of Paddle."""
+    """The losses of a file whose input is a softmax or a sigmoid of Paddle."""
     if not file.has("paddle") or not file.matches(_A_LOSS) or not file.matches(_AN_ACTIVATION):
         return ()
     return tuple(
@@ -117,7 +117,7 @@ def _two_calls(file: FileIndex, scope: Scope, statement: Statement, call: ast.Ca
 
 
 def _computed_by(scope: Scope, statement: Statement, given: ast.expr) -> tuple[Statement | None, ast.Call | None]:
-    """The call that gives a value, and the assignment through which it does."""
+    """The call that computes a value, and the assignment in between."""
     if not isinstance(given, ast.Name):
         return None, given if isinstance(given, ast.Call) else None
     binding = sole_at(given.id, statement, scope)
@@ -145,7 +145,7 @@ class _Reached:
 def _reached(
     file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, wanted: Mapping[str, str]
 ) -> _Reached | None:
-    """Which of some computations a call is, and in which way it is written."""
+    """Which of some computations a call is, and how it is written."""
     name = dotted(call.func) or ""
     qualified = file.names.resolve(name)
     if qualified in wanted and qualified.rpartition(".")[2][0].islower():
@@ -160,7 +160,7 @@ def _reached(
 
 
 def _layer_called(scope: Scope, statement: Statement, call: ast.Call) -> ast.Call | None:
-    """The call that makes what a call calls: ``nn.Softmax()`` for ``self.softmax(x)``, where nothing else may."""
+    """The call that creates the callee of a call: ``nn.Softmax()`` for ``self.softmax(x)``, if it is the only one."""
     if isinstance(call.func, ast.Call):
         return call.func
     name = dotted(call.func) or ""
@@ -175,7 +175,7 @@ def _layer_called(scope: Scope, statement: Statement, call: ast.Call) -> ast.Cal
 
 
 def _form(loss: _Reached, by: _Reached) -> LossForm | None:
-    """What a loss and the call that gives its input compute together, None where one call would not."""
+    """What a loss and the call that gives its input compute together, None if one call would not."""
     if loss.kind != "cross entropy" or by.kind != "softmax":
         return _FORMS.get((loss.kind, by.kind))
     flag = argument_of(loss.made, "use_softmax", _USE_SOFTMAX[loss.way is _Way.FUNCTION])
@@ -187,7 +187,7 @@ def _form(loss: _Reached, by: _Reached) -> LossForm | None:
 
 
 def _input_of(activation: ast.Call, by: _Reached) -> ast.expr | None:
-    """What a softmax or a sigmoid is computed of."""
+    """The input of a softmax or a sigmoid."""
     if is_spread(activation):
         return None
     if by.way is _Way.METHOD:
@@ -196,7 +196,7 @@ def _input_of(activation: ast.Call, by: _Reached) -> ast.expr | None:
 
 
 def _is_beside_the_fused_one(statement: Statement, form: LossForm) -> bool:
-    """Whether the other arm of a test has the loss in one call, as where a device does not have that kernel."""
+    """Whether the other arm of a test has the loss in one call, for example if a device lacks that kernel."""
     fused = _FUSED.get(form, frozenset())
     for link in statement.around:
         if isinstance(link.node, ast.If):
@@ -207,7 +207,7 @@ def _is_beside_the_fused_one(statement: Statement, form: LossForm) -> bool:
 
 
 def is_called_once(file: FileIndex, found: TwoCalls) -> bool:
-    """Whether the layer of a loss is read nowhere else in the file, so that it may become another one."""
+    """Whether the layer of a loss is not used elsewhere in the file, so that it can be replaced."""
     function = found.loss.func
     if found.made is None or function is found.made:
         return True

@@ -1,4 +1,4 @@
-"""How a program trains under AMP: which scalers of the loss it always uses, and what all of its ``auto_cast`` say."""
+"""Finds how a program trains with AMP: which loss scalers it always uses, and what all of its ``auto_cast`` say."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CONVERTED = re.compile(
 
 @query
 def scalers(file: FileIndex) -> list[tuple[Scope, Statement, ast.Call]]:
-    """The statements of a file that make a scaler which scales a loss by a fixed number, whatever the user chooses.
+    """The statements of a file that create a scaler with a fixed factor, whatever the user chooses.
 
     One with dynamic scaling turns itself off at its first ``scale`` outside of float16, with a warning: so do Paddle
     2.5 to 3.3.1 (``AmpScaler.scale``).
@@ -66,7 +66,7 @@ def _is_off(enable: ast.expr | None) -> bool:
 
 @query
 def has_no_half(file: FileIndex) -> bool:
-    """Whether nothing in the programs that load a file speaks of half precision but its scalers."""
+    """Whether the programs that load a file mention half precision only in its scalers."""
     return not any(one.matches(_HALF) or not _HALF_NAMES.isdisjoint(one.loads) for one in files_with(file))
 
 
@@ -87,11 +87,11 @@ def has_only_bfloat16(file: FileIndex) -> bool:
 
 @query
 def keeps_float32(file: FileIndex) -> bool:
-    """Whether nothing in the programs that load a file may make the weights of a model half as long."""
+    """Whether nothing in the programs that load a file may convert the weights of a model to half precision."""
     return not any(one.matches(_CONVERTED) for one in files_with(file))
 
 
 def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
-    """The plain text that ``auto_cast`` or ``decorate`` is handed for a parameter."""
+    """The plain text that ``auto_cast`` or ``decorate`` gets for a parameter."""
     given = argument_of(call, parameter, POSITIONS[name][parameter])
     return string_of(given) if given is not None else None

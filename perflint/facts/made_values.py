@@ -1,8 +1,8 @@
-"""The expressions that make a value, followed along one way through a program, with what each call on it hands over.
+"""Finds the expressions that create a value, along one path through a program, with the arguments of each call on it.
 
 In ``data = Photos(transform=crop)`` and ``self.transform = transform`` of ``Photos.__init__``, ``self.transform`` in a
-method is ``crop`` for this object, whatever other objects of the class are given.  Where it is not known which call
-made an object or runs a function, all calls count.  Branches that training does not take are left out.
+method is ``crop`` for this object, whatever other objects of the class get. If it is not known which call created an
+object or runs a function, all calls count. Branches that training does not take are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _DEEPEST, _MOST_STEPS = 16, 1500
-"""How many steps lie between a name and what makes its value, and how many are taken for one question, at most."""
+"""The most steps between a name and the creation of its value, and the most steps for one question."""
 
 
 class Budget:
@@ -40,11 +40,11 @@ class Budget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether the answer is not to be relied on, since some expressions were not followed."""
+        """Whether the answer is unreliable, because some expressions were not followed."""
         return self._left <= 0
 
     def spend(self) -> bool:
-        """Take one step, where there is one left."""
+        """Use one step, if there is one left."""
         self._left -= 1
         return self._left > 0
 
@@ -56,10 +56,10 @@ class Frame:
     Attributes:
         file: the file of the function.
         scope: the function.
-        call: the call that runs it; None where that is not known.
-        made: what made the object whose method it is; None where that is not known.
+        call: the call that runs it; None if unknown.
+        made: what created the object whose method it is; None if unknown.
         depth: how many steps led here.
-        budget: that of the question.
+        budget: the budget of the question.
     """
 
     file: FileIndex
@@ -95,15 +95,15 @@ class Occurrence:
 
     @property
     def qualified(self) -> str:
-        """The qualified name of what a call calls, or of a name; ``""`` where there is none."""
+        """The qualified name of what a call calls, or of a name; ``""`` if there is none."""
         named = dotted(self.node.func if isinstance(self.node, ast.Call) else self.node)
         return self.frame.file.names.resolve(named) if named else ""
 
 
 def makers(place: Occurrence) -> Iterator[Occurrence]:
-    """The expressions that may make the value of an expression: calls, displays, constants, lambdas.
+    """The expressions that may create the value of an expression: calls, displays, constants, lambdas.
 
-    Also names that lead nowhere in the project, such as those of its functions; nothing where it is not to be seen.
+    Includes names that lead nowhere in the project, such as those of its functions; empty if unknown.
     """
     frame, node = place.frame, place.node
     if frame.depth > _DEEPEST or not frame.budget.spend():
@@ -129,7 +129,7 @@ def _deeper(place: Occurrence, node: ast.expr) -> Occurrence:
 
 
 def _of(frame: Frame, depth: int, statement: Statement | None, node: ast.expr) -> Iterator[Occurrence]:
-    """What makes an expression in another run of a function."""
+    """What creates the value of an expression in another run of a function."""
     return makers(Occurrence(replace(frame, depth=depth + 1), statement, node))
 
 
@@ -156,7 +156,7 @@ def _named(place: Occurrence, name: str) -> Iterator[Occurrence]:
 
 
 def _local(frame: Frame, at: Statement | None, name: str) -> Iterator[Occurrence]:
-    """What a function gives a name, and what it is handed for it where no assignment is sure to be made before."""
+    """The values that a function gives a name, and its argument if no assignment certainly precedes."""
     if name in all_parameters(frame.scope):
         found = reaching.before(name, at, frame.scope) if at is not None else ()
         if not any(next(iter(each.statement.around), None) is None for each in found):
@@ -168,7 +168,7 @@ def _local(frame: Frame, at: Statement | None, name: str) -> Iterator[Occurrence
 
 
 def _bound(frame: Frame, at: Statement | None, name: str) -> Iterator[Occurrence]:
-    """What the assignments of a name give it, those that reach a statement where one is given."""
+    """The values from the assignments of a name, or only from those that reach a given statement."""
     found = reaching.before(name, at, frame.scope) if at is not None else []
     statements = [each.statement for each in found] or bindings_of(frame.scope)[name]
     for statement in statements:
@@ -194,7 +194,7 @@ def _assigned(frame: Frame, statement: Statement, target: ast.expr, value: ast.e
 
 
 def given(frame: Frame, name: str) -> Iterator[Occurrence]:
-    """What makes the value of a parameter: what the call hands over, its default, or what all calls hand over."""
+    """What creates the value of a parameter: the argument of the call, its default, or the arguments of all calls."""
     if frame.call is not None:
         handed = _handed(frame, name)
         if handed is not None:
@@ -207,7 +207,7 @@ def given(frame: Frame, name: str) -> Iterator[Occurrence]:
 
 
 def _handed(frame: Frame, name: str) -> Occurrence | None:
-    """What the call that runs a function hands over for a parameter, or the default of that."""
+    """The argument of the call that runs a function for a parameter, or its default."""
     call = frame.call
     if call is None or not isinstance(call.node, ast.Call):
         return None
@@ -243,7 +243,7 @@ def _statement_of(scope: Scope, value: ast.expr) -> Statement | None:
 
 
 def _owners(place: Occurrence, node: ast.expr) -> Iterator[tuple[FileIndex, Class, Occurrence | None]]:
-    """The classes of an object, each with what makes it, where that is seen."""
+    """The classes of an object, each with what creates it, if known."""
     frame = place.frame
     if isinstance(node, ast.Name) and node.id == "self" and frame.scope.owner is not None:
         found = class_made(frame.made) if frame.made is not None else None
@@ -260,7 +260,7 @@ def _owners(place: Occurrence, node: ast.expr) -> Iterator[tuple[FileIndex, Clas
 
 
 def _item(place: Occurrence, node: ast.Subscript) -> Iterator[Occurrence]:
-    """What is under a key of a dict that is written out: ``loaders["train"]``."""
+    """The value for a key of a literal dict: ``loaders["train"]``."""
     key = node.slice.value if isinstance(node.slice, ast.Constant) else None
     for made in makers(_deeper(place, node.value)):
         if key is None or not isinstance(made.node, ast.Dict):
@@ -274,7 +274,7 @@ def _item(place: Occurrence, node: ast.Subscript) -> Iterator[Occurrence]:
 
 
 def class_made(place: Occurrence) -> tuple[FileIndex, Class] | None:
-    """The class of the project of which a call makes an object."""
+    """The class of the project that a call creates an object of."""
     found = _definition(place) if isinstance(place.node, ast.Call) else None
     return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
@@ -286,7 +286,7 @@ def _definition(place: Occurrence) -> tuple[FileIndex, Scope | Class] | None:
 
 
 def function_of(place: Occurrence, node: ast.expr) -> tuple[FileIndex, Scope] | None:
-    """The function of the project that a name stands for."""
+    """The function of the project that a name refers to."""
     name, frame = dotted(node), place.frame
     if name is None:
         return None
@@ -302,13 +302,13 @@ def function_of(place: Occurrence, node: ast.expr) -> tuple[FileIndex, Scope] | 
 
 
 def run_by(place: Occurrence, called: tuple[FileIndex, Scope]) -> Frame:
-    """The run of a function that a call begins; a method of the same object knows what made it."""
+    """The run of a function that a call starts; a method of the same object knows what created it."""
     is_own = isinstance(place.node, ast.Call) and (dotted(place.node.func) or "").startswith("self.")
     return place.frame.other(*called, place, place.frame.made if is_own else None, place.frame.depth + 1)
 
 
 def _returned(place: Occurrence, call: ast.Call, position: int | None) -> Iterator[Occurrence]:
-    """What makes the values that a function of the project returns; ``position``: in the tuple that it returns."""
+    """What creates the values that a function of the project returns; ``position``: in the returned tuple."""
     called = function_of(place, call.func)
     if called is None or place.frame.depth > _DEEPEST:
         return
@@ -325,7 +325,7 @@ def _returned(place: Occurrence, call: ast.Call, position: int | None) -> Iterat
 
 
 def is_left_out(frame: Frame, statement: Statement) -> bool:
-    """Whether a statement does not run in training: an ``if`` around it asks for evaluation, or for what is None."""
+    """Whether a statement does not run in training: an ``if`` around it tests for evaluation, or for None."""
     for link in statement.around:
         if isinstance(link.node, ast.If) and link.branch in ("body", "else"):
             says = _holds(Occurrence(replace(frame, depth=frame.depth + 3), statement, link.node.test), link.node.test)
@@ -335,7 +335,7 @@ def is_left_out(frame: Frame, statement: Statement) -> bool:
 
 
 def _holds(place: Occurrence, test: ast.expr) -> bool | None:
-    """Whether a test holds for the samples of a training; None where it does not say."""
+    """Whether a test is true for the samples of a training; None if unknown."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _holds(place, test.operand)
         return None if inner is None else not inner
@@ -370,7 +370,7 @@ def _compared(place: Occurrence, test: ast.Compare) -> bool | None:
 
 
 def _constants(place: Occurrence) -> list[object]:
-    """The constants that an expression may stand for; none where it may be something else."""
+    """The constants that an expression may be; none if it may be something else."""
     made = [each.node for each in makers(place)]
     return [node.value for node in made if isinstance(node, ast.Constant)] if _all_constants(made) else []
 
@@ -380,5 +380,5 @@ def _all_constants(nodes: Iterable[ast.expr]) -> bool:
 
 
 def is_none(node: ast.expr) -> bool:
-    """Whether an expression is ``None``, written out."""
+    """Whether an expression is ``None``, literally."""
     return isinstance(node, ast.Constant) and node.value is None

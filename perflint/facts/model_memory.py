@@ -1,6 +1,6 @@
-"""Which tensors are the memory of a model that steps write to: parameters, buffers, and what a state dict holds.
+"""Finds tensors in the memory of a model that steps write to: parameters, buffers, and the values of a state dict.
 
-``layer.parameters()[0].detach()`` shows whatever the optimizer has written there last, however early it was kept.
+``layer.parameters()[0].detach()`` shows what the optimizer has written there last, however early it was stored.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from perflint.training.steps import Point, of_point
 
 _GIVE = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "create_parameter"})
 _PASS_ON = frozenset({"list", "tuple", "next", "iter", "enumerate", "zip", "reversed", "sorted"})
-"""Functions that give back the very tensors that they are handed."""
+"""Functions that return the tensors in their arguments."""
 
 _SHARE = frozenset(
     {"detach", "cpu", "cuda", "numpy", "item", "tolist", "reshape", "flatten", "squeeze", "unsqueeze", "view"}
     | {"items", "values", "get"}
 )
-"""Methods whose result lies in the memory of the tensor, or is read out of it, and those that give a dict's values."""
+"""Methods whose result shares the memory of the tensor, or is read from it, and those that return a dict's values."""
 
 _OF_LAYERS = frozenset({"weight", "bias", "_mean", "_variance"})
 _DEEPEST = 4
@@ -32,7 +32,7 @@ _DEEPEST = 4
 
 @of_point
 def is_part_of_a_model(point: Point, tensor: ast.expr) -> bool:
-    """Whether an expression of a statement stands for a parameter or a buffer, which later steps change in place."""
+    """Whether an expression of a statement is a parameter or a buffer, which later steps change in place."""
     return _is_part(tensor, point, 0)
 
 
@@ -54,7 +54,7 @@ def _is_part(node: ast.expr, point: Point, depth: int) -> bool:
 
 
 def _values(name: str, point: Point) -> Iterator[ast.expr]:
-    """What a name was bound to, where all that it may stand for is known to the function."""
+    """The values of a name, if the function has all of them."""
     for binding in before(name, point.statement, point.scope):
         if binding.value is not None:
             yield binding.value

@@ -1,4 +1,4 @@
-"""Which calls run a model with gradients on, as ``model(batch)`` does, and which switch it to evaluation before."""
+"""Finds calls that run a model with gradients on, like ``model(batch)``, and calls that switch it to evaluation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Mode:
 
 
 def modes_in(scope: Scope) -> list[Mode]:
-    """The switches of a function between training and evaluation."""
+    """The mode switches of a function between training and evaluation."""
     return scope.once(modes_in, lambda: _modes(scope))
 
 
@@ -50,7 +50,7 @@ def _modes(scope: Scope) -> list[Mode]:
 
 
 class ModelRuns(Part):
-    """Which calls of a project run a model."""
+    """Decides which calls of a project run a model."""
 
     def runs_model(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool | None:
         """Whether a call runs a model with gradients on: True if that is certain, False by its name, None if not."""
@@ -78,7 +78,7 @@ class ModelRuns(Part):
 
     @query
     def _reaches_model(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
-        """Whether a helper that is handed the batch runs a model with gradients on."""
+        """Whether a helper that gets the batch runs a model with gradients on."""
         if depth >= _MAX_DEPTH or scope.name == "__init__" or NoGrad.of(self._project).decorated(file, scope):
             return None
         for statement in scope.statements:
@@ -90,7 +90,7 @@ class ModelRuns(Part):
         return None
 
     def _calls_own_layer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        """Whether a method of a layer calls ``self(x)``, or a layer that it keeps: ``self.encoder(x)``."""
+        """Whether a method of a layer calls ``self(x)``, or a layer in an attribute: ``self.encoder(x)``."""
         name = dotted(call.func) or ""
         if scope.owner is None or not (name == "self" or name.startswith("self.")):
             return False
@@ -101,13 +101,13 @@ class ModelRuns(Part):
         return name in ("self", "self.forward") or values.lasting_kind(file, scope, call.func).tag == LAYER_TAG
 
     def _evaluates(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        """Whether ``.eval()`` is called on a name, or on what it stands for."""
+        """Whether ``.eval()`` is called on a name, or on its value."""
         value = Values.of(self._project).definitions(file, scope).get(name)
         spellings = {name, (dotted(value) if value is not None else None) or name}
         return any(mode.name in spellings and not mode.trains for mode in modes_in(scope))
 
     def _never_trained(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        """Whether a model is known to hold nothing that could want a gradient, or to be another framework's."""
+        """Whether a model is known to have nothing that needs a gradient, or to be another framework's."""
         definitions = Values.of(self._project).definitions(file, scope)
         values = [definitions[name]] if name in definitions else []
         if name.startswith("self.") and scope.owner is not None:

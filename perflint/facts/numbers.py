@@ -1,4 +1,4 @@
-"""Which expressions are one Python number, as far as the code around them tells."""
+"""Finds expressions that are one Python number, judging by the code around them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from perflint.syntax.tree import walk
 def is_one_number(node: ast.expr, file: FileIndex, scope: Scope, names: int = 2) -> bool:
     """Whether an expression of a function is one number: ``1 - drop_prob``, where ``drop_prob=0.1`` is a parameter.
 
-    A parameter, or an attribute of ``self``, is one where its default or its annotation says so, or where the code
-    compares it with one: the test ``if self.rate > 0.0`` takes no array.  A list that holds one number counts too.
+    A parameter, or an attribute of ``self``, is one if its default or its annotation says so, or if the code compares
+    it with one: the test ``if self.rate > 0.0`` does not work with an array. A list of one number counts too.
     ``names``: how many local names, bound once each, are followed.
     """
     if isinstance(node, (ast.List, ast.Tuple)):
@@ -39,7 +39,7 @@ def is_one_number(node: ast.expr, file: FileIndex, scope: Scope, names: int = 2)
 
 
 def _is_said_to_be_one(parameter: str, scope: Scope) -> bool:
-    """Whether the default of a parameter, or its annotation, is a number's."""
+    """Whether the default of a parameter, or its annotation, is that of a number."""
     arguments = [] if isinstance(scope.node, ast.Module) else [*scope.node.args.args, *scope.node.args.kwonlyargs]
     annotated = (item.annotation for item in arguments if item.arg == parameter and item.annotation is not None)
     return _is_literal(default_of(scope, parameter)) or any(dotted(item) in ("int", "float") for item in annotated)

@@ -1,4 +1,4 @@
-"""What ``data.train`` may be, for an object whose class is seen: what its methods set, or what its property returns."""
+"""Finds what ``data.train`` may be, if its class is known: what its methods set, or what its property returns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Held(NamedTuple):
-    """An expression that an attribute may stand for, with the file and the function that it stands in."""
+    """A possible value of an attribute, with its file and function."""
 
     file: FileIndex
     scope: Scope
@@ -25,7 +25,7 @@ class Held(NamedTuple):
 
 
 def parts_of(file: FileIndex, owner: Class, name: str) -> list[Held]:
-    """What an attribute of the objects of a class may be, by the class or by the nearest of its bases that says so."""
+    """What an attribute of the objects of a class may be, from the class or the nearest of its bases that has it."""
     for there, one in Hierarchy.of(file.project).lineage(file, owner):
         if name in one.attributes:
             return [Held(there, scope, value) for value, scope in one.attributes[name]]
@@ -35,13 +35,13 @@ def parts_of(file: FileIndex, owner: Class, name: str) -> list[Held]:
 
 
 def part_of(file: FileIndex, scope: Scope, node: ast.Attribute) -> list[Held]:
-    """What ``data.train`` may be where a function writes it; nothing where the class of ``data`` is not known."""
+    """What ``data.train`` may be in a function; nothing if the class of ``data`` is not known."""
     found = class_of(file, scope, node.value)
     return parts_of(*found, node.attr) if found is not None else []
 
 
 def class_of(file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
-    """The class of an object: ``self``, the call that makes it, or a name that is bound to one such call."""
+    """The class of an object: ``self``, the call that creates it, or a name that is bound to one such call."""
     if isinstance(node, ast.Call):
         return _class(file, dotted(node.func))
     if not isinstance(node, ast.Name):

@@ -1,4 +1,4 @@
-"""Which products with one-hot rows only look numbers up: ``matmul(one_hot(ids, n), table)`` gives rows of the table."""
+"""Products with one-hot rows that only look numbers up: ``matmul(one_hot(ids, n), table)`` gives rows of the table."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class LookUp:
     """A product that looks numbers up.
 
     Attributes:
-        node: the product, or the sum of it.
-        one_hot: the call that makes the one-hot rows.
-        table: what they are multiplied with.
-        is_row: whether whole rows of the table come out, and not one number of each of its rows.
+        node: the product, or its sum.
+        one_hot: the call that creates the one-hot rows.
+        table: the other operand.
+        is_row: whether the result is whole rows of the table, not one number from each of its rows.
         is_turned: whether the table is transposed.
-        statement: where the product stands.
+        statement: the statement of the product.
         scope: the function.
-        binding: ``rows = one_hot(...)``, where a name stands between.
-        is_of_classes: whether the table has one number for each class, as ``self.weight`` of a loss has.
+        binding: ``rows = one_hot(...)``, if there is a name in between.
+        is_of_classes: whether the table has one number for each class, like ``self.weight`` of a loss.
         is_of_a_loss: whether the numbers are a softmax of the same size as the one-hot rows, or its logarithm, which
             cost more than the product.
     """
@@ -73,7 +73,7 @@ def look_ups(file: FileIndex) -> tuple[LookUp, ...]:
 
 
 def _matters(file: FileIndex, found: LookUp) -> bool:
-    """Whether training may run a product again and again: not with gradients off, nor once in an ``__init__``."""
+    """Whether training may run a product repeatedly: not with gradients off, and not once in an ``__init__``."""
     no_grad = NoGrad.of(file.project)
     if no_grad.over_statement(file, found.scope, found.statement) or no_grad.over_scope(file, found.scope):
         return False
@@ -81,7 +81,7 @@ def _matters(file: FileIndex, found: LookUp) -> bool:
 
 
 def _runs_once(file: FileIndex, scope: Scope) -> bool:
-    """Whether all calls of a function are in an ``__init__``: what it makes there is a constant."""
+    """Whether all calls of a function are in an ``__init__``: its result is a constant."""
     if scope.name == "__init__":
         return True
     sites = CallGraph.of(file.project).calls(file, scope, Certainty.NAME)
@@ -89,9 +89,9 @@ def _runs_once(file: FileIndex, scope: Scope) -> bool:
 
 
 def asks_for_gradients_of_inputs(scope: Scope) -> bool:
-    """Whether a function asks for gradients to look at them: it calls ``backward``, and has no optimizer.
+    """Whether a function computes gradients to look at them: it calls ``backward``, and has no optimizer.
 
-    So does one that explains a prediction: ``loss.backward()``, and then ``gradients = features.grad``.
+    For example, to explain a prediction: ``loss.backward()``, and then ``gradients = features.grad``.
     """
     parts = [part for statement in scope.statements for part in own_parts(statement.node)]
     asked = {item.attr for part in parts for item in walk(part) if isinstance(item, ast.Attribute)}
@@ -117,7 +117,7 @@ def _product(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST)
 
 
 def _sum(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> LookUp | None:
-    """``(one_hot(ids, n) * x).sum(-1)``, which gives one number of each row of ``x``."""
+    """``(one_hot(ids, n) * x).sum(-1)``, which takes one number from each row of ``x``."""
     if not isinstance(node, ast.Call) or terminal(node) != "sum" or is_spread(node):
         return None
     is_function = file.names.resolve(dotted(node.func) or "") == "paddle.sum"
@@ -137,7 +137,7 @@ def _sum(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> 
 
 
 def _behind(scope: Scope, statement: Statement, node: ast.expr) -> ast.expr:
-    """What a name stands for, where one assignment gives it its value."""
+    """The value of a name that is assigned once."""
     binding = sole_at(node.id, statement, scope) if isinstance(node, ast.Name) else None
     return (value_of(binding) if binding is not None else None) or node
 
@@ -161,7 +161,7 @@ def _may_be_true(node: ast.expr | None) -> bool:
 def _one_hot(
     file: FileIndex, scope: Scope, statement: Statement, node: ast.expr
 ) -> tuple[Statement | None, ast.Call | None]:
-    """The call of ``one_hot`` that gives a value, with or without another dtype, and the assignment in between."""
+    """The call of ``one_hot`` that creates a value, with or without a cast, and the assignment in between."""
     binding = None
     if isinstance(node, ast.Name):
         binding = sole_at(node.id, statement, scope)

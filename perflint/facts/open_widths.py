@@ -1,7 +1,7 @@
-"""Which files can hold a misaligned width: told from the layers up, so that few of the others are parsed or followed.
+"""Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
 
-Most files make layers only with numbers that are aligned, or that nobody knows.  What is left are the files with an odd
-number in a layer, or in a call of something that makes layers with what it is handed.
+Most files create layers only with aligned or unknown numbers. What remains are files with a misaligned number in a
+layer, or in a call of something that creates layers with its arguments.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ Maker = tuple["FileIndex", Scope]
 
 
 def may_be_misaligned(file: FileIndex) -> bool:
-    """Whether a layer of a file may have a misaligned width and be trained under AMP; quicker to ask.
+    """Whether a layer of a file may have a misaligned width and be trained with AMP; a fast test.
 
-    Of a project that is edited this is not asked: an edit would ask all files again, where what is remembered of each
-    function is quick enough.
+    It is not used for a project that is edited: an edit would test all files again, while the cached answers about
+    functions are fast enough.
     """
     return file.project.is_edited or file.path in files(file.project)
 
 
 @query(portable=True)
 def files(project: Project) -> frozenset[str]:
-    """The paths of the files that can hold a misaligned layer under AMP: more than do, never fewer.
+    """The paths of the files that can have a misaligned layer with AMP: a superset of those that do.
 
-    Calls are followed as deep as a width is; a number that depends on what a function is handed is taken to be any
-    number.
+    Calls are followed as deep as widths; a number that depends on an argument of a function may be any number.
     """
     if not any(amp.mentions_amp(file) for file in project.files.values()):
         return frozenset()
@@ -58,7 +57,7 @@ def files(project: Project) -> frozenset[str]:
 
 
 class _Search:
-    """The files found so far, and the functions that make layers with what they are handed."""
+    """The files found so far, and the functions that create layers with their arguments."""
 
     def __init__(self) -> None:
         self.found: set[str] = set()
@@ -66,13 +65,13 @@ class _Search:
         self._seen: set[Maker] = set()
 
     def taken_makers(self) -> list[Maker]:
-        """The functions that nobody has asked for yet."""
+        """The functions found since the last call."""
         found = [maker for maker in self._makers if maker not in self._seen]
         self._seen.update(found)
         return found
 
     def look(self, place: ReadPlace, arguments: Iterable[ast.expr | None], least: int) -> None:
-        """Look at the numbers that a call of a function hands over; those below ``least`` do not count."""
+        """Examine the numbers that a call of a function passes; those below ``least`` do not count."""
         for argument in arguments:
             if argument is None or _is_no_number(argument):
                 continue
@@ -88,12 +87,12 @@ def _is_no_number(node: ast.expr) -> bool:
 
 
 def _is_open(size: Size | None) -> bool:
-    """Whether a number may be another one, by what the function is handed."""
+    """Whether a number depends on an argument of the function."""
     return size is None or size.value is None or bool(size.assumed)
 
 
 def _layer_calls(file: FileIndex) -> Iterator[tuple[ReadPlace, ast.Call, str]]:
-    """The calls of a file that make a layer, and which."""
+    """The calls of a file that create a layer, and which one."""
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
         for scope, statement, call in file.calls_named(name):

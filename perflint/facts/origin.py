@@ -1,4 +1,4 @@
-"""Where the values of an expression come from, seen from the training step that uses them."""
+"""Finds where the values of an expression come from, relative to the training step that uses them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ON_HOST = frozenset({"numpy", "item", "tolist"})
 
 
 class Origin(NamedTuple):
-    """Where values come from: ``kind`` is one of this module's constants; ``sure`` unless it rests on a name."""
+    """Where values come from: ``kind`` is one of this module's constants; ``sure`` unless it depends on a name."""
 
     kind: str
     sure: bool = True
@@ -52,14 +52,14 @@ def origin(node: ast.expr, point: Point) -> Origin:
 
     ``literal``: constants; ``invariant``: the same at each step; ``number``: a Python number of this step; ``made``,
     ``random``: an array that NumPy fills; ``batch``: what the loop reads; ``slice``: some rows of an array that is the
-    same at each step (``x_train[i * n : (i + 1) * n]``); ``read``: a tensor copied to the host and nothing done to it;
-    ``tensor``: a tensor of this step; ``host``: something else that is worked out on the host.
+    same at each step (``x_train[i * n : (i + 1) * n]``); ``read``: a tensor copied to the host without changes;
+    ``tensor``: a tensor of this step; ``host``: something else computed on the host.
     """
     return _Tracer(point).origin(node, point.statement, _DEPTH)
 
 
 def is_read_back(node: ast.expr, point: Point) -> bool:
-    """Whether host data of a step was worked out from what the step has read from the device, as far as names tell."""
+    """Whether host data of a step was computed from values that the step has read from the device, judging by names."""
     return _Tracer(point).reads_device(node, point.statement, set())
 
 
@@ -94,7 +94,7 @@ class _Tracer:
         return self._call(node, at, depth) if isinstance(node, ast.Call) else Origin(UNKNOWN)
 
     def reads_device(self, node: ast.expr, at: Statement, seen: set[str]) -> bool:
-        """Whether an expression of a statement reads a tensor, or what the names in it were bound to did."""
+        """Whether an expression of a statement reads a tensor, or the values of the names in it did."""
         for item in walk(node):
             if isinstance(item, ast.Call) and self._takes_tensor(item, at):
                 return True
@@ -107,13 +107,13 @@ class _Tracer:
         return False
 
     def _takes_tensor(self, call: ast.Call, at: Statement) -> bool:
-        """Whether a call makes something else than a tensor of one."""
+        """Whether a call converts a tensor to something else."""
         if isinstance(call.func, ast.Attribute) and _last(call.func) in _ON_HOST and not _values(call):
             return not self._kind(call.func.value, at).is_host
         return any(self._kind(value, at).is_tensor for value in _values(call)) and not self._kind(call, at).is_tensor
 
     def _given(self, name: str, at: Statement) -> Iterator[tuple[ast.expr, Statement]]:
-        """What a name was bound to before a statement, and what was put into it."""
+        """The values of a name before a statement, and what was put into it."""
         for binding in before(name, at, self._scope):
             if binding.value is not None:
                 yield binding.value, binding.statement
@@ -134,10 +134,10 @@ class _Tracer:
         return Origin(NUMBER) if found.kind in (HOST, READ, UNKNOWN) and self._is_number(node, at) else found
 
     def _is_number(self, node: ast.BinOp, at: Statement) -> bool:
-        """Whether this is arithmetic with Python numbers (``sum(hits) / total``), as far as its calls show."""
+        """Whether this is arithmetic with Python numbers (``sum(hits) / total``), judging by its calls."""
         called = [item for item in walk(node) if isinstance(item, ast.Call)]
         kinds = [self._kind(call, at) for call in called]
-        # A list that only host values were added to is known as the empty list it started as.
+        # A list to which only host values were added has the kind of the empty list that it started as.
         numbers = bool(kinds) and all(kind.is_host or kind == Kind(TUPLE_TAG) for kind in kinds)
         is_arithmetic = _is_arithmetic(node) and not _has_container(node)
         return numbers and is_arithmetic and not self._kind(node, at).is_tensor
@@ -175,7 +175,7 @@ class _Tracer:
         return self.origin(binding.value, binding.statement, depth - 1)
 
     def _element(self, target: ast.expr, iterated: ast.expr, name: str, at: Statement, depth: int) -> Origin:
-        """What a loop or a comprehension gives to a name of its target."""
+        """The origin of what a loop or a comprehension assigns to a name of its target."""
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
@@ -186,7 +186,7 @@ class _Tracer:
         return self.origin(iterated, at, depth - 1)
 
     def _outside(self, name: str, depth: int) -> Origin:
-        """A name that is not bound before its use in this scope: a parameter, a global, what an earlier step left."""
+        """The origin of a name that is not bound before its use here: a parameter, a global, an earlier value."""
         loop = self._point.loop
         if name in self._scope.parameters:
             if loop is not None:
@@ -204,7 +204,7 @@ class _Tracer:
         return Origin(INVARIANT) if module_env(self._file).get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
 
     def _handed_over(self, name: str, depth: int) -> Origin:
-        """A parameter: the same at each step where all the calls that run at a step hand over what is."""
+        """The origin of a parameter: the same at each step if all calls at a step pass something that is."""
         graph, found = CallGraph.of(self._file.project), list[Origin]()
         for site in graph.calls(self._file, self._scope, Certainty.NAME):
             point = points_of(site.file).get(site.statement.node)
@@ -217,7 +217,7 @@ class _Tracer:
         return _combined(found)
 
     def _argument(self, name: str, site: CallSite, point: Point, depth: int) -> Origin:
-        """What one call of the function gives a parameter; ``depth`` is halved, since callers have callers."""
+        """The origin of an argument in one call of the function; ``depth`` is halved, since callers have callers."""
         if is_spread(site.call):
             return Origin(UNKNOWN)
         argument = site.argument(self._scope, name) or default_of(self._scope, name)
@@ -254,7 +254,7 @@ class _Tracer:
         if self._is_option(node, at):
             return Origin(NUMBER)
         base = self.origin(node.value, at, depth - 1)
-        if base.kind == READ:  # some of what was read: the host has chosen which
+        if base.kind == READ:  # part of what was read: the host has selected it
             return Origin(HOST)
         if base.kind not in (LITERAL, INVARIANT, MADE):
             return base
@@ -285,7 +285,7 @@ class _Tracer:
         return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
 
     def _of_numpy(self, node: ast.Call, qualified: str, at: Statement, depth: int) -> Origin | None:
-        """The origin of what NumPy draws, fills or copies, and of a list made of something; None for other calls."""
+        """The origin of what NumPy draws, fills or copies, and of a list; None for other calls."""
         last, from_numpy = _last(node.func), qualified.startswith("numpy.")
         if qualified.startswith(("numpy.random.", "random.")):
             return Origin(RANDOM)
@@ -298,7 +298,7 @@ class _Tracer:
         return Origin(READ) if copied else inner
 
     def _of_method(self, node: ast.Call, at: Statement, depth: int) -> Origin | None:
-        """The origin of what a method gives that reads its object or hands it on, or Paddle; None for other calls."""
+        """The origin of the result of a method that reads or returns its object, or of Paddle; None for other calls."""
         last = _last(node.func)
         if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not _values(node):
             return self._read(node.func.value, at, depth)
@@ -321,12 +321,12 @@ class _Tracer:
 
 
 def _values(call: ast.Call) -> list[ast.expr]:
-    """What a call is handed, other than a dtype and an axis."""
+    """The arguments of a call, without dtype and axis."""
     return [*call.args, *(item.value for item in call.keywords if item.arg not in ("dtype", "axis"))]
 
 
 def _combined(found: list[Origin]) -> Origin:
-    """The origin of what is put together of several values."""
+    """The origin of a combination of several values."""
     kinds = {part.kind for part in found}
     sure = all(part.sure for part in found)
     if not kinds or UNKNOWN in kinds:
@@ -340,12 +340,12 @@ def _combined(found: list[Origin]) -> Origin:
 
 
 def _gathered(part: Origin) -> Origin:
-    """The origin of a list of such values: numbers in a list are something that the host works out."""
+    """The origin of a list of such values: numbers in a list are something computed on the host."""
     return Origin(HOST, part.sure) if part.kind == NUMBER else part
 
 
 def _has_container(node: ast.expr) -> bool:
-    """Whether arithmetic works on all values of what it also sums up or counts: ``w / np.sum(w)``."""
+    """Whether arithmetic uses all values of an array that it also sums or counts: ``w / np.sum(w)``."""
     called = [item for item in walk(node) if isinstance(item, ast.Call)]
     summed = {name for call in called for value in _values(call) if (name := dotted(value)) is not None}
     inside = {item for call in called for item in walk(call)}
@@ -374,7 +374,7 @@ def _takes_rows(index: ast.expr) -> bool:
 
 
 def _is_cut(iterated: ast.expr, at: Statement, scope: Scope) -> bool:
-    """Whether a loop goes through an array batch by batch: ``[x[k : k + n] for k in range(0, len(x), n)]``."""
+    """Whether a loop cuts an array into batches: ``[x[k : k + n] for k in range(0, len(x), n)]``."""
     if isinstance(iterated, ast.Call) and _last(iterated.func) in _WRAPPERS and iterated.args:
         return _is_cut(iterated.args[0], at, scope)
     values = [one.value for one in before(iterated.id, at, scope)] if isinstance(iterated, ast.Name) else [iterated]

@@ -1,4 +1,4 @@
-"""Loops over the parameters of a network that clip their gradients, or add up a penalty on them, in Python."""
+"""Finds loops over the parameters of a network that clip their gradients, or add up a penalty on them, in Python."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _LISTS = frozenset({"parameters", "named_parameters", "state_dict"})
 
 
 class Clip(Enum):
-    """How gradients are clipped, and the class of Paddle that does so in the optimizer."""
+    """A way of clipping gradients, with the class of Paddle that does so in the optimizer."""
 
     NORM = "ClipGradByGlobalNorm"
     VALUE = "ClipGradByValue"
 
 
 class Penalty(Enum):
-    """What a loss adds up of each weight, and the parameter of an optimizer that has the same gradient."""
+    """A penalty that a loss adds for each weight, with the parameter of an optimizer that has the same gradient."""
 
     SQUARES = "weight_decay=c"
     SIZES = "weight_decay=paddle.regularizer.L1Decay(c)"
 
 
 def clips(point: Point) -> Clip | None:
-    """How a loop at a statement clips the gradients of parameters, one after the other; None where it does not."""
+    """How a loop at a statement clips the gradients of parameters, one after the other; None if it does not."""
     return _clips(point.file, point.scope).get(point.statement.node)
 
 
@@ -60,7 +60,7 @@ def _clips(file: FileIndex, scope: Scope) -> dict[ast.stmt, Clip]:
 
 
 def _norms(scope: Scope) -> frozenset[str]:
-    """Names of a function whose value is worked out from the norm of gradients."""
+    """Names of a function whose value is computed from the norm of gradients."""
     found: set[str] = set()
     for statement in scope.statements:
         parts = [item for part in own_parts(statement.node) for item in walk(part)]
@@ -81,7 +81,7 @@ def _is_gradient(node: ast.AST) -> bool:
 
 
 def _clipping(node: ast.stmt, norms: frozenset[str]) -> Clip | None:
-    """How a statement inside of a loop over parameters changes a gradient; an average over ranks is no clipping."""
+    """How a statement in a loop over parameters changes a gradient; an average over ranks is not clipping."""
     value = _new_gradient(node)
     if value is None:
         return None
@@ -93,7 +93,7 @@ def _clipping(node: ast.stmt, norms: frozenset[str]) -> Clip | None:
 
 
 def _new_gradient(node: ast.stmt) -> list[ast.expr] | None:
-    """What a statement makes of a gradient: ``p.grad.scale_(c)``, ``p.grad *= c``, ``p.grad = p.grad * c``."""
+    """The new gradient in a statement: ``p.grad.scale_(c)``, ``p.grad *= c``, ``p.grad = p.grad * c``."""
     if isinstance(node, ast.AugAssign):
         return [node.value] if isinstance(node.op, ast.Mult) and _holds_gradient(node.target) else None
     if isinstance(node, ast.Assign):
@@ -111,7 +111,7 @@ def _holds_gradient(target: ast.expr) -> bool:
 
 @of_point
 def penalty(point: Point, parameters: ast.Call) -> Penalty | None:
-    """What a step adds to its loss of each weight that ``model.parameters()`` gives; None where it adds nothing."""
+    """The penalty that a step adds to its loss for each weight in ``model.parameters()``; None if there is none."""
     node, scope = point.statement.node, point.scope
     if NoGrad.of(point.file.project).over_statement(point.file, scope, point.statement):
         return None
@@ -131,7 +131,7 @@ def _draws(node: ast.GeneratorExp | ast.ListComp, parameters: ast.Call) -> bool:
 
 
 def _is_added(statement: Statement, scope: Scope) -> bool:
-    """Whether what a statement works out goes into a backward pass of its function, or is returned by a loss."""
+    """Whether the result of a statement goes into a backward pass of its function, or is returned by a loss."""
     if isinstance(statement.node, ast.Return):
         return True
     bound = set(bound_by(statement.node))
@@ -139,7 +139,7 @@ def _is_added(statement: Statement, scope: Scope) -> bool:
 
 
 def _wanted(scope: Scope) -> frozenset[str]:
-    """Names whose graph a function differentiates or returns, be it through others."""
+    """Names whose graph a function differentiates or returns, directly or through others."""
     wanted = set(feeding_backward(scope))
     for statement in reversed(scope.statements):
         node = statement.node
@@ -166,7 +166,7 @@ def _weights(target: ast.expr) -> str:
 
 
 def _power(value: ast.expr, weight: str) -> Penalty | None:
-    """What is added up of a weight: its squares, or its sizes.  A norm that is not squared is something else."""
+    """What is summed for a weight: squares or absolute values. A norm that is not squared is something else."""
     for item in walk(value):
         if _is_square(item, weight):
             return Penalty.SQUARES
@@ -189,7 +189,7 @@ def _is_square(node: ast.AST, weight: str) -> bool:
 
 
 def _subject(call: ast.Call) -> ast.expr | None:
-    """What a function or a method works on: ``p`` of ``p.abs()``, and of ``paddle.abs(p)``."""
+    """The argument of a function, or the object of a method: ``p`` of ``p.abs()``, and of ``paddle.abs(p)``."""
     return next(iter(arguments_of(call)), None) if _is_function(call) else call.func.value  # type: ignore[attr-defined]
 
 
@@ -199,7 +199,7 @@ def _is_function(call: ast.Call) -> bool:
 
 
 def _is_of(value: ast.expr | None, weight: str) -> bool:
-    """Whether a value is made of a weight alone, and not of its gradient or its distance from something."""
+    """Whether a value is computed only from a weight, not from its gradient or its distance from something."""
     return value is not None and {dotted(name) for name in uncut(value)} == {weight}
 
 
@@ -208,7 +208,7 @@ def _is_two(node: ast.expr) -> bool:
 
 
 def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
-    """Whether a loop draws parameters: ``model.parameters()``, or what is made of them or named after them."""
+    """Whether a loop draws parameters: ``model.parameters()``, or something computed from them or named like them."""
     for item in walk(drawn):
         if isinstance(item, ast.Call) and terminal(item) in _LISTS:
             return True

@@ -1,7 +1,7 @@
-"""Gradients that several passes add up before the optimizer steps, and that all ranks exchange after each pass.
+"""Gradients that several backward passes accumulate, but that all ranks exchange after each pass.
 
-``if (step + 1) % k == 0: optimizer.step()`` takes the gradients of ``k`` passes.  A model in ``paddle.DataParallel``
-exchanges them after each of these, but for those whose forward pass runs under ``model.no_sync()``.
+``if (step + 1) % k == 0: optimizer.step()`` uses the gradients of ``k`` passes. A model in ``paddle.DataParallel``
+exchanges them after each of these, except for those whose forward pass runs under ``model.no_sync()``.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MORE = re.compile(rf"^[^#\n]*\b(?:{'|'.join(_OTHER_WAYS)})\b", re.MULTILINE)
 
 
 class PartialGradients(NamedTuple):
-    """A backward pass whose gradients wait for those of others.
+    """A backward pass whose gradients are accumulated with those of others.
 
-    ``test``: where it holds, the optimizer steps.  ``wrapper``: the call that wraps the model, in ``wrapped_in``.
+    ``test``: if it is true, the optimizer steps. ``wrapper``: the call that wraps the model, in ``wrapped_in``.
     """
 
     test: ast.expr
@@ -48,7 +48,7 @@ class PartialGradients(NamedTuple):
 
 @of_point
 def partial_gradients(point: Point, call: ast.Call) -> PartialGradients | None:
-    """What is known of a backward pass of a step that exchanges gradients before they are complete; None for others."""
+    """The facts about a backward pass that exchanges gradients before they are complete; None for others."""
     file = point.file
     if not _goes_back(call) or file.is_static or not file.project.mentions.of(*WRAPPERS):
         return None
@@ -58,7 +58,7 @@ def partial_gradients(point: Point, call: ast.Call) -> PartialGradients | None:
 
 
 def _goes_around(point: Point, call: ast.Call) -> bool:
-    """Whether a forward pass calls other methods of the model, which the wrapper lacks: ``model.training_loss(x)``."""
+    """Whether a forward pass calls methods of the model that the wrapper lacks: ``model.training_loss(x)``."""
     forward, models = forward_of(point.file, point.scope, point.statement, call)
     called = (dotted(item.func) for node in forward for item in walk(node) if isinstance(item, ast.Call))
     methods = [name for name in called if name and _is_method_of_model(name)]
@@ -76,7 +76,7 @@ def _goes_back(call: ast.Call) -> bool:
 
 @query
 def _wrapper(file: FileIndex) -> tuple[ast.Call, FileIndex] | None:
-    """The call by which a program that loads a file trains on several ranks; None where it takes care of gradients."""
+    """The call by which a program that loads a file trains on several ranks; None if it handles gradients itself."""
     mentions, program = file.project.mentions, files_with(file)
     if any(other in program and other.matches(_EXCHANGES) for other in mentions.of(*_BY_HAND)):
         return None
@@ -97,7 +97,7 @@ def _wrappings(file: FileIndex) -> Iterator[tuple[ast.Call, str]]:
 
 
 def _accumulation(point: Point, call: ast.Call) -> ast.expr | None:
-    """The test of the steps on which the optimizer takes what a backward pass and others have added up."""
+    """The test of the steps on which the optimizer uses the accumulated gradients."""
     inside = _pass(point)
     told = _handed_test(call) if scales_loss(call) else None
     if told is not None:
@@ -112,24 +112,24 @@ def _accumulation(point: Point, call: ast.Call) -> ast.expr | None:
 
 
 def _pass(point: Point) -> Sequence[Statement]:
-    """The statements of a function that belong to a pass of its step loop; all of them where the loop is elsewhere."""
+    """The statements of a function in its step loop; all of them if the loop is elsewhere."""
     return point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements
 
 
 def _is_first(statement: Statement, inside: Sequence[Statement]) -> bool:
-    """Whether a backward pass is the first of a step, and any others stand in other branches."""
+    """Whether a backward pass is the first of a step, and any others are in other branches."""
     others = [each for each in inside if each is not statement and any(map(_goes_back, each.calls))]
     return all(each.start > statement.start and _are_apart(each, statement) for each in others)
 
 
 def _are_apart(one: Statement, other: Statement) -> bool:
-    """Whether two statements stand in different branches of one ``if``."""
+    """Whether two statements are in different branches of one ``if``."""
     branches: dict[ast.stmt, str] = {link.node: link.branch for link in other.around if isinstance(link.node, ast.If)}
     return any(branches.get(link.node, link.branch) != link.branch for link in one.around)
 
 
 def _handed_test(call: ast.Call) -> ast.expr | None:
-    """The test that a helper is handed: ``scaler(loss, optimizer, update_grad=(step + 1) % k == 0)``."""
+    """The test passed to a helper: ``scaler(loss, optimizer, update_grad=(step + 1) % k == 0)``."""
     for value in arguments_of(call):
         if any(_accumulates(found) for found in map(as_remainder, _expressions(value)) if found is not None):
             return value
@@ -145,7 +145,7 @@ def _accumulates(remainder: ast.BinOp) -> bool:
 
 
 def _test_around(point: Point, statement: Statement) -> ast.expr | None:
-    """The test by a remainder of the steps that a statement stands under, and the backward pass does not."""
+    """The test of a remainder of the steps around a statement, but not around the backward pass."""
     around_pass = {(link.node, link.branch) for link in point.statement.around}
     for link in statement.around:
         if link.node is point.loop:
@@ -165,7 +165,7 @@ def _spaces_passes(link: Place, point: Point) -> bool:
 
 
 def _counts_passes(remainder: ast.BinOp, definitions: Known) -> bool:
-    """Whether a remainder is that of a count of passes, by a number that is not always 1."""
+    """Whether a remainder is that of a step count, with a divisor that is not always 1."""
     counted = [name for name in names_in(remainder.left) if name != "self"]
     if not counted or any(map(means_epoch, counted)):
         return False

@@ -1,4 +1,4 @@
-"""Checkpoints that training writes, and waits for, every so many steps.
+"""Finds checkpoints that training writes, and waits for, every n steps.
 
 ``if step % args.save_steps == 0: paddle.save(...)`` in a step loop counts; so does a save in a helper that the loop
 calls under such a test, and one at the end of an epoch that is known to have few steps.  A save that happens once, at
@@ -36,7 +36,7 @@ _PARTS_OF_PROGRAMS = frozenset(
 )
 _PRETRAINED = "save_pretrained"
 _FEW = 2000
-"""An epoch of more steps is not told of: its save is small beside it."""
+"""A save after an epoch with more steps is not reported: it takes little of the time."""
 _DEEPEST = 4
 
 WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS}), "save_dygraph", _PRETRAINED)
@@ -44,11 +44,11 @@ WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS
 
 
 class PeriodicSave(NamedTuple):
-    """A save that training waits for every so many steps.
+    """A save that training waits for every n steps.
 
-    ``loop``: the step loop, or the loop over epochs, where it stands in the same function.  ``more``: how many saves
-    are made together with it.  ``with_optimizer``: they save the state of an optimizer, too.  ``evaluates``: the model
-    is evaluated as often, which takes longer than any save.
+    ``loop``: the step loop, or the loop over epochs, if it is in the same function. ``more``: how many other saves are
+    next to it. ``with_optimizer``: they also save the state of an optimizer. ``evaluates``: the model is evaluated
+    equally often, which takes longer than any save.
     """
 
     step: Step
@@ -72,7 +72,7 @@ class _Reached(NamedTuple):
 
 @query
 def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
-    """The saves of a file that training waits for every so many steps; the first one of each block."""
+    """The saves of a file that training waits for every n steps; the first one of each block."""
     if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*WORDS):
         return {}
     found: dict[ast.Call, PeriodicSave] = {}
@@ -83,7 +83,7 @@ def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
 
 
 def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
-    """The saves of a function: one for all that are made together."""
+    """The saves of a function: one for each group of adjacent ones."""
     together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
     known: dict[tuple[int, str], _Reached | None] = {}
     loops: dict[Step, _Reached] = {}
@@ -133,7 +133,7 @@ def _saves_optimizer(call: ast.Call) -> bool:
 
 
 class _Search:
-    """Goes from a save up to the loop that makes it, from call to call."""
+    """Follows calls from a save up to the loop that runs it."""
 
     def __init__(self) -> None:
         self._seen: set[Scope] = set()
@@ -144,11 +144,11 @@ class _Search:
         """The loop that reaches a statement.
 
         Args:
-            file: that of the statement.
+            file: the file of the statement.
             scope: its function.
             statement: the save, or a call that leads to it.
-            calls: those that lead from there to the save.
-            interval: how often they make it.
+            calls: the calls from there to the save.
+            interval: how often they run it.
         """
         if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
             return None
@@ -192,7 +192,7 @@ class _Search:
 
 
 def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
-    """The outermost of some loops in whose body a statement stands."""
+    """The outermost of some loops whose body contains a statement."""
     found: Loop | None = None
     for link in statement.around:
         if link.branch == "body" and isinstance(link.node, LOOPS) and link.node in loops:
@@ -201,7 +201,7 @@ def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
 
 
 def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool:
-    """Whether a step loop evaluates the model as often as it runs something else."""
+    """Whether a step loop evaluates the model at least as often as it runs something else."""
     definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
     path = around.HotPath(definitions, scope)
     for statement in _evaluations(file, scope, loop):
@@ -225,9 +225,9 @@ def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
 
 
 def _number(node: ast.expr, place: ReadPlace) -> int | None:
-    """The whole number that an expression is, as far as the code says: also by the default of an option.
+    """The whole number that an expression is, as far as the code shows, including the default of an option.
 
-    What the calls that are seen hand over goes before the default of a parameter; where they differ, none is told.
+    The arguments of known calls take precedence over the default of a parameter; if they differ, the number is unknown.
     """
     if isinstance(node, ast.Constant):
         return _positive(node.value)
@@ -244,7 +244,7 @@ def _positive(value: object) -> int | None:
 
 
 def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
-    """How many steps a loop over epochs makes in each, where the code says so: ``for step in range(100)``."""
+    """How many steps a loop over epochs runs in each, if the code shows it: ``for step in range(100)``."""
     inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
     for one in inner:
         if one not in looks.step_loops(file, scope):

@@ -1,4 +1,4 @@
-"""What the programs do that a file belongs to: whether they train, and what they import before a statement."""
+"""Facts about the programs that a file belongs to: whether they train, and what they import before a statement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _TRAINS = re.compile(r"\.(?:backward|minimize|fit|train_batch)\(")
 _USUAL = re.compile(r"cuda|gpu|xpu|npu|device|\bplace|__name__|(?<!pre)train", re.IGNORECASE)
-"""Words of tests that a program which trains mostly passes: for a device, and for what it is to do."""
+"""Words of tests that are usually true in a training program: for a device, and for the task."""
 _UPDATES = re.compile(r"\.(?:step|minimize|fit|train_batch)\(|\btrainer\.train\(|Optimizer|\boptimizer")
 
 
@@ -36,7 +36,7 @@ def trains(file: FileIndex) -> bool:
 
 
 def is_before_import(statement: Statement, package: str, file: FileIndex) -> bool:
-    """Whether a statement of a program runs before the program imports a package, by whatever module.
+    """Whether a statement of a program runs before the program imports a package, through any module.
 
     A statement in a function, or in a module that others import, may come too late: then the answer is no.
     """
@@ -47,7 +47,7 @@ def is_before_import(statement: Statement, package: str, file: FileIndex) -> boo
 
 
 def _imported_above(module: ast.AST, node: ast.stmt) -> list[str]:
-    """The modules that the import statements above a row name, with what is imported out of them."""
+    """The modules that the import statements above a row name, with what is imported from them."""
     found: list[str] = []
     for item in ast.walk(module):
         if isinstance(item, (ast.Import, ast.ImportFrom)) and item.lineno < node.lineno:
@@ -57,7 +57,7 @@ def _imported_above(module: ast.AST, node: ast.stmt) -> list[str]:
 
 
 def _loads(name: str, package: str, file: FileIndex) -> bool:
-    """Whether the import of a module loads a package whose name begins so: ``paddle`` and ``paddlenlp``."""
+    """Whether the import of a module loads a package with such a name: ``paddle`` and ``paddlenlp``."""
     if name.startswith(package):
         return True
     imports = Imports.of(file.project)
@@ -68,10 +68,10 @@ def _loads(name: str, package: str, file: FileIndex) -> bool:
 
 @query
 def is_always_reached(file: FileIndex, scope: Scope, statement: Statement, callers: int = 3) -> bool:
-    """Whether a statement runs whatever the user chooses, but for the device, and for training at all.
+    """Whether a statement runs whatever the user chooses, except for the device, and for training at all.
 
     Args:
-        callers: of how many functions, each of which calls the next, the tests are looked at.
+        callers: for how many levels of callers the tests are examined.
     """
     switches, place = Switches.of(file.project), ReadPlace(file, scope, statement)
     tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]

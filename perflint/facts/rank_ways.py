@@ -1,4 +1,4 @@
-"""Which ways through a distributed program no rank takes: what a call switches off, what ends in an error."""
+"""Finds paths through a distributed program that no rank takes: what a call switches off, what ends in an error."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.syntax.scopes import Scope, Statement
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
-# The methods of ``paddle.DataParallel``, which hands on none of those that only the wrapped model has.
+# The methods of ``paddle.DataParallel``, which does not forward methods that only the wrapped model has.
 _OF_LAYERS = frozenset(
     {"add_module", "add_parameter", "add_sublayer", "apply", "apply_collective_grads", "astype", "backward", "bfloat16"}
     | {"buffers", "children", "clear_gradients", "cpu", "create_parameter", "create_tensor", "create_variable", "cuda"}
@@ -38,7 +38,7 @@ _OTHERS = ("get_", "named_", "register_", "set_")
 
 @query
 def stops(file: FileIndex, scope: Scope) -> bool:
-    """Whether a function calls a method of its model on the ``paddle.DataParallel`` around it, which has none such.
+    """Whether a function calls a method of its model on the ``paddle.DataParallel`` around it, which does not have it.
 
     ``model = paddle.DataParallel(model)`` and then ``model.train_model(batch)`` is an AttributeError in each process.
     """
@@ -49,7 +49,7 @@ def stops(file: FileIndex, scope: Scope) -> bool:
 
 
 def _wrapped(file: FileIndex, scope: Scope) -> Iterator[tuple[str, Statement]]:
-    """The names that a function binds to a wrapped model and to nothing else afterwards."""
+    """The names that a function binds to a wrapped model and does not rebind."""
     for statement in scope.statements:
         node = statement.node
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
@@ -89,7 +89,7 @@ def _is_of_layers(project: Project, method: str) -> bool:
 
 
 def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
-    """Whether a test lets only the model as it was before get to a statement: ``if isinstance(model, Net):``."""
+    """Whether a test allows only the unwrapped model to reach a statement: ``if isinstance(model, Net):``."""
     if contradict(facts(statement.place), facts(wrap.place)):
         return True
     for link in statement.around:
@@ -104,7 +104,7 @@ def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
 
 
 def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> bool:
-    """Whether what a call hands to a function, or leaves at its default, keeps it from a statement of the function."""
+    """Whether the arguments and defaults of a call prevent it from reaching a statement of the function."""
     if not any(isinstance(link.node, ast.If) for link in at.around):
         return False
     constants = Constants.of(file.project)
@@ -118,7 +118,7 @@ def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> 
 
 
 def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
-    """A test with each value that the function gives an attribute of its object before: ``self.every = every``."""
+    """A test with attributes replaced by the values that the function gave them before: ``self.every = every``."""
     bound = bindings_of(scope)
     names = {name for name in dotted_names(test) if name.startswith("self.") and name in bound}
     if len(names) != 1:
@@ -130,23 +130,23 @@ def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
 
 
 class _Replaced(ast.NodeTransformer):
-    """Puts an expression in place of a dotted name."""
+    """Replaces a dotted name by an expression."""
 
     def __init__(self, name: str, value: ast.expr) -> None:
         self._name = name
         self._value = value
 
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # the name that ast asks for
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # the name that ast requires
         return self._value if dotted(node) == self._name else node
 
 
 def _tests(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests around a statement, each with how it comes out."""
+    """The tests around a statement, each with its result."""
     for link in statement.around:
         if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
             yield link.node.test, link.branch == "body"
 
 
 def _fails(values: Found, truth: bool) -> bool:
-    """Whether a test cannot come out as ``truth``: all that it may be is seen, and says otherwise."""
+    """Whether a test cannot be ``truth``, because all its possible values are known and differ."""
     return bool(values) and all(value.is_constant and bool(value.value) is not truth for value in values)

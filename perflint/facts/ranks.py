@@ -1,4 +1,4 @@
-"""Rank tests: what lets a place run in one process of a distributed program alone."""
+"""Finds rank tests: code that makes a place run in only one process of a distributed program."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _MAX_DEPTH = 3
 
 
 class Ranks(Part):
-    """Which places of a project run in one process of several, and which paths name the process."""
+    """Decides which places of a project run in one process of several, and which paths contain the rank."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
         self._busy: set[tuple[Scope, str]] = set()
 
     def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
-        """Whether a rank test stands around a call in its function."""
+        """Whether a rank test is around a call in its function."""
         for test, truth in _tests(statement.place):
             if self._tells_rank(test, scope, file) or self._is_single(test, truth):
                 return True
@@ -44,14 +44,14 @@ class Ranks(Part):
         return any(_names_rank(item, False) for item in _contexts(statement.place))
 
     def decorated(self, scope: Scope) -> bool:
-        """Whether a decorator may keep a function to one rank: any that is not known to leave it alone."""
+        """Whether a decorator may keep a function to one rank: any decorator that is not known to be harmless."""
         if isinstance(scope.node, ast.Module):
             return False
         names = [dotted(d.func if isinstance(d, ast.Call) else d) or "?" for d in scope.node.decorator_list]
         return any(name.rpartition(".")[2] not in _DECORATORS for name in names)
 
     def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> bool:
-        """Whether a path names the rank, so that each process writes a file of its own."""
+        """Whether a path contains the rank, so that each process writes its own file."""
         for item in walk(node):
             text = item.value if isinstance(item, ast.Constant) else _identifier(item)
             if isinstance(text, str) and differs_between_processes(text):
@@ -77,7 +77,7 @@ class Ranks(Part):
         return any(self._asks_rank(call, scope, file) for call in walk(node) if isinstance(call, ast.Call))
 
     def _asks_rank(self, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
-        """``if should_save():`` where that function of the project looks at the rank."""
+        """``if should_save():`` if that function of the project tests the rank."""
         name = dotted(call.func)
         found = Values.of(self._project).callee(file, scope, name, {}) if name else None
         if found is None or len(found[1].statements) > 20:
@@ -87,7 +87,7 @@ class Ranks(Part):
         )
 
     def _meanings(self, node: ast.expr, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        """What the names of an expression are bound to: here, in the class, or by the callers."""
+        """The values of the names in an expression: here, in the class, or by the callers."""
         for item in walk(node):
             name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
             if name is None:
@@ -117,7 +117,7 @@ class Ranks(Part):
 
 
 def facts(place: Place | None) -> frozenset[tuple[str, bool]]:
-    """What the tests around a place say: their text, and whether they hold there."""
+    """The tests around a place: their text, and whether they are true there."""
     found: set[tuple[str, bool]] = set()
     for test, truth in _tests(place):
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -144,7 +144,7 @@ def _contexts(place: Place | None) -> Iterator[ast.expr]:
 
 
 def _names_rank(node: ast.expr, bound: bool) -> bool:
-    """Whether an expression names the rank; what a name is ``bound`` to is no rank because it was handed one."""
+    """Whether an expression names the rank; a value is not a rank only because it got one as an argument."""
     stack: list[ast.AST] = [node]
     while stack:
         item = stack.pop()

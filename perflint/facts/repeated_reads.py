@@ -1,7 +1,7 @@
-"""Files that a dataset reads again for each sample, although they are the same ones each time.
+"""Finds files that a dataset reads again for each sample, although they are the same each time.
 
-``pd.read_csv(self.annotations)`` in ``__getitem__`` parses the whole table for one row of it.  A path in which the
-index has a part, as ``self.files[index]``, is another file each time.
+``pd.read_csv(self.annotations)`` in ``__getitem__`` parses the whole table for one row of it. A path that depends on
+the index, such as ``self.files[index]``, is another file each time.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _with_helpers(method: Scope) -> list[Scope]:
 
 
 def _of_method(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
-    """The outermost such calls: ``json.load(open(path))`` is one read, and so is what reads an open file."""
+    """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
     jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in scope.calls)
     for statement in scope.statements:
         if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
@@ -81,7 +81,7 @@ def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: a
 
 
 def _is_same(file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> bool:
-    """Whether an expression has the same value for each sample, as far as the class shows."""
+    """Whether an expression has the same value for each sample, judging by the class."""
     if depth > _DEEPEST:
         return False
     return all(_is_same_part(file, scope, statement, item, depth) for item in walk(node))
@@ -98,7 +98,7 @@ def _is_same_part(file: FileIndex, scope: Scope, statement: Statement, item: ast
 
 
 def _is_same_name(file: FileIndex, scope: Scope, statement: Statement, name: str, depth: int) -> bool:
-    """Whether a name stands for the same each time; not what an open file is bound to, whose opening is the finding."""
+    """Whether a name has the same value each time; not for an open file, where the opening is the finding."""
     if name == "self" or hasattr(builtins, name):
         return True
     if name in all_parameters(scope):
@@ -119,7 +119,7 @@ def _is_same_binding(file: FileIndex, scope: Scope, statement: Statement, depth:
 
 
 def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
-    """Whether ``__init__`` alone gives an attribute its value."""
+    """Whether only ``__init__`` sets an attribute."""
     assert scope.owner is not None
     lineage = Hierarchy.of(file.project).lineage(file, scope.owner)
     setters = [method.name for _, owner in lineage for _, method in owner.attributes.get(name, ())]
@@ -127,7 +127,7 @@ def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
 
 
 def _gives_the_same(file: FileIndex, call: ast.Call) -> bool:
-    """Whether a call gives the same for the same arguments."""
+    """Whether a call returns the same for the same arguments."""
     qualified = file.names.resolve(dotted(call.func) or "")
     if _SAME.match(qualified) or _READS.match(qualified):
         return True
@@ -139,7 +139,7 @@ def _tests(statement: Statement) -> Iterator[ast.expr]:
 
 
 def _asks_for_kept(test: ast.expr) -> bool:
-    """Whether a test asks the object for what it has read already: ``if self.file is None``."""
+    """Whether a test checks what the object has already read: ``if self.file is None``."""
     return any(
         (isinstance(item, ast.Compare) and any(isinstance(operator, (ast.Is, ast.NotIn)) for operator in item.ops))
         or (isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not))
@@ -148,7 +148,7 @@ def _asks_for_kept(test: ast.expr) -> bool:
 
 
 def _is_kept(statement: Statement) -> bool:
-    """Whether a statement keeps what it reads in the object: ``self.file = h5py.File(path)``."""
+    """Whether a statement stores what it reads in the object: ``self.file = h5py.File(path)``."""
     targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
     return any(
         isinstance(item, ast.Attribute) and dotted(item.value) == "self" for target in targets for item in walk(target)

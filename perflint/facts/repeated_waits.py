@@ -1,7 +1,7 @@
-"""Which reads make the host wait again and again in one step: the device is given work between two of them.
+"""Finds reads that make the host wait repeatedly in one step, because the device gets work between two of them.
 
-``for x in batch: if (x > 0).any(): ...`` waits at each pass.  ``for loss in losses: loss.item()`` waits for the device
-once: at the first pass it has done everything that the others read.
+``for x in batch: if (x > 0).any(): ...`` waits in each iteration. ``for loss in losses: loss.item()`` waits for the
+device once: after the first iteration, everything that the others read is computed.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from perflint.training.repeats import Repeat, is_at_each_pass
 from perflint.training.steps import Point, Step
 
 _PICKS = frozenset({"items", "keys", "values"})
-"""Methods that give the entries of a dict, such as one of losses."""
+"""Methods that return the entries of a dict, such as one of losses."""
 _GIVES_WHAT_IS_THERE = frozenset(
     {"item", "numpy", "tolist", "cpu", "detach", "float", "int", "bool", "array", "asarray", "len", "str", "format"}
     | {"astype", "cast", "reshape", "squeeze", "flatten", "mean", "sum", "get", "range", "enumerate", "zip", "round"}
 )
-"""Calls that read a value, or give the device next to nothing to do for it."""
+"""Calls that read a value, or give the device almost nothing to do."""
 _FEW = 8
 
 
 def waits_again(project: Project, point: Point, step: Step, node: ast.expr, repeat: Repeat) -> bool:
-    """Whether an expression waits at each of many passes of a loop, for what the device does in that pass.
+    """Whether an expression waits in each of many iterations of a loop, for the work of that iteration.
 
     Args:
-        project: that of the statement.
-        point: what is known at the statement.
+        project: the project of the statement.
+        point: the facts at the statement.
         step: the step that it belongs to.
         node: what is read.
         repeat: the loop inside the step that repeats it.
@@ -46,7 +46,7 @@ def waits_again(project: Project, point: Point, step: Step, node: ast.expr, repe
 
 
 def _gone_over(loop: ast.stmt | ast.expr) -> ast.expr | None:
-    """What a loop or a comprehension goes over."""
+    """The iterable of a loop or a comprehension."""
     if isinstance(loop, (ast.For, ast.AsyncFor)):
         return loop.iter
     generators = getattr(loop, "generators", [])
@@ -54,7 +54,7 @@ def _gone_over(loop: ast.stmt | ast.expr) -> ast.expr | None:
 
 
 def _has_few(node: ast.expr) -> bool:
-    """Whether it is seen that a loop has few passes: ``for x in (a, b)``, ``for i in range(2)``."""
+    """Whether a loop is known to have few iterations: ``for x in (a, b)``, ``for i in range(2)``."""
     if isinstance(node, (ast.Tuple, ast.List)):
         return len(node.elts) < _FEW
     if isinstance(node, ast.Call) and terminal(node) in ("enumerate", "zip"):
@@ -64,7 +64,7 @@ def _has_few(node: ast.expr) -> bool:
 
 
 def _is_worked_out(node: ast.expr, statement: Statement, scope: Scope, loop: ast.AST) -> bool:
-    """Whether the device works out in a pass what is read there; a name may have been given it before in that pass."""
+    """Whether the device computes in an iteration what is read there, possibly through a name bound earlier in it."""
     if _works(node):
         return True
     within = set(walk(loop)) if statement.node in walk(loop) else None

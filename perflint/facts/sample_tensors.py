@@ -1,7 +1,7 @@
-"""Datasets that make Paddle tensors of their samples one by one, and how to write each as an array of NumPy.
+"""Finds datasets that create a Paddle tensor for each sample, and how to write each as a NumPy array.
 
-``paddle.to_tensor(label, dtype="int64")`` in ``__getitem__`` is ``np.asarray(label, dtype="int64")``: the loader makes
-one tensor of a whole batch of arrays.
+``paddle.to_tensor(label, dtype="int64")`` in ``__getitem__`` could be ``np.asarray(label, dtype="int64")``: the loader
+then creates one tensor for a whole batch of arrays.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 TO_TENSOR = "paddle.to_tensor"
 _BOTH = frozenset({"astype", "reshape", "transpose", "flatten", "squeeze"})
-"""Methods of tensors that arrays have too, with the same arguments as far as ``_means_the_same`` looks."""
+"""Methods of tensors that arrays have too, with the same arguments as far as ``_means_the_same`` checks."""
 _DTYPE = re.compile(r"(?:u?int|float)\d+$|bool$")
 _TRANSFORMS = re.compile(r"trans|augment|preproc|pipeline|to_tensor|normali[sz]e|composed?\b", re.IGNORECASE)
 _IMAGES = re.compile(r"(?:^|_)(?:img|image|picture|pic|frame)s?\d*(?:_|$)", re.IGNORECASE)
 _DATASETS = re.compile(r"data_?set|subset", re.IGNORECASE)
 _CHANNELS_FIRST = (2, 0, 1)
 _MOST_NAMES = 12
-"""Names that are looked behind for what the data of one tensor is."""
+"""How many names are followed to find the data of one tensor."""
 _LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.BinOp)
 
 
 @dataclass(frozen=True)
 class SampleTensor:
-    """A call of ``paddle.to_tensor`` whose tensor becomes part of a sample, and could as well be an array.
+    """A call of ``paddle.to_tensor`` whose tensor becomes part of a sample, but could be an array as well.
 
-    ``data``: what it is handed.  ``dtype``: the type that it asks for, "" for none.  ``needs_type``: it asks for
-    none, and the data may be Python's numbers, of which Paddle makes float32 and NumPy float64.
+    ``data``: its argument. ``dtype``: the requested type, "" for none. ``needs_type``: no type is requested, and the
+    data may be Python numbers, which become float32 in Paddle and float64 in NumPy.
     """
 
     call: ast.Call
@@ -53,11 +53,11 @@ class SampleTensor:
 
 @dataclass(frozen=True)
 class TensorSample:
-    """The tensors that one dataset makes of each sample, all of which could as well be arrays.
+    """The tensors that one dataset creates for each sample, all of which could be arrays as well.
 
-    ``may_stay``: another part of the sample may be a tensor already, as code that is not seen makes it.  ``is_image``:
-    one of them is a picture.  ``is_drawn``: one of them is made of what another dataset gives.  ``is_indexed``: some
-    code takes samples out of the dataset by itself, and may count on tensors.
+    ``may_stay``: another part of the sample may already be a tensor, created by unknown code. ``is_image``: one of them
+    is an image. ``is_drawn``: one of them comes from another dataset. ``is_indexed``: some code takes samples from the
+    dataset directly, and may rely on tensors.
     """
 
     tensors: tuple[SampleTensor, ...]
@@ -69,7 +69,7 @@ class TensorSample:
 
 @query
 def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
-    """The tensors that each dataset of a file makes of a sample; nothing for those that make none."""
+    """The tensors that each dataset of a file creates for a sample, without datasets that create none."""
     if not file.has_words("to_tensor"):
         return ()
     methods = (scope for scope in sample_methods(file) if not _collates(file, scope))
@@ -77,7 +77,7 @@ def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
 
 
 def _sample(file: FileIndex, scope: Scope) -> TensorSample | None:
-    """The tensors of one dataset; None where the sample holds others that stay, or a function of its own collates."""
+    """The tensors of one dataset; None if the sample contains others that stay, or a custom function collates."""
     parts = list(parts_of_samples(scope))
     tensors, stay = _of_method(file, parts)
     rest = [part for part in parts if _made_by(file, part)[0] is None]
@@ -98,7 +98,7 @@ def _sample(file: FileIndex, scope: Scope) -> TensorSample | None:
 
 
 def _is_tensor(file: FileIndex, node: ast.expr) -> bool:
-    """Whether a part of a sample is a tensor that stays one: a function of Paddle makes it, or ``ToTensor`` does."""
+    """Whether a part of a sample is a tensor that stays one: from a function of Paddle, or from ``ToTensor``."""
     if not isinstance(node, ast.Call):
         return False
     name = file.names.resolve(dotted(node.func) or "")
@@ -107,13 +107,13 @@ def _is_tensor(file: FileIndex, node: ast.expr) -> bool:
 
 
 def _is_transformed(node: ast.expr) -> bool:
-    """Whether a part of a sample comes out of the transforms that the dataset holds: ``self.transform(image)``."""
+    """Whether a part of a sample comes from the transforms of the dataset: ``self.transform(image)``."""
     name = (dotted(node.func) or "") if isinstance(node, ast.Call) else ""
     return name.startswith("self.") and _TRANSFORMS.search(name) is not None
 
 
 def _sources(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
-    """The expressions that data is made of: those in it, and behind its names."""
+    """The expressions that data consists of: those in it, and the values of its names."""
     waiting, seen = [node], set[str]()
     while waiting and len(seen) < _MOST_NAMES:
         one = waiting.pop()
@@ -129,7 +129,7 @@ def _sources(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_image(node: ast.expr) -> bool:
-    """Whether data is a picture, by its name, or because its axes are put in the order of one."""
+    """Whether data is an image, by its name, or because its axes are transposed like those of one."""
     if any(_IMAGES.search(part) for name in names_in(node) for part in name.split(".")):
         return True
     return any(
@@ -140,7 +140,7 @@ def _is_image(node: ast.expr) -> bool:
 
 
 def _draws(node: ast.expr) -> bool:
-    """Whether data comes out of another dataset: ``self.dataset[index]``."""
+    """Whether data comes from another dataset: ``self.dataset[index]``."""
     return any(
         isinstance(item, ast.Subscript) and _DATASETS.search((dotted(item.value) or "").rpartition(".")[2])
         for item in walk(node)
@@ -148,9 +148,9 @@ def _draws(node: ast.expr) -> bool:
 
 
 def is_collated(file: FileIndex, owner: str) -> bool:
-    """Whether a loader of the project puts the samples of a dataset together with a function of its own.
+    """Whether a loader of the project collates the samples of a dataset with a custom function.
 
-    It stands in the file of the dataset, or in one that names it.
+    Only the file of the dataset, and files that name it, are checked.
     """
     users = dict.fromkeys((file, *file.project.mentions.of(owner)))
     return any(
@@ -169,7 +169,7 @@ def _is_given(collate: ast.expr | None) -> bool:
 
 
 def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
-    """Whether a loader is plainly given an object of another class."""
+    """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
     name = dotted(dataset) if dataset is not None else None
     made = [dataset] if name is None else list(_values(file, scope, name))
@@ -184,7 +184,7 @@ def _values(file: FileIndex, scope: Scope, name: str) -> Iterator[ast.expr]:
 
 
 def is_indexed(file: FileIndex, owner: str) -> bool:
-    """Whether code of the project takes samples out of a dataset by itself: ``data = Faces(path)``, ``data[0]``."""
+    """Whether code of the project takes samples from a dataset directly: ``data = Faces(path)``, ``data[0]``."""
     users = dict.fromkeys((file, *file.project.mentions.of(owner)))
     return any(_indexes(user, owner) for user in users if user.may_call(owner))
 
@@ -206,13 +206,13 @@ def _indexes(file: FileIndex, owner: str) -> bool:
 
 
 def _collates(file: FileIndex, scope: Scope) -> bool:
-    """Whether a dataset puts its batches together by itself, and so may count on tensors."""
+    """Whether a dataset collates its own batches, and so may rely on tensors."""
     lineage = Hierarchy.of(file.project).lineage(file, scope.owner) if scope.owner is not None else []
     return any("collat" in name for _, owner in lineage for name in owner.methods)
 
 
 def _of_method(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleTensor, ...], bool]:
-    """The tensors that nothing else is done with on any way into a sample, in order, and whether there are others."""
+    """The tensors that have no other use on any path into a sample, in order, and whether there are others."""
     found: dict[ast.Call, SampleTensor | None] = {}
     for part in parts:
         call, same = _made_by(file, part)
@@ -225,7 +225,7 @@ def _of_method(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleTe
 
 
 def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:
-    """The call of ``paddle.to_tensor`` that a part of a sample begins with, and whether an array would do as well."""
+    """The call of ``paddle.to_tensor`` that a part of a sample begins with, and whether an array would work as well."""
     node, same = part.node, True
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
         same = same and _means_the_same(node.func.attr, node)
@@ -245,14 +245,14 @@ def _tensor(call: ast.Call, part: SamplePart) -> SampleTensor | None:
 
 
 def _may_be_numbers(node: ast.expr) -> bool:
-    """Whether data is plainly made of Python's numbers, which may be fractions: ``[label]``, ``0.5``, ``float(x)``."""
+    """Whether data obviously consists of Python numbers, which may be fractions: ``[label]``, ``0.5``, ``float(x)``."""
     if isinstance(node, ast.Call):
         return dotted(node.func) == "float"
     return isinstance(node, _LISTS) or (isinstance(node, ast.Constant) and isinstance(node.value, float))
 
 
 def _means_the_same(method: str, call: ast.Call) -> bool:
-    """Whether an array takes the same method as a tensor: ``x.astype("float32")``, ``x.reshape([-1])``."""
+    """Whether an array has the same method as a tensor: ``x.astype("float32")``, ``x.reshape([-1])``."""
     if method not in _BOTH:
         return False
     if method == "astype":
@@ -262,7 +262,7 @@ def _means_the_same(method: str, call: ast.Call) -> bool:
 
 
 def _dtype(node: ast.expr | None) -> str | None:
-    """The type that is asked for, as NumPy calls it; None where it is no type that NumPy has, or not known."""
+    """The requested type, as named in NumPy; None if NumPy does not have it, or it is unknown."""
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return ""
     said = string_of(node) or (dotted(node) or "").rpartition(".")[2]

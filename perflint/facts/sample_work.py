@@ -1,8 +1,8 @@
-"""How much work it takes to make the samples of a loader: workers have little to do where samples lie in memory.
+"""Finds how much work it takes to create the samples of a loader: workers have little to do if samples are in memory.
 
 A list, a ``__getitem__`` that only takes an item of an array, random numbers for a demonstration, or
-``dataset.map(convert, batched=True)``, which has converted all samples beforehand: nothing is left to do for a batch
-but to put it together.  A file that is read, a picture that is decoded, a text that ``__getitem__`` tokenizes are work.
+``dataset.map(convert, batched=True)``, which has converted all samples in advance: a batch only has to be collated.
+Reading a file, decoding an image, or tokenizing a text in ``__getitem__`` is work.
 """
 
 from __future__ import annotations
@@ -49,30 +49,30 @@ _QUICK_METHODS = frozenset(
 )
 _QUICK = re.compile(r"(?:numpy|random|paddle)\.(?:\w+\.)*\w+$")
 _NEVER_STREAMED = frozenset({"num_proc", "load_from_cache_file", "cache_file_name", "keep_in_memory"})
-"""What Hugging Face's ``map`` takes for a dataset that lies on the disk, and for no other one."""
+"""Parameters of Hugging Face's ``map`` for datasets on the disk only."""
 _OF_COLUMNS = frozenset({"remove_columns", "input_columns", "fn_kwargs"})
-"""What Hugging Face's ``map`` takes, and PaddleNLP's does not."""
+"""Parameters of Hugging Face's ``map`` that PaddleNLP's does not have."""
 _MAX_DEPTH = 8
 _MOST_PLACES = 200
 
 
 class Work(Enum):
-    """What is to be done for a sample."""
+    """The work for each sample."""
 
     NONE = 1
-    """It lies in memory, or is made of random numbers."""
+    """It is in memory, or consists of random numbers."""
     SOME = 2
-    """A file is read, a picture decoded or changed, a text tokenized."""
+    """A file is read, an image decoded or changed, a text tokenized."""
     UNKNOWN = 3
 
 
 def work_of(file: FileIndex, scope: Scope, statement: Statement, dataset: ast.expr | None) -> Work:
-    """What is to be done for a sample of a dataset, which a statement hands to a loader."""
+    """The work for a sample of a dataset that a statement passes to a loader."""
     return Work.UNKNOWN if dataset is None else _Search().value(file, scope, statement, dataset, 0)
 
 
 def _joined(found: Iterable[Work]) -> Work:
-    """What holds where any of these may be meant."""
+    """The result if any of these may be meant."""
     works = set(found)
     if Work.SOME in works:
         return Work.SOME
@@ -94,7 +94,7 @@ class _Dataset(NamedTuple):
         )
 
     def _says(self, test: ast.expr) -> bool | None:
-        """How a test comes out that asks for an attribute which is None; None where it asks for something else."""
+        """The result of a test about an attribute that is None; None for other tests."""
         asked, answer = test, False
         if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_none(test.comparators[0]):
             asked, answer = test.left, isinstance(test.ops[0], (ast.Is, ast.Eq))
@@ -103,13 +103,13 @@ class _Dataset(NamedTuple):
 
 
 class _Search:
-    """Follows a dataset to the class that makes its samples; each place is looked at once."""
+    """Follows a dataset to the class that creates its samples; each place is examined once."""
 
     def __init__(self) -> None:
         self._known: dict[object, Work] = {}
 
     def _once(self, key: object, work_out: Callable[[], Work]) -> Work:
-        """The work at a place, which adds nothing where it leads back to itself."""
+        """The work at a place, nothing if it leads back to itself."""
         if key not in self._known:
             if len(self._known) > _MOST_PLACES:
                 return Work.UNKNOWN
@@ -118,7 +118,7 @@ class _Search:
         return self._known[key]
 
     def value(self, file: FileIndex, scope: Scope, statement: Statement | None, node: ast.expr, depth: int) -> Work:
-        """The work of the samples that an expression gives."""
+        """The work for the samples of an expression."""
         if depth > _MAX_DEPTH:
             return Work.UNKNOWN
         if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
@@ -132,7 +132,7 @@ class _Search:
         return self._call(file, scope, statement, node, depth + 1) if isinstance(node, ast.Call) else Work.UNKNOWN
 
     def _part(self, file: FileIndex, scope: Scope, node: ast.Attribute, depth: int) -> Work:
-        """The work of the samples of ``self.data`` or ``data.train``: where it is not seen, what its name says."""
+        """The work of the samples of ``self.data`` or ``data.train``: if unknown, judging by its name."""
         owner = class_of(file, scope, node.value)
         if owner is None:
             return Work.UNKNOWN
@@ -163,7 +163,7 @@ class _Search:
         return self._name(there, there.scopes.module, None, last, depth + 1)
 
     def _bound(self, file: FileIndex, scope: Scope, at: Statement | None, name: str, depth: int) -> Work:
-        """What the assignments give that reach a statement, or all of them where none is given."""
+        """The work for the values of assignments that reach a statement, or of all of them if none is given."""
         if in_place := _mapped_before(scope, name, at):
             return _mapped(in_place, file)
         reaching_here = [found.statement for found in reaching.before(name, at, scope)] if at is not None else []
@@ -193,7 +193,7 @@ class _Search:
         )
 
     def _parameter(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
-        """What the calls hand over; where nobody is seen to call, what the annotation says."""
+        """The work for the arguments of calls; without known calls, according to the annotation."""
         handed: list[Work] = []
         for site in CallGraph.of(file.project).calls(file, scope):
             given = site.argument(scope, name)
@@ -215,7 +215,7 @@ class _Search:
     def _call(
         self, file: FileIndex, scope: Scope, statement: Statement | None, call: ast.Call, depth: int, place: int = -1
     ) -> Work:
-        """The work of what a call gives; ``place``: in the tuple that it returns."""
+        """The work for the result of a call; ``place``: in the returned tuple."""
         name = dotted(call.func)
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("map", "apply"):
             return _mapped(call, file)
@@ -252,7 +252,7 @@ class _Search:
     # -- datasets ----------------------------------------------------------------------------------------------
 
     def _of_class(self, file: FileIndex, owner: Class, depth: int, unset: frozenset[str] = frozenset()) -> Work:
-        """The work of a class's samples; ``unset``: attributes of the object that are None."""
+        """The work for a class's samples; ``unset``: attributes of the object that are None."""
         method = Modules.of(file.project).method_of(file, owner, "__getitem__")
         if method is None:
             return Work.UNKNOWN
@@ -260,7 +260,7 @@ class _Search:
         return self._once((method[1], data), partial(self._body, *method, data, depth + 1))
 
     def _body(self, file: FileIndex, scope: Scope, data: _Dataset, depth: int) -> Work:
-        """The work of a method that makes a sample of a dataset."""
+        """The work of a method that creates a sample of a dataset."""
         works = [Work.NONE]
         for statement in scope.statements:
             if data.skips(statement) or _is_off(file, scope, statement):
@@ -291,7 +291,7 @@ class _Search:
         return self._once((callee[1], data), partial(self._body, *callee, data, depth + 1))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Work:
-        """The work of taking an item of what an attribute holds: none, unless that is a dataset or opens a file."""
+        """The work of taking an item of an attribute: none, unless that is a dataset or opens a file."""
         values = parts_of(file, owner, name)
         if not values:  # `self.x, self.y = load()`
             unpacked = any(f"self.{name}" in bindings_of(method) for method in owner.methods.values())
@@ -310,7 +310,7 @@ class _Search:
 
 
 def _left_at_none(file: FileIndex, owner: Class, call: ast.Call) -> frozenset[str]:
-    """The attributes that stay None where a call makes an object: those of the parameters that it leaves out."""
+    """The attributes that stay None in an object created by a call, because it leaves out their parameters."""
     made = Modules.of(file.project).method_of(file, owner, "__init__")
     if made is None or made[1].owner is None or is_spread(call):
         return frozenset()
@@ -327,7 +327,7 @@ def _left_at_none(file: FileIndex, owner: Class, call: ast.Call) -> frozenset[st
 
 
 def _is_off(file: FileIndex, scope: Scope, statement: Statement) -> bool:
-    """Whether a statement never runs: ``if self.transform is not None``, and no caller gives a transform."""
+    """Whether a statement never runs: ``if self.transform is not None``, and no caller passes a transform."""
     switches = Switches.of(file.project)
     return switches.state_of_statement(statement, scope, file) <= State.UNSET
 
@@ -337,17 +337,17 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def _mapped_before(scope: Scope, name: str, at: Statement | None) -> ast.Call | None:
-    """The last ``dataset.map(convert)`` before a statement that stands by itself: PaddleNLP's changes the dataset."""
+    """The last ``dataset.map(convert)`` before a statement, as a statement itself: PaddleNLP's changes the dataset."""
     made = (statement.node.value for statement in scope.statements if isinstance(statement.node, ast.Expr))
     calls = [call for call in made if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map"]
     return next((call for call in reversed(calls) if at is None or call.lineno < at.node.lineno), None)
 
 
 def _mapped(call: ast.Call, file: FileIndex) -> Work:
-    """The work that ``dataset.map(convert)`` leaves for a loader: none where it has converted all samples beforehand.
+    """The work that ``dataset.map(convert)`` leaves for a loader: none if it has converted all samples in advance.
 
     PaddleNLP does so with ``lazy=False``, with ``batched=True`` and with two workers or more; without them it converts
-    a sample when it is asked for.  Datasets of Hugging Face are converted beforehand, unless they are streamed.
+    a sample when it is requested. Datasets of Hugging Face are converted in advance, unless they are streamed.
     """
     said = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
     lazy, workers = argument_of(call, "lazy", 1), said.get("num_workers")

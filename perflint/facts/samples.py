@@ -1,8 +1,8 @@
-"""What the samples of a loader are made of: worker processes cannot hand over all that a dataset may return.
+"""Finds what the samples of a loader consist of: worker processes cannot pass on everything that a dataset may return.
 
 On Paddle 3.3.1 workers crash on samples that are Paddle tensors, as ``transform=ToTensor()`` and ``paddle.to_tensor``
-in ``__getitem__`` make them, and shared memory refuses arrays of size zero (``np.zeros((0, 4))`` for no boxes).
-So everything is followed that may make a sample: the dataset, its transforms, the function that collates.
+in ``__getitem__`` create them, and shared memory rejects arrays of size zero (``np.zeros((0, 4))`` for no boxes). So
+everything that may create a sample is followed: the dataset, its transforms, the collating function.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NO_TENSORS = re.compile(
 _COLLATORS = re.compile(
     r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$"
 )
-"""What PaddleNLP collates batches with: into Paddle tensors, unless ``return_tensors="np"`` asks for arrays."""
+"""PaddleNLP's collators: they create Paddle tensors, unless ``return_tensors="np"`` requests arrays."""
 _TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _MAKERS = ("__getitem__", "__iter__", "__call__")
@@ -50,9 +50,9 @@ _MOST_PLACES = 300
 
 @dataclass(frozen=True)
 class Obstacle:
-    """A place that makes samples which worker processes cannot hand over.
+    """A place that creates samples that worker processes cannot pass on.
 
-    ``empty``: they are arrays of size zero, which only shared memory refuses; otherwise Paddle tensors.
+    ``empty``: they are arrays of size zero, which only shared memory rejects; otherwise Paddle tensors.
     """
 
     path: str
@@ -62,11 +62,11 @@ class Obstacle:
 
 
 def obstacle(file: FileIndex, scope: Scope, call: ast.Call, *datasets: tuple[str, int]) -> Obstacle | None:
-    """What keeps a loader from handing its samples over; tensors come before arrays of size zero.
+    """What prevents a loader from passing on its samples; tensors come before arrays of size zero.
 
     Args:
-        call: what makes the loader.
-        datasets: name and place of the parameters that take a dataset.
+        call: the call that creates the loader.
+        datasets: names and positions of the parameters for datasets.
     """
     search = _Search()
     for name, position in datasets or (("dataset", 0),):
@@ -79,14 +79,14 @@ def obstacle(file: FileIndex, scope: Scope, call: ast.Call, *datasets: tuple[str
 
 
 class _Search:
-    """Follows everything that a value may be; each place is looked at once."""
+    """Follows everything that a value may be; each place is examined once."""
 
     def __init__(self) -> None:
         self.found: list[Obstacle] = []
         self._seen: set[object] = set()
 
     def value(self, file: FileIndex, scope: Scope, node: ast.expr | None) -> None:
-        """Look at what an expression may give: an object whose methods run in a worker, or a function that does."""
+        """Examine what an expression may be: an object whose methods run in a worker, or a function that does."""
         for item in _on_the_device(node) if node is not None else ():
             if isinstance(item, ast.Call):
                 self._called(file, scope, item)
@@ -108,7 +108,7 @@ class _Search:
             self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
     def _named(self, file: FileIndex, scope: Scope, name: str | None, line: int = 0) -> None:
-        """Look at what a name, read at a line, stands for: a class, a function, what is bound to it or handed over."""
+        """Examine what a name at a line may be: a class, a function, its values or arguments."""
         if name is None or not self._is_new(scope, name):
             return
         first, _, rest = name.partition(".")
@@ -143,7 +143,7 @@ class _Search:
             self.value(file, scope, getattr(statement.node, "value", None))
 
     def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
-        """Look at what an attribute of an object may be, and at the method of that name."""
+        """Examine what an attribute of an object may be, and at the method of that name."""
         if not self._is_new(owner, name):
             return
         for there, scope, value in parts_of(file, owner, name):
@@ -165,7 +165,7 @@ class _Search:
                 self._body(*method)
 
     def _body(self, file: FileIndex, scope: Scope) -> None:
-        """Look at all that a function calls and names: it may run for each sample, or give what does."""
+        """Examine everything that a function calls and names: it may run for each sample, or return what does."""
         if not self._is_new(scope):
             return
         for statement in scope.statements:
@@ -178,7 +178,7 @@ class _Search:
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
-    """The parts of an expression, but for what is read to the host at once: ``x.mean().numpy()``."""
+    """The parts of an expression, without those that are read to the host at once: ``x.mean().numpy()``."""
     waiting: list[ast.AST] = [node]
     while waiting:
         item = waiting.pop()
@@ -192,7 +192,7 @@ def _reads(node: ast.AST) -> bool:
 
 
 def _makes_tensor(call: ast.Call, qualified: str) -> bool:
-    """Whether a call makes a Paddle tensor, or a layer or an object that does."""
+    """Whether a call creates a Paddle tensor, or a layer or an object that does."""
     if _COLLATORS.match(qualified) is not None:
         kind = argument_of(call, "return_tensors", None)
         return kind is None or string_of(kind) != "np"
@@ -203,7 +203,7 @@ def _makes_tensor(call: ast.Call, qualified: str) -> bool:
 
 
 def _bound(scope: Scope, name: str) -> Scope | None:
-    """The function, or the module, that binds a name as a scope sees it."""
+    """The function or module that binds a name visible in a scope."""
     inner: Scope | None = scope
     while inner is not None:
         if name in all_parameters(inner) or name in inner.functions:
@@ -219,12 +219,12 @@ def _gives(node: ast.stmt) -> bool:
 
 
 def _is_graph_tensor(call: ast.Call) -> bool:
-    """``graph.tensor()``, by which PGL turns a graph of arrays into one of tensors."""
+    """``graph.tensor()``, with which PGL turns a graph of arrays into one of tensors."""
     return isinstance(call.func, ast.Attribute) and call.func.attr == "tensor" and not call.args and not call.keywords
 
 
 def _is_empty(call: ast.Call, qualified: str) -> bool:
-    """Whether a call makes an array of size zero: ``np.zeros((0, 4))``, ``np.array([])``, ``boxes.reshape(0, 4)``."""
+    """Whether a call creates an array of size zero: ``np.zeros((0, 4))``, ``np.array([])``, ``boxes.reshape(0, 4)``."""
     if qualified in ("numpy.array", "numpy.asarray"):
         return bool(call.args) and isinstance(call.args[0], ast.List | ast.Tuple) and not call.args[0].elts
     if qualified in _EMPTY:

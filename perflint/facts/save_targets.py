@@ -1,4 +1,4 @@
-"""What a save writes to: a file of the disk, or memory of its own process, which no other process shares."""
+"""Finds what a save writes to: a file on the disk, or memory of its own process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 PATH_POSITION = 1
-"""The place of the path among the arguments of all calls that save."""
+"""The position of the path among the arguments of all calls that save."""
 _KEYWORDS = frozenset({"path", "model_path"})
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints that every process of a distributed program writes: saves that no rank test stands before."""
+"""Finds checkpoints that every process of a distributed program writes: saves without a rank test."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _STARTS = frozenset(
     }
 )
 _SPAWNS = frozenset({"paddle.distributed.spawn"})
-# Programs whose processes hold different parts of the model, or of whose processes some are no trainers.
+# Programs whose processes have different parts of the model, or some of whose processes do not train.
 _OTHER_WAYS = re.compile(
     r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
@@ -55,11 +55,11 @@ Facts = frozenset[tuple[str, bool]]
 
 @dataclass(frozen=True)
 class EveryRank:
-    """A save that every process makes.
+    """A save that every process does.
 
-    ``line``: where it stands; ``via``: the calls that lead to it from where the program is distributed, as (path,
-    line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves follow it
-    in the same block.
+    ``line``: its row; ``via``: the calls that lead to it from the place where the program becomes distributed, as
+    (path, line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves
+    follow it in the same block.
     """
 
     line: int
@@ -71,25 +71,25 @@ class EveryRank:
 
 @dataclass(frozen=True)
 class _Path:
-    """How every rank gets into a function; ``facts``: what holds where that function makes the program distributed."""
+    """How every rank gets into a function; ``facts``: the tests known to be true there."""
 
     via: tuple[tuple[str, int], ...]
     start: tuple[str, int]
     confidence: Confidence
     facts: Facts = frozenset()
     wrapped: bool = False
-    """Whether only a wrapped model says so, in a program that nothing else is seen to distribute."""
+    """Whether only a wrapped model shows it, in a program without other signs of distribution."""
 
 
 @query(portable=True)
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
-    """The saves of a project that every rank makes, by path and by the offset of the call."""
+    """The saves of a project that every rank does, by path and by the offset of the call."""
     return _Finder(project).found()
 
 
 @query
 def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
-    """The saves of a file that every rank makes, by the offset of the call."""
+    """The saves of a file that every rank does, by the offset of the call."""
     return every_rank(file.project).get(file.path, {})
 
 
@@ -129,7 +129,7 @@ class _Finder:
     def _path(self, file: FileIndex, scope: Scope, depth: int = 0, at: Statement | None = None) -> _Path | None:
         """How every rank of a distributed program gets into a function, or to a statement of it; None if it does not.
 
-        A call that leaves ``save_every`` at None does not get to what stands under ``if save_every is not None:``.
+        A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
         """
         ranks = Ranks.of(self._project)
         if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
@@ -152,7 +152,8 @@ class _Finder:
         for site in open_sites:
             path = self._path(site.file, site.scope, depth + 1, site.statement)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
-                # A method that nobody is seen to call is made for others; what it calls of its own runs on every rank.
+                # A method without known callers is made for other code; the methods that it calls itself run on every
+                # rank.
                 own_method = scope.owner is not None and site.scope.owner is scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
                 via = (*path.via, (site.file.path, site.file.row(site.call)))
@@ -171,14 +172,14 @@ class _Finder:
             return None
         own = [site for site in sites if site.scope.owner is scope.owner]
         if own and all(self._is_confined(site) for site in own):
-            return None  # what other code calls is not known to run where this class makes the program distributed
+            return None  # code called from elsewhere may not run where this class makes the program distributed
         if not open_sites:
             return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
         place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
         return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
 
     def _is_confined(self, site: CallSite, depth: int = 0) -> bool:
-        """Whether a call is made by one rank: under a test of it, or in a function all of whose calls are."""
+        """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
             return True
         calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _MAX_DEPTH else []
@@ -187,7 +188,7 @@ class _Finder:
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so.
 
-        None where the distributed program stops with an error before it saves anything.
+        None if the distributed program stops with an error before it saves anything.
         """
         found = self._begins(file, scope)
         return None if found is not None and stops(file, scope) else found
@@ -262,7 +263,7 @@ _LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
 
 @query
 def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
-    """The saves of a file that no rank test of their own function stands before, and that write one file for all."""
+    """The saves of a file without a rank test in their own function that write one common file."""
     found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
     return {scope: saves for scope, saves in found.items() if saves}
 

@@ -1,6 +1,6 @@
-"""Which log statements show a value at each step: keeping the value on the device would only move the read there.
+"""Finds log statements that show a value at each step: keeping the value on the device would only move the read there.
 
-Taking the read out of ``losses.update(loss.item())`` gains nothing while ``print(losses.avg)`` runs at each step, too.
+Removing the read from ``losses.update(loss.item())`` gains nothing while ``print(losses.avg)`` also runs at each step.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
 
 
 def is_made_now_and_then(point: Point, statement: Statement) -> bool:
-    """Whether a statement runs at every n-th step only, by a test that does not stand around a point as well."""
+    """Whether a statement runs only at every n-th step, because of a test that is not around a point as well."""
     made, project = points_of(point.file).get(statement.node), point.file.project
     found = deciding_test(project, made) if made is not None else None
     if found is None or found.interval is None:
@@ -47,7 +47,7 @@ def holder(node: ast.AST) -> tuple[str, ast.expr | None] | None:
 
 
 def calls_for(point: Point) -> Iterator[tuple[Point, ast.Call]]:
-    """The call through which the step comes to the function of a point, with what is known there."""
+    """The call through which the step reaches the function of a point, with the facts there."""
     step = point.step
     if step is None or not step.via:
         return

@@ -1,4 +1,4 @@
-"""Whether anything goes through the graph of a step again after a backward pass that keeps it."""
+"""Finds whether anything uses the graph of a step again after a backward pass that keeps it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from perflint.training.ways import way_to
 _WALKS = frozenset(
     {"backward", "append_backward", "grad", "gradients", "vjp", "jvp", "jacobian", "hessian", "Jacobian", "Hessian"}
 )
-"""Calls that go through a graph.  In dygraph mode ``minimize`` does not: it takes the gradients that are there."""
+"""Calls that go through a graph. In dygraph mode ``minimize`` does not: it uses the existing gradients."""
 _MAKES = frozenset({"to_tensor", "zeros", "ones", "full", "arange", "eye"})
-"""Calls that make tensors of numbers."""
+"""Calls that create tensors from numbers."""
 _MOST_NAMES = 200
-"""Names of which a loss is made that are followed; of a loss made of more nothing is said."""
+"""How many names in a loss are followed; with more, nothing is said about it."""
 
 
 @of_point
 def is_spent(point: Point) -> bool:
-    """Whether nothing needs the graph of a step any more once the backward pass at a statement of it is over.
+    """Whether nothing needs the graph of a step after the backward pass at a statement of it.
 
-    That takes a loss which the step makes again, and no other walk through a graph behind this one.
+    This requires a loss that each step computes again, and no later use of a graph.
     """
     step = point.step
     if step is None or step.forward or not step.line or point.file.is_static:
@@ -45,9 +45,9 @@ def is_spent(point: Point) -> bool:
 
 
 def _runs_once(file: FileIndex, _: Scope, statement: Statement, step: Step) -> bool:
-    """Whether a statement stands in no loop of its function but the step loop, and hands nothing on to the next step.
+    """Whether the only loop around a statement is the step loop, and it passes nothing on to the next step.
 
-    ``hidden = self.step(x, hidden)`` does: the graph of the next step may go on from this one's.
+    ``hidden = self.step(x, hidden)`` does: the graph of the next step may continue this one.
     """
     loop = step_loop(statement, file.path, step.path, step.line)
     if statement.loop is not loop:
@@ -71,7 +71,7 @@ def _is_walked_after(file: FileIndex, scope: Scope, statement: Statement, step: 
 
 @query
 def _walks(file: FileIndex, scope: Scope) -> tuple[Statement, ...]:
-    """The statements of a function that go through a graph, themselves or in what they call."""
+    """The statements of a function that go through a graph, directly or in what they call."""
     return tuple(each for each in scope.statements if any(_is_walk(file, scope, call) for call in each.calls))
 
 
@@ -83,13 +83,13 @@ def _is_walk(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     return found is not None and found[1] is not scope and _goes_through_graphs(*found)
 
 
-@query(cycle=False)  # a function that calls itself goes through no more graphs by that
+@query(cycle=False)  # a recursive call adds no further use of a graph
 def _goes_through_graphs(file: FileIndex, scope: Scope) -> bool:
     return bool(_walks(file, scope)) or any(_goes_through_graphs(file, inner) for inner in scope.functions.values())
 
 
 def _is_made_anew(point: Point) -> bool:
-    """Whether all that the differentiated value is made of is bound in this step before it is read.
+    """Whether everything that the differentiated value is computed from is bound in this step before it is read.
 
     A name that the loop binds only after it has been read, such as the hidden state of a recurrent network, carries
     the graph of one step into the next; one from before the loop may carry a graph that all steps go through.
@@ -111,7 +111,7 @@ def _is_made_anew(point: Point) -> bool:
 
 
 def _bound_name(name: str, scope: Scope) -> str:
-    """The name itself where a function binds it, or that of the object whose attribute it is; ``""`` for neither."""
+    """The name itself if a function binds it, or that of the object whose attribute it is; ``""`` for neither."""
     bound = bindings_of(scope)
     while name and name not in bound:
         name = name.rpartition(".")[0]
@@ -119,7 +119,7 @@ def _bound_name(name: str, scope: Scope) -> str:
 
 
 def _has_no_graph(name: str, scope: Scope, loop: ast.stmt | None) -> bool:
-    """Whether a name stands for the same constant or object at each step: bound before the loop, and not in it."""
+    """Whether a name is the same constant or object at each step: bound before the loop, and not in it."""
     return loop is not None and all(
         not item.is_in(loop) and isinstance(item.node, ast.Assign) and _is_plain(item.node.value)
         for item in bindings_of(scope)[name]
@@ -133,7 +133,7 @@ def _is_plain(value: ast.expr) -> bool:
 
 
 def _made_of(node: ast.stmt) -> Iterator[str]:
-    """The names that the value of a statement is made of, and that a graph may come from."""
+    """The names in the value of a statement through which a graph may come."""
     if isinstance(node, LOOPS):
         return  # what a loop draws
     for part in _values(node):

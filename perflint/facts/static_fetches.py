@@ -1,4 +1,4 @@
-"""Values that a static graph fetches at each step, although the program looks at them every n steps, or logs them."""
+"""Finds values that a static graph fetches at each step, although they are only used every n steps, or logged."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from perflint.training.around import deciding_test
 from perflint.training.steps import Point, points_of
 
 _MOST_NAMES = 8
-"""How many names a value is followed through, from assignment to assignment and from function to caller."""
+"""Through how many names a value is followed, from assignment to assignment and from function to caller."""
 
 _FETCHED = 2
-"""Where the list of what to fetch stands in ``exe.run(program, feed, fetch_list)``."""
+"""The position of the list to fetch in ``exe.run(program, feed, fetch_list)``."""
 
 
 @dataclass(frozen=True)
 class FewUses:
-    """What becomes of the values that ``exe.run`` gives back at each step.
+    """The uses of the values that ``exe.run`` returns at each step.
 
-    ``path`` and ``row``: the first use.  ``test``: all uses stand under such tests; None where log lines show the
-    values at each step, and nothing else looks at them.  ``names``: what the values are kept in at first.
+    ``path`` and ``row``: the first use. ``test``: all uses are under such tests; None if log lines show the values at
+    each step, and nothing else uses them. ``names``: the names that get the values first.
     """
 
     names: tuple[str, ...]
@@ -40,7 +40,7 @@ class FewUses:
 
 
 def few_uses(point: Point, call: ast.Call) -> FewUses | None:
-    """Where the values that a step fetches are used, if that is every n steps only, or in log lines only.
+    """Where the values that a step fetches are used, if that is only every n steps, or only in log lines.
 
     In this loop ``cost`` is fetched at each step and printed at each hundredth::
 
@@ -49,8 +49,8 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
             if step % 100 == 0:
                 print(cost)
 
-    What a function returns is followed to its caller in the step.  None where the values are used after the loop, or go
-    anywhere but into plain names.
+    What a function returns is followed to its caller in the step. None if the values are used after the loop, or stored
+    anywhere except for plain names.
     """
     if not _runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
         return None
@@ -58,7 +58,7 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
 
 
 def _runs_program(call: ast.Call) -> bool:
-    """Whether a call runs a static graph: ``exe.run(program, feed, fetch_list)`` too, which only its name tells."""
+    """Whether a call runs a static graph: ``exe.run(program, feed, fetch_list)`` too, which only its name shows."""
     if evidence.runs_program(call):
         return True
     is_run = isinstance(call.func, ast.Attribute) and call.func.attr == "run"
@@ -74,18 +74,18 @@ def _fetches(call: ast.Call) -> bool:
 
 
 class _Uses:
-    """Follows values from the statements that hold them to all of their uses."""
+    """Follows values from the statements that bind them to all of their uses."""
 
     def __init__(self) -> None:
         self._holders: list[Point] = []
         self._known: set[tuple[Scope, str]] = set()
         self._first: dict[Scope, tuple[str, ...]] = {}
-        """By function, the names that it gives the values first."""
+        """For each function, the names that get the values first."""
         self._seldom: list[FewUses] = []
         self._logged: list[FewUses] = []
 
     def of(self, point: Point) -> FewUses | None:
-        """What becomes of what a statement gets; None where a use of it needs it at each step."""
+        """The uses of the values that a statement gets; None if a use needs them at each step."""
         self._holders.append(point)
         while self._holders:
             holder = self._holders.pop()
@@ -100,7 +100,7 @@ class _Uses:
         return min(self._logged or self._seldom, key=lambda use: (use.path, use.row), default=None)
 
     def _follow(self, holder: Point) -> bool:
-        """Whether all uses are known of the names that a statement binds; what they do is noted."""
+        """Whether all uses of the names bound by a statement are known; these are recorded."""
         names = _kept_in(holder.statement)
         new = [name for name in names if (holder.scope, name) not in self._known]
         self._known.update((holder.scope, name) for name in new)
@@ -108,7 +108,7 @@ class _Uses:
         return bool(names) and all(self._is_known(holder, first, use) for name in new for use in _uses_of(holder, name))
 
     def _is_known(self, holder: Point, names: tuple[str, ...], use: Statement | None) -> bool:
-        """Whether it can be told what a statement does with a value."""
+        """Whether it is known what a statement does with a value."""
         at = points_of(holder.file).get(use.node) if use is not None else None
         if at is None or use is None:
             return False
@@ -128,7 +128,7 @@ class _Uses:
 def _callers(point: Point) -> list[Point]:
     """The statements of the step that call the function of a point.
 
-    Where the step begins with that function, known by its name alone, they are all that may mean it.
+    If the step begins with that function, known only by its name, these are all calls that may mean it.
     """
     if point.step is not None and point.step.via:
         return [here for here, _ in calls_for(point)]
@@ -138,7 +138,7 @@ def _callers(point: Point) -> list[Point]:
 
 
 def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
-    """The statements that may see the value that a statement gives to a name; None for one after the loop."""
+    """The statements that may see the value that a statement assigns to a name; None for one after the loop."""
     loop = holder.statement.loop
     for statement, _ in loads_of(holder.scope).get(name, ()):
         if loop is None or statement.is_in(loop):
@@ -148,7 +148,7 @@ def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
 
 
 def _kept_in(statement: Statement) -> list[str]:
-    """The plain names that an assignment binds; nothing where it binds anything else."""
+    """The plain names that an assignment binds; empty if it binds anything else."""
     node = statement.node
     names = bound_by(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else []
     return names if all(name.isidentifier() for name in names) else []
@@ -160,16 +160,16 @@ def _logs(node: ast.stmt) -> bool:
 
 
 def _is_made_anew(point: Point) -> bool:
-    """Whether an assignment adds to nothing that an earlier step has left: ``total += loss`` does.
+    """Whether an assignment does not build on a value from an earlier step, unlike ``total += loss``.
 
-    ``text += str(loss)`` after ``text = ""`` in the same step does not.
+    ``text += str(loss)`` after ``text = ""`` in the same step qualifies.
     """
     names = _kept_in(point.statement)
     return bool(names) and all(_begins_anew(name, point.statement, point.scope) for name in names)
 
 
 def _begins_anew(name: str, statement: Statement, scope: Scope) -> bool:
-    """Whether what a statement binds a name to goes back to assignments of the same step alone."""
+    """Whether what a statement binds a name to comes only from assignments of the same step."""
     waiting, known, loop = [statement], {statement.node}, statement.loop
     while waiting:
         item = waiting.pop()
@@ -189,7 +189,7 @@ def _reads_itself(node: ast.stmt, name: str) -> bool:
 
 
 def _may_be_left_from(scope: Scope, loop: Loop, name: str, use: Statement) -> bool:
-    """Whether a use outside of a loop may see what the loop has bound a name to last."""
+    """Whether a use outside a loop may read the last value that the loop gave a name."""
     rows = [item.node.lineno for item in bindings_of(scope).get(name, ()) if not item.is_in(loop)]
     own, end = use.node.lineno, loop.end_lineno or loop.lineno
     if own < loop.lineno:

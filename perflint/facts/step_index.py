@@ -1,4 +1,4 @@
-"""The name that counts the steps of a loop, for the guard that a fix writes."""
+"""Finds the step counter of a loop, for the guard that a fix writes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _NEW_NAMES = ("step", "step_id", "batch_step", "train_step_id")
 class StepIndex:
     """``name`` holds the number of the step.
 
-    ``enumerate`` says that the loop must first be made to count; ``unnamed`` is the ``_`` that throws the count of
-    an ``enumerate`` away and has to take the name.
+    ``enumerate`` says that the loop must first get a counter; ``unnamed`` is the ``_`` that ignores the count of an
+    ``enumerate`` and has to be renamed.
     """
 
     name: str
@@ -30,11 +30,11 @@ class StepIndex:
 
 
 def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[str] = frozenset()) -> StepIndex | None:
-    """The counter of a step loop: one that it has, or a new one where ``enumerate`` can give it.
+    """The counter of a step loop: an existing one, or a new one from ``enumerate`` if possible.
 
     Args:
-        used: the names of the file, which a new name must not be one of.
-        named: what the guarded lines name; of several counters, one that they show is what their reader goes by.
+        used: the names of the file, which a new name must differ from.
+        named: the names in the guarded lines; of several counters, one that they show is preferred.
     """
     counters = sorted(counters_of(scope, loop), key=lambda name: name not in named)
     if counters:
@@ -51,9 +51,9 @@ def step_index(scope: Scope, loop: Loop, used: frozenset[str], named: frozenset[
 
 
 def counters_of(scope: Scope, loop: Loop) -> list[str]:
-    """The names that already count the passes of a loop: its ``enumerate`` or ``range`` target, what it increments.
+    """The names that already count the iterations of a loop: its ``enumerate`` or ``range`` target, what it increments.
 
-    What is named like a counter of steps comes before what is not (``seen += 1``).
+    Names of step counters come before others (``seen += 1``).
     """
     count = None if isinstance(loop, ast.While) else loop_count(loop, _goes_over(scope, loop))
     found = [count.id] if count is not None and count.id != "_" and not _assignments(loop, count.id) else []
@@ -62,7 +62,7 @@ def counters_of(scope: Scope, loop: Loop) -> list[str]:
 
 
 def _goes_over(scope: Scope, loop: ast.For | ast.AsyncFor) -> dict[str, ast.expr]:
-    """What a name that a loop goes over stands for there: ``bar`` of ``bar = tqdm(enumerate(loader))``."""
+    """The value of the name that a loop iterates over: ``bar`` of ``bar = tqdm(enumerate(loader))``."""
     statement = next((item for item in scope.statements if item.node is loop), None)
     if statement is None or not isinstance(loop.iter, ast.Name):
         return {}
@@ -76,7 +76,7 @@ def _is_named_so(name: str) -> bool:
 
 
 def _incremented(body: list[ast.stmt]) -> Iterable[str]:
-    """What each pass adds one to: ``n += 1``, ``n = n + 1``, also in a ``with`` of the loop's own body."""
+    """What each iteration increments by one: ``n += 1``, ``n = n + 1``, also in a ``with`` of the loop's own body."""
     for node in body:
         if isinstance(node, (ast.With, ast.AsyncWith)):
             yield from _incremented(node.body)
@@ -100,7 +100,7 @@ def _addition(node: ast.stmt) -> tuple[str | None, ast.expr | None]:
 
 
 def _counts_alone(scope: Scope, loop: Loop, name: str) -> bool:
-    """Whether a name grows by that one addition: a second one, here or in a method, could step over each tenth."""
+    """Whether a name grows only by that addition: a second one, here or in a method, could skip every tenth value."""
     if _assignments(loop, name) != 1:
         return False
     _, _, attribute = name.rpartition(".")
@@ -142,7 +142,7 @@ def _assignments(loop: Loop, name: str) -> int:
 
 
 def _can_enumerate(loop: ast.For) -> bool:
-    """A loop over batches, or over what a plain name or call gives; not one that unpacks with a star."""
+    """Whether a loop can get an ``enumerate``: over batches, a plain name or a call, without star unpacking."""
     starred = any(isinstance(item, ast.Starred) for item in walk(loop.target))
     if isinstance(loop.iter, ast.Tuple):  # without its parentheses it would become several arguments
         return False

@@ -1,10 +1,10 @@
-"""Programs too small for speed to matter: all that they train is a layer or two of narrow ``Linear``, or a circuit.
+"""Recognizes programs too small for speed to matter: they only train one or two narrow ``Linear`` layers, or a circuit.
 
-A linear regression on 13 features, or the first exercise with handwritten digits, takes the device some microseconds a
-step.  A wait or a batch that is loaded late may be most of such a step, but nobody gains a minute by mending it.
+A linear regression on 13 features, or the first exercise with handwritten digits, takes the device some microseconds
+per step. A wait or a late batch may be most of such a step, but fixing it does not save a minute.
 
 The state of a simulated quantum circuit with 10 qubits is 1024 numbers, and each gate takes a few small operations that
-Python launches one by one.  The device has nothing left to do when the host reads the loss.
+Python launches one by one. The device is already idle when the host reads the loss.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _OTHER_WEIGHTS = re.compile(
 )
 _CIRCUIT = re.compile(r"paddle_quantum\.(?:\w+\.)*(?:UAnsatz|Circuit)$")
 _LIBRARIES = re.compile(r"paddle\w+|pgl|pp\w+|parl")
-"""Packages that bring models along."""
+"""Packages that contain models."""
 
 _TRAINING = ("backward", "minimize", "fit")
-"""Words without which a file has layers to offer, but trains none."""
+"""Words without which a file has layers to offer, but does not train any."""
 
 _MOST_LAYERS = 2
 _MOST_WEIGHTS = 1_000_000
-"""Of one layer: the matrix of the digits' exercise, 784 by 512, has less than half of that."""
+"""The most weights of one small layer: the matrix of the digits exercise, 784 by 512, has less than half of that."""
 _MOST_QUBITS = 10
 
 
@@ -47,7 +47,7 @@ _MOST_QUBITS = 10
 def is_toy(file: FileIndex) -> bool:
     """Whether a program trains no more than one or two small linear layers or some small quantum circuits.
 
-    All of them stand in its file.
+    All of them must be in its file.
     """
     if not file.has_words("Linear", "paddle_quantum") or not file.has_words(*_TRAINING):
         return False
@@ -62,7 +62,7 @@ def is_toy(file: FileIndex) -> bool:
 
 
 def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
-    """For each quantum circuit that a function makes, whether it is known to have few qubits."""
+    """For each quantum circuit that a function creates, whether it is known to have few qubits."""
     for statement in scope.statements:
         for call in statement.calls:
             if _CIRCUIT.match(file.names.resolve(dotted(call.func) or "")):
@@ -71,9 +71,9 @@ def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
 
 
 def _layers(file: FileIndex, scope: Scope, are_angles: bool) -> Iterator[bool]:
-    """For each layer with weights that a function makes, whether it is a small linear one, and made once.
+    """For each layer with weights that a function creates, whether it is a small linear one, and created once.
 
-    ``are_angles``: the parameters that the code makes by itself are angles of a circuit's gates.
+    ``are_angles``: the parameters that the code creates directly are angles of a circuit's gates.
     """
     for statement in scope.statements:
         for call in statement.calls:
@@ -86,7 +86,7 @@ def _layers(file: FileIndex, scope: Scope, are_angles: bool) -> Iterator[bool]:
 
 
 def _makes_other_weights(name: str, qualified: str, are_angles: bool) -> bool:
-    """Whether a call makes weights: ``self.fc(x)`` only runs a layer that an attribute holds."""
+    """Whether a call creates weights: ``self.fc(x)`` only runs an existing layer."""
     if qualified.endswith("create_parameter"):
         return not are_angles
     return not name.startswith("self.") and _OTHER_WEIGHTS.search(qualified) is not None
@@ -102,7 +102,7 @@ def _is_small(call: ast.Call, file: FileIndex, scope: Scope, statement: Statemen
 
 
 def _greatest(given: ast.expr | None, place: ReadPlace) -> int:
-    """The greatest of the whole numbers that an argument may be; 0 where one is not known."""
+    """The greatest of the whole numbers that an argument may be; 0 if one is not known."""
     values = Constants.of(place.file.project).possible(given, place) if given is not None else ()
     if not values or not all(type(value.value) is int for value in values):
         return 0
@@ -110,7 +110,7 @@ def _greatest(given: ast.expr | None, place: ReadPlace) -> int:
 
 
 def _imports_layers(file: FileIndex) -> bool:
-    """Whether a file imports others of the project that may define or make layers."""
+    """Whether a file imports others of the project that may define or create layers."""
     return any(other is not file and _uses_layers(other) for other in Imports.of(file.project).closure([file]))
 
 

@@ -1,4 +1,4 @@
-"""Which operations have a result of a size that only the device knows, so that the host waits to learn it."""
+"""Finds operations with a result of a size that only the device knows, so that the host waits for it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPERATIONS = frozenset(
 
 @of_point
 def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
-    """Which operation of unknown size an expression is, and how sure that is; None for any other."""
+    """Which operation of unknown size an expression is, with the confidence; None for any other."""
     evaluator = Evaluator(point.file, point.full_env)
     if isinstance(node, ast.Subscript):
         return _masked(node, point, evaluator)
@@ -42,7 +42,7 @@ def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
 
 
 def mask_of(node: ast.AST) -> ast.AST:
-    """What an operation picks by: ``mask`` of ``x[mask]``, ``paddle.masked_select(x, mask)``, ``mask.nonzero()``."""
+    """What an operation selects by: ``mask`` of ``x[mask]``, ``paddle.masked_select(x, mask)``, ``mask.nonzero()``."""
     if isinstance(node, ast.Subscript):
         return node.slice
     if not isinstance(node, ast.Call):
@@ -67,20 +67,20 @@ def _masked(node: ast.Subscript, point: Point, evaluator: Evaluator) -> tuple[st
     indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     masks = [kind for index in indices if _is_mask(index, kind := evaluator.kind(index), point.scope)]
     if not masks or (not base.is_tensor and all(mask.guess for mask in masks)):
-        return None  # of two values that are not known for sure to be tensors
+        return None  # of two values that are not certainly tensors
     is_sure = base.is_tensor and not base.guess and not masks[0].guess
     return MASK, Confidence.HIGH if is_sure else Confidence.MEDIUM
 
 
 def _is_mask(index: ast.expr, kind: Kind, scope: Scope) -> bool:
-    """Whether an index is a tensor of truth values: nobody picks rows by the bits of numbers, as in ``x[~numbers]``."""
+    """Whether an index is a tensor of truth values; nobody selects rows by numbers, as in ``x[~numbers]``."""
     if kind.truth or not kind.is_tensor:
         return kind.truth
     return _inverts(index) or dotted(index) in scope.once(_inverted, lambda: _inverted(scope))
 
 
 def _inverted(scope: Scope) -> frozenset[str]:
-    """The names that a function inverts: ``x[~mask]`` says of ``mask`` that it holds truth values."""
+    """The names that a function inverts: ``x[~mask]`` shows that ``mask`` has truth values."""
     parts = (part for statement in scope.statements for header in headers(statement.node) for part in walk(header))
     return frozenset(filter(None, (dotted(part.operand) for part in parts if _inverts(part))))
 

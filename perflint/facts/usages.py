@@ -1,6 +1,6 @@
-"""What a value that is read on the host is for: a log line, a sum, a test.  The advice follows from that.
+"""Finds what a value read on the host is used for: a log line, a sum, a test. The advice depends on that.
 
-After ``value = loss.item()`` the places that read ``value`` are looked at, too, as far as the function goes.
+After ``value = loss.item()``, the places in the function that read ``value`` are examined, too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from perflint.training.steps import Point, of_point
 
 
 class Usage(enum.Enum):
-    """What becomes of a value, the most telling first."""
+    """The uses of a value, the most meaningful first."""
 
     STOP = "a check that stops the run"
     TEST = "a decision"
@@ -51,7 +51,7 @@ class Usage(enum.Enum):
 class Aim:
     """One use of a value: the row where it ends up, and the name of the function that takes it, if one does.
 
-    ``path``: the file, where that is another one than that of the value.
+    ``path``: the file, if it differs from that of the value.
     ``start``: row and column of the statement of a log line.
     """
 
@@ -68,7 +68,7 @@ class Aim:
 
     @property
     def can_wait(self) -> bool:
-        """Whether the value could stay on the device until somebody looks at it."""
+        """Whether the value could stay on the device until it is shown."""
         return self.is_log or self.usage in _HELD or self.usage in _WAITING
 
 
@@ -92,20 +92,20 @@ _FORMS = frozenset({"shape", "ndim", "dtype"})
 _KINDS = frozenset({"len", "isinstance", "type", "hasattr", "callable", "id"})
 _ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
 _TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
-"""What a text is for where a number would be for something else."""
+"""The use of a text, by the use that a number would have."""
 
 _DEEPEST = 3
-"""Names that a value is followed through: ``value = loss.item(); text = str(value)``."""
+"""How many names a value is followed through: ``value = loss.item(); text = str(value)``."""
 
 _MOST = 20
-"""Uses of one name that are looked at."""
+"""How many uses of one name are examined."""
 
 
 def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
-    """What the value of an expression of a statement is for; empty where nothing shows it.
+    """What the value of an expression of a statement is used for; empty if unknown.
 
     Args:
-        node: the expression, or one that is spelled the same: what is in an f-string has no place before Python 3.12.
+        node: the expression, or an equal one: before Python 3.12, expressions in f-strings have no position.
         point: its statement.
         scope: what the function does with its names.
     """
@@ -116,7 +116,7 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
 
 
 def usages_of_name(name: str, point: Point, scope: ScopeUses) -> list[Aim]:
-    """What the value is for that a name has after a statement, which fills it in place; empty where nothing shows it.
+    """What the value of a name is used for after a statement that fills it in place; empty if unknown.
 
     Args:
         name: the name.
@@ -127,13 +127,13 @@ def usages_of_name(name: str, point: Point, scope: ScopeUses) -> list[Aim]:
 
 
 def _found(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
-    """What the value of an expression is for within its function."""
+    """What the value of an expression is used for within its function."""
     parents = _parents(point, node)
     return list(_Search(point, scope).aims(node, parents, point.statement, 0)) if parents is not None else []
 
 
 def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
-    """The aims of a value that a function returns, with the log lines of the caller if that only shows it."""
+    """The uses of a value that a function returns, with the log lines of the caller if it only shows the value."""
     for here, call in calls_for(point):
         shown = _found(call, here, uses_in(here.file, here.scope))
         if shown and all(aim.usage in (Usage.SHOWN, Usage.LOG) for aim in shown):
@@ -149,7 +149,7 @@ _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
 def _parents(point: Point, node: ast.expr) -> tuple[ast.AST, ...] | None:
-    """The nodes around an expression, from its statement to the one right around it."""
+    """The nodes around an expression, from its statement to its parent."""
     around = _around(point)
     inner: ast.AST | None = node if node in around else _spelled(point).get(ast.dump(node))
     if inner is None:
@@ -163,7 +163,7 @@ def _parents(point: Point, node: ast.expr) -> tuple[ast.AST, ...] | None:
 
 @of_point
 def _around(point: Point) -> Mapping[ast.AST, ast.AST]:
-    """The expressions of a statement, each with the node right around it."""
+    """The expressions of a statement, each with its parent."""
     around: dict[ast.AST, ast.AST] = dict.fromkeys(own_parts(point.statement.node), point.statement.node)
     waiting = list(around)
     while waiting:
@@ -176,13 +176,13 @@ def _around(point: Point) -> Mapping[ast.AST, ast.AST]:
 
 @of_point
 def _spelled(point: Point) -> Mapping[str, ast.AST]:
-    """The expressions of a statement by how they are spelled."""
+    """The expressions of a statement by source text."""
     return {ast.dump(item): item for item in _around(point) if isinstance(item, ast.expr)}
 
 
 @dataclass
 class _Way:
-    """What became of a value on the way to where it ends up: a text, or an array that NumPy works on."""
+    """What a value became on its path: a text, or an array that NumPy works on."""
 
     is_text: bool = False
     is_array: bool = False
@@ -195,11 +195,11 @@ class _Search:
         self._names = point.file.names
         self._point = point
         self._scope = scope
-        # The last row of the loop around the value, 0 where there is none.
+        # The last row of the loop around the value, 0 if there is none.
         self._loop_end = (point.loop.end_lineno or 0) if point.loop is not None else 0
 
     def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:
-        """What an expression is for, as the nodes around it say, from the inside out."""
+        """What an expression is used for, according to the nodes around it, from the inside out."""
         way, inner = _Way(), node
         if isinstance(statement.node, ast.Raise):
             yield Aim(Usage.STOP, statement.node.lineno)
@@ -215,7 +215,7 @@ class _Search:
         yield from self._ends(inner, node, statement, depth, way)
 
     def _made_by(self, parent: ast.AST, inner: ast.AST, way: _Way) -> Usage | None:
-        """What the expression right around a value makes of it; None where that is a value, too."""
+        """What the parent expression does with a value; None if its result is a value, too."""
         way.is_text = way.is_text or _makes_text(parent)
         if not isinstance(parent, ast.Call):
             return _placed(parent, inner, self._names)
@@ -223,7 +223,7 @@ class _Search:
         return _taken(parent, inner, way, self._names)
 
     def _gives_keys(self, parent: ast.AST, inner: ast.AST, node: ast.AST) -> bool:
-        """Whether nothing but the keys of a dict is taken of the container at a node: ``[key for key in losses]``."""
+        """Whether only the keys of a dict are taken from the container at a node: ``[key for key in losses]``."""
         if isinstance(parent, ast.comprehension) and isinstance(inner, ast.expr):
             return not names_of_values(parent.target, inner, node, self._is_dict)
         if isinstance(parent, ast.Compare):
@@ -235,7 +235,7 @@ class _Search:
         return asks_for_keys(parent)
 
     def _is_dict(self, node: ast.AST) -> bool:
-        """Whether an expression is a dict, or a name that the function gives to nothing else."""
+        """Whether an expression is a dict, or a name that the function only binds to dicts."""
         if not isinstance(node, ast.Name):
             return isinstance(node, ast.expr) and makes_dict(node)
         stores = [use for use in self._scope.by_name.get(node.id, ()) if isinstance(use.node.ctx, ast.Store)]
@@ -263,12 +263,12 @@ class _Search:
     def _given(
         self, loop: ast.For | ast.AsyncFor, value: ast.AST, held: ast.AST
     ) -> Iterator[tuple[str, ast.expr | None]]:
-        """The names that a loop gives to the values of a container, with no key, as ``_bound`` has them."""
+        """The names that a loop binds to the values of a container, without keys, as in ``_bound``."""
         if value is loop.iter:
             yield from ((name, None) for name in sorted(names_of_values(loop.target, loop.iter, held, self._is_dict)))
 
     def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
-        """What is done with a value at each step, or with what it is put into; where that is nothing, the aim.
+        """The use of a value, or of its container, at each step; if there is none, the aim.
 
         That is a log line, or a decision: ``losses.append(loss.item())`` and then ``if sum(losses) > 9: raise``.
         """
@@ -287,7 +287,7 @@ class _Search:
         yield from found or [aim]
 
     def _done_with(self, held: tuple[str, ast.expr | None], aim: Aim, statement: Statement) -> Iterator[Aim]:
-        """The log lines and the decisions of each step that look at what a value is put into."""
+        """The log lines and the decisions of each step that use the container of a value."""
         uses = self._scope.by_chain.get(held[0], ())
         inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
         for use in islice(inside, _MOST):
@@ -298,15 +298,15 @@ class _Search:
                     yield other
 
     def _is_decided(self, use: Use, aim: Aim) -> bool:
-        """Whether a use of a list, or of what is kept, decides at each step by a value in it.
+        """Whether a use of a list, or of a stored value, decides at each step by a value in it.
 
-        ``if not losses`` and ``if name in losses`` ask for something else.
+        ``if not losses`` and ``if name in losses`` test something else.
         """
         if aim.usage not in (Usage.STOP, Usage.TEST) or not is_shown_at_each_step(self._point, use.statement):
             return False
         if any(
             isinstance(parent, ast.BoolOp) for parent in use.parents
-        ):  # (`step % 10 == 0 and ...` asks now and then)
+        ):  # (`step % 10 == 0 and ...` tests only occasionally)
             return False
         return any(
             isinstance(parent, (ast.Call, ast.Subscript))
@@ -315,7 +315,7 @@ class _Search:
         )
 
     def _is_summed(self, holding: ast.AST, aim: Aim) -> bool:
-        """Whether all that is kept in a list, or in a meter, is summed up again each time that somebody looks."""
+        """Whether everything in a list or a meter is summed again at each use."""
         if not isinstance(holding, ast.Call) or not isinstance(holding.func, ast.Attribute):
             return False
         if aim.usage is Usage.METER:
@@ -325,7 +325,7 @@ class _Search:
         return aim.usage is Usage.LIST and is_summed_while_it_grows(kept, uses, self._point)
 
     def _is_only_the_last_used(self, name: str, adding: Statement) -> bool:
-        """Whether a list of the function is asked for nothing but its last entry, and that after the loop.
+        """Whether only the last entry of a list of the function is used, and only after the loop.
 
         Args:
             name: the name of the list.
@@ -344,11 +344,11 @@ class _Search:
         return loop is None or loop.lineno < statement.node.lineno <= self._loop_end
 
     def after(self, name: str, statement: Statement) -> Iterator[Aim]:
-        """What the places are for that read a name after a statement."""
+        """The uses at the places that read a name after a statement."""
         return self._follow(name, None, statement, 0)
 
     def _follow(self, name: str, key: ast.expr | None, statement: Statement, depth: int) -> Iterator[Aim]:
-        """What the places are for that read a name before it is bound again, or one item of what it names."""
+        """The uses at the places that read a name, or one item of it, before it is bound again."""
         if depth > _DEEPEST or self._scope.is_shared(name):
             return
         uses = [use for use in self._scope.by_name.get(name, ()) if use.statement.start > statement.start]
@@ -365,7 +365,7 @@ class _Search:
 
 
 def _may_read(use: Use, key: ast.expr | None) -> bool:
-    """Whether a use of a name reads the item under a key (None: what it names itself): ``d["b"]`` is no ``d["a"]``."""
+    """Whether a use of a name reads the item under a key (None: the value itself): ``d["b"]`` is not ``d["a"]``."""
     if not isinstance(use.parent, ast.Subscript) or use.parent.value is not use.node:
         return True
     other = use.parent.slice
@@ -382,7 +382,7 @@ def _takes_the_last(parent: ast.AST, name: ast.Name) -> bool:
 
 
 def _is_own_key(use: Use, loop: Statement) -> bool:
-    """Whether a use only asks a dict for the items that a loop goes through: ``for key in logs: show(logs[key])``."""
+    """Whether a use only reads the items of a dict that a loop iterates over: ``for key in logs: show(logs[key])``."""
     if not isinstance(loop.node, ast.For) or not isinstance(use.parent, ast.Subscript):
         return False
     return use.parent.slice is use.node and dotted(use.parent.value) == (dotted(loop.node.iter) or "")
@@ -393,7 +393,7 @@ def _taker(parent: ast.AST) -> str:
 
 
 def _taken(call: ast.Call, inner: ast.AST, way: _Way, names: Names) -> Usage | None:
-    """What a call does with an argument; None where it gives it back, or something made of it."""
+    """What a call does with an argument; None if it returns it, or something computed from it."""
     name = terminal(call) or ""
     if inner is call.func or name in _PASSES_ON or name in _TEXTS:
         return None
@@ -415,21 +415,21 @@ _CALLS = (
 
 
 def _asks_for_form(node: ast.AST) -> bool:
-    """Whether an expression asks for the shape or the kind of a value, and not for its items."""
+    """Whether an expression uses the shape or the kind of a value, but not its items."""
     if isinstance(node, ast.Attribute):
         return node.attr in _FORMS
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS
 
 
 def _is_closed(parent: ast.AST, inner: ast.AST) -> bool:
-    """Whether nothing is known of what becomes of a value, or a tensor would do as well."""
+    """Whether the use of a value is unknown, or a tensor would work as well."""
     if isinstance(parent, ast.comprehension):
         return inner is not parent.iter
     return isinstance(parent, ast.Lambda) or _asks_for_form(parent)
 
 
 def _placed(parent: ast.AST, inner: ast.AST, names: Names) -> Usage | None:
-    """What an expression right around a value makes of it: an index, the test of ``a if test else b``."""
+    """The use of a value by its parent expression: an index, the test of ``a if test else b``."""
     if inner in sizes_in(parent, names):
         return Usage.SIZE
     if isinstance(parent, ast.Subscript):
@@ -438,7 +438,7 @@ def _placed(parent: ast.AST, inner: ast.AST, names: Names) -> Usage | None:
 
 
 def _done(node: ast.stmt, value: ast.AST) -> Usage | None:
-    """What a statement does with a value that it does not give a name to."""
+    """What a statement does with a value that it does not bind to a name."""
     if isinstance(node, (ast.If, ast.While)):
         return Usage.STOP if _stops(node.body[-1]) else Usage.TEST
     if isinstance(node, (ast.Assert, ast.Raise)):
@@ -459,7 +459,7 @@ def _adds(node: ast.stmt) -> bool:
 
 
 def _left(node: ast.stmt, way: _Way) -> Usage | None:
-    """What a value is for that nothing is seen to read."""
+    """The use of a value that is not known to be read."""
     if way.is_text:
         return Usage.TEXT
     return Usage.KEPT if _is_kept(node) else Usage.NUMPY if way.is_array else None
@@ -473,7 +473,7 @@ def _stops(last: ast.stmt) -> bool:
 
 
 def _bound(node: ast.stmt, value: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that a statement gives to a value, or to the dict that it puts it into, with the key there."""
+    """The names that a statement binds to a value, or to the dict that contains it, with its key."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
     for target in targets:
         if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
@@ -483,7 +483,7 @@ def _bound(node: ast.stmt, value: ast.AST) -> Iterator[tuple[str, ast.expr | Non
 
 
 def _makes_text(node: ast.AST) -> bool:
-    """Whether an expression, or a comprehension for each item, makes text of what is in it."""
+    """Whether an expression, or a comprehension for each item, converts its value to text."""
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
         return any(map(_makes_text, walk(node.elt)))
     if isinstance(node, ast.Call):
@@ -492,7 +492,7 @@ def _makes_text(node: ast.AST) -> bool:
 
 
 def _is_kept(node: ast.stmt) -> bool:
-    """Whether a statement puts a value where more than this function can see it."""
+    """Whether a statement stores a value where other functions can see it."""
     targets = node.targets if isinstance(node, ast.Assign) else []
     return any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in targets)
 

@@ -1,7 +1,7 @@
-"""Where a forward pass waits for the device anyway, beside one of its statements.
+"""Finds where a forward pass waits for the device anyway, besides at one of its statements.
 
-``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so.  Where the same forward
-pass asks ``if (score > 0).any():``, or picks ``score[mask]``, mending the copy wins little.
+``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so. If the same forward pass
+tests ``if (score > 0).any():``, or selects ``score[mask]``, fixing the copy gains little.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from perflint.training.ways import way_to
 def wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
     """Path and row of another wait, in the functions that lead from a forward pass to a statement of it.
 
-    It runs whenever the statement does: no test stands around it that does not stand around the statement, or around
-    the call that leads there, as well.  None where no such wait is seen.
+    It runs whenever the statement does: all tests around it are also around the statement, or around the call that
+    leads there. None if no such wait is known.
     """
     return _first_on_the_way(point, step, _waits)
 
 
 @of_point
 def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
-    """The same for a wait at each pass of a loop, which is no operation of unknown size."""
+    """The same for a wait in each iteration of a loop, which is not an operation of unknown size."""
     return _first_on_the_way(point, step, _waits_again)
 
 
@@ -52,7 +52,7 @@ def _first_wait(
 ) -> int | None:
     """The row of the first statement of a function that waits, and that runs whenever another one does.
 
-    ``within``: whether the other one counts itself, as one that only leads to the wait in question.
+    ``within``: whether the other one itself counts, because it only leads to the wait in question.
     """
     known, around = points_of(file), {id(link.node) for link in statement.around}
     for other in scope.statements:
@@ -63,7 +63,7 @@ def _first_wait(
 
 
 def _runs_with(other: Statement, around: set[int]) -> bool:
-    """Whether no other test or ``except`` stands around a statement than those that are known to hold."""
+    """Whether only tests that are known to be true, and no ``except``, are around a statement."""
     return all(id(link.node) in around or not isinstance(link.node, (ast.If, ast.Try)) for link in other.around)
 
 
@@ -92,12 +92,12 @@ def _reads_or_decides(point: Point) -> bool:
 
 
 def _is_asked(node: ast.expr, kind: Kind) -> bool:
-    """Whether a tensor decides: what a forward pass is handed is a tensor most often, and by itself a flag here."""
+    """Whether a tensor decides; an argument of a forward pass is usually a tensor, but alone in a test it is a flag."""
     return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
 
 
 def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
-    """Whether what an expression gives has a size that the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
+    """Whether an expression's result has a size that only the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
     if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
         return True
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))

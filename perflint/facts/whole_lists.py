@@ -1,4 +1,4 @@
-"""Which lists of values a loop goes through again and again while they grow, so that a running sum does instead.
+"""Finds lists of values that a loop reads repeatedly while they grow, so that a running sum should replace them.
 
 After ``losses.append(loss)``, ``np.mean(losses)`` at every tenth step would read each tensor of the list again.
 """
@@ -22,7 +22,7 @@ _SUMMARIES = frozenset({"sum", "mean", "average", "median", "fsum", "nanmean"})
 
 
 def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point) -> bool:
-    """Whether a loop sums up a list that it adds to and never empties.
+    """Whether a loop sums a list that it adds to and never empties.
 
     Args:
         target: the list, as a statement of the loop adds to it.
@@ -33,7 +33,7 @@ def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point
 
 
 def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
-    """Whether the method that a call reaches puts what it is given into a list, and sums up all of that."""
+    """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
     targets = Dispatch.of(point.file.project).targets(point.file, point.scope, call, point.full_env)
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
@@ -45,7 +45,7 @@ def _is_summary(use: Use) -> bool:
 
 @query
 def _sums_own_list(_: FileIndex, method: Scope) -> bool:
-    """``self.values.append(value)`` and ``sum(self.values)`` in one method."""
+    """Whether one method has ``self.values.append(value)`` and ``sum(self.values)``."""
     calls = [item for item in walk(method.node) if isinstance(item, ast.Call)]
     appended = {
         dotted(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "append"

@@ -1,9 +1,9 @@
-"""Where a width between layers goes: all the numbers that have to change together for it to become another one.
+"""Follows a width between layers, to find all the numbers that have to change together with it.
 
-``self.hidden = nn.Linear(512, 250)`` and ``self.head = nn.Linear(250, 10)``: 250 may become 256 where both are changed,
-if ``forward`` hands what ``self.hidden`` gives to ``self.head`` and to nothing else that minds how wide it is.  The
-methods of the class are followed statement by statement; each value either has the width or has nothing to do with it.
-Whatever is not understood ends the search: then a person has to make the change.
+``self.hidden = nn.Linear(512, 250)`` and ``self.head = nn.Linear(250, 10)``: 250 may become 256 if both are changed,
+provided that ``forward`` passes the result of ``self.hidden`` to ``self.head`` and to nothing else that depends on the
+width. The methods of the class are followed statement by statement; each value either has the width or is independent
+of it. Anything that is not understood ends the search: then the user has to make the change.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _UNARY = frozenset(
     | {"clone", "contiguous", "flatten", "squeeze", "unsqueeze", "transpose", "mean", "sum", "max", "interpolate"}
     | {f"{kind}_pool{size}d" for kind in ("max", "avg", "adaptive_max", "adaptive_avg") for size in (1, 2, 3)}
 )
-"""Functions and methods of Paddle whose result is as wide as what they are given.
+"""Functions and methods of Paddle whose result is as wide as their argument.
 
-Some can also take the width away (a mean over that axis).  Then nothing that takes the width can follow, or the program
-would fail as it is; and what has lost it is followed as if it had it, which at worst ends the search.
+Some can also remove the width (a mean over that axis). Then no layer that needs the width can follow, or the program
+would already fail; a value that has lost it is followed as if it had it, which at worst ends the search.
 """
 
 _BINARY = frozenset({"add", "subtract", "multiply", "maximum", "minimum"})
@@ -52,17 +52,17 @@ _Env = dict[str, _Value]
 
 
 class _LostError(Exception):
-    """The width goes where it cannot be followed."""
+    """The width cannot be followed any further."""
 
 
 def together(file: FileIndex, group: str, call: ast.Call, width: int, wanted: int) -> list[ast.Constant] | None:
-    """The numbers in a file that have to become ``wanted`` together so that a width may; None where that is not known.
+    """The numbers in a file that have to become ``wanted`` together for a width to do so; None if that is not known.
 
     Args:
-        group: the qualified name of the class or function that makes the layers.
+        group: the qualified name of the class or function that creates the layers.
         call: one of the layers with that width.
         width: the width.
-        wanted: what it is to become.
+        wanted: the new width.
     """
     parts = Parts(width, wanted, file.names.resolve)
     alone = _in_sequential(file, call, parts)
@@ -76,7 +76,7 @@ def together(file: FileIndex, group: str, call: ast.Call, width: int, wanted: in
 
 
 def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Constant] | None:
-    """The numbers, where the width begins and ends within one ``Sequential`` around the layer."""
+    """The numbers, if the width begins and ends within one ``Sequential`` around the layer."""
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for outer in statement.calls:
@@ -95,7 +95,7 @@ def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Co
 
 
 def _is_reached_into(file: FileIndex, made: ast.Call, scope: Scope) -> bool:
-    """Whether single layers of a ``Sequential`` that a class holds are used by themselves: ``self.head[0].weight``."""
+    """Whether single layers of a ``Sequential`` of a class are used separately: ``self.head[0].weight``."""
     owner = scope.owner
     names = [
         name for name, values in (owner.attributes if owner else {}).items() for value, _ in values if value is made
@@ -113,7 +113,7 @@ def _through(chain: Chain, value: _Value) -> _Value:
 
 
 def _after(part: WidthPart | None, value: _Value) -> _Value:
-    """What a layer makes of a value."""
+    """The result of a layer for a value."""
     if part is not None and part.passes:
         return value
     if (part is not None and part.takes) is not (value is _Value.WIDE):
@@ -131,7 +131,7 @@ def _holds(call: ast.Call, slots: Iterable[ast.Constant]) -> bool:
 
 
 def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> list[ast.Constant] | None:
-    """The numbers, where the width begins and ends within the methods of one class."""
+    """The numbers, if the width begins and ends within the methods of one class."""
     if not owner.bases or not all(base.startswith("paddle.") and base.endswith("Layer") for base in owner.bases):
         return None
     if Hierarchy.of(file.project).descendants(owner):
@@ -154,7 +154,7 @@ def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> li
 
 
 def _is_used_elsewhere(file: FileIndex, owner: Class, name: str) -> bool:
-    """Whether code outside of a class reaches for one of its layers: ``net.head.weight``, ``net.head = ...``."""
+    """Whether code outside a class accesses one of its layers: ``net.head.weight``, ``net.head = ...``."""
     own = {id(item) for item in walk(owner.node)}
     for item in walk(file.tree):
         if isinstance(item, ast.Attribute) and item.attr == name and id(item) not in own and _base(item) != "self":
@@ -171,7 +171,7 @@ class _Method:
     """Follows the values of one method.
 
     Args:
-        layers: the layers that each attribute of the class may hold.
+        layers: the layers that each attribute of the class may be.
         with_width: the attributes whose layers have the width.
         file: the file of the class.
     """
@@ -187,7 +187,7 @@ class _Method:
         """Follow a method to its end.
 
         Raises:
-            _LostError: a value with the width goes somewhere that is not known to cope with another one.
+            _LostError: a value with the width is used where another width may not work.
         """
         assert isinstance(method.node, FUNCTIONS)
         arguments = [*method.node.args.posonlyargs, *method.node.args.args]
@@ -197,7 +197,7 @@ class _Method:
     # -- statements --------------------------------------------------------------------------------------------
 
     def _run(self, block: list[ast.stmt], env: _Env) -> _Env | None:
-        """What the names hold after some statements; None where nothing follows them."""
+        """The values of names after some statements; None if nothing follows them."""
         for statement in block:
             after = self._statement(statement, env)
             if after is None:
@@ -241,7 +241,7 @@ class _Method:
             for part in ast.iter_child_nodes(node):
                 self._free(part, env)
             return env
-        self._free(node, env)  # a function of its own, a `try`, a `match`: fine as long as the width stays out of it
+        self._free(node, env)  # a nested function, a `try`, a `match`: fine if the width does not occur in it
         return env
 
     def _loop(self, node: ast.For | ast.While, env: _Env) -> _Env | None:
@@ -281,7 +281,7 @@ class _Method:
             return found
         if isinstance(node, ast.Attribute) and self._attribute(node) is not None:
             if node.attr in self._with_width and isinstance(node.ctx, ast.Load):
-                raise _LostError  # the layer itself, or its weights, for whatever that is
+                raise _LostError  # the layer itself, or its weights, for an unknown purpose
             return _Value.FREE
         if isinstance(node, ast.Call):
             return self._called(node, env)
@@ -365,7 +365,7 @@ class _Method:
     def _item(self, node: ast.Subscript, env: _Env) -> _Value:
         shape = node.value
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and _is_number(node.slice, 0):
-            self._value(shape.value, env)  # how many there are in the batch
+            self._value(shape.value, env)  # the number of samples in the batch
             return _Value.FREE
         value = self._value(node.value, env)
         if value is _Value.WIDE and not all(map(_takes_all, indices_of(node.slice))):
@@ -374,7 +374,7 @@ class _Method:
         return value
 
     def _free(self, node: ast.AST, env: _Env) -> None:
-        """Nothing in here may have the width."""
+        """Check that nothing in a node has the width."""
         if isinstance(node, ast.expr):
             if self._value(node, env) is not _Value.FREE:
                 raise _LostError
@@ -383,7 +383,7 @@ class _Method:
 
     def _free_parts(self, node: ast.AST, env: _Env) -> None:
         if isinstance(node, ast.stmt | ast.Lambda | ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp):
-            # Names may mean something else in there, so none may be one that has the width anywhere.
+            # Names may have another meaning in there, so none may have the width anywhere.
             for item in walk(node):
                 if isinstance(item, ast.Name) and env.get(item.id, _Value.FREE) is not _Value.FREE:
                     raise _LostError
@@ -401,31 +401,31 @@ class _Method:
 
 
 def _joined(envs: Iterable[_Env | None]) -> _Env | None:
-    """What the names hold where several ways meet; a name that only some of them bind holds what those say."""
+    """The values of names where several paths meet; a name that only some of them bind has their value."""
     ways = [env for env in envs if env is not None]
     if not ways:
         return None
     found: _Env = {}
     for name in dict.fromkeys(name for env in ways for name in env):
-        # A name that no statement has bound is a parameter or a global, which has nothing to do with the width.
+        # A name without a binding is a parameter or a global, which is independent of the width.
         values = {env.get(name, _Value.FREE) for env in ways}
         found[name] = values.pop() if len(values) == 1 else _Value.MIXED
     return found
 
 
 def _loaded(node: ast.expr) -> ast.expr:
-    """The target of ``x += y`` as it is read."""
+    """The target of ``x += y`` as an expression to read."""
     return ast.Name(node.id, ast.Load()) if isinstance(node, ast.Name) else node
 
 
 def _sizes(call: ast.Call) -> Iterator[ast.expr]:
-    """The sizes that ``x.reshape([a, b])`` or ``x.reshape(a, b)`` asks for."""
+    """The sizes that ``x.reshape([a, b])`` or ``x.reshape(a, b)`` requests."""
     for node in arguments_of(call):
         yield from node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
 
 
 def _leaves_the_width(size: ast.expr) -> bool:
-    """Whether a size of ``reshape`` says nothing of the width: 0, -1, ``x.shape[0]``."""
+    """Whether a size in ``reshape`` is independent of the width: 0, -1, ``x.shape[0]``."""
     if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
         return _is_number(size.operand, 1)
     if isinstance(size, ast.Subscript) and isinstance(size.value, ast.Attribute) and size.value.attr == "shape":

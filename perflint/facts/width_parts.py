@@ -1,6 +1,7 @@
-"""What the layers of Paddle do to one width: which of them take it, give it, or leave it as it comes.
+"""Knows what the layers of Paddle do to one width: which of them take it, produce it, or pass it on.
 
-``nn.Linear(512, 250)`` gives a width of 250, ``nn.BatchNorm1D(250)`` takes and gives it, ``nn.ReLU()`` does not care.
+``nn.Linear(512, 250)`` produces a width of 250, ``nn.BatchNorm1D(250)`` takes and produces it, ``nn.ReLU()`` accepts
+any.
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ _PRETRAINED = frozenset({"Assign", "NumpyArrayInitializer"})
 
 @dataclass(frozen=True)
 class WidthPart:
-    """One layer, as one width sees it.
+    """The role of one layer for one width.
 
-    ``takes``: its input has to have the width.  ``gives``: its output has it.  ``passes``: its output has the width
-    where its input has it.  ``slots``: the numbers in its call that are the width.
+    ``takes``: its input has to have the width. ``gives``: its output has it. ``passes``: its output has the width if
+    its input has it. ``slots``: the numbers in its call that are the width.
     """
 
     takes: bool = False
@@ -51,15 +52,14 @@ class WidthPart:
 
 
 Chain = tuple["WidthPart | None", ...]
-"""Layers one behind the other; None: one of which nothing is known."""
+"""Consecutive layers; None: an unknown one."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Reads the calls that make layers.
+    """Reads the calls that create layers.
 
-    ``width``: the one that is followed; ``wanted``: what it would become.  ``resolve``: the qualified name of a local
-    one.
+    ``width``: the followed width; ``wanted``: its new value. ``resolve``: returns the qualified name of a local name.
     """
 
     width: int
@@ -67,7 +67,7 @@ class Parts:
     resolve: Callable[[str], str]
 
     def chain(self, node: ast.expr) -> Chain:
-        """The layers that an expression makes: those of a ``Sequential`` in turn, or one."""
+        """The layers that an expression creates: those of a ``Sequential`` in order, or one."""
         if not isinstance(node, ast.Call):
             return (None,)
         if self.resolve(dotted(node.func) or "") != SEQUENTIAL:
@@ -83,7 +83,7 @@ class Parts:
         if kind in _PASSING:
             return None if _argument(call, 9, "return_mask") is not None else WidthPart(passes=True)
         if any(isinstance(item, ast.Name | ast.Attribute) and _last(item) in _PRETRAINED for item in walk(call)):
-            return None  # its weights are given, with their shape
+            return None  # it gets its weights, which have a shape
         if kind in KINDS:
             return self._layer(call, kind)
         if kind in _NORMS:
@@ -116,7 +116,7 @@ class Parts:
         return None
 
     def _taken_and_given(self, nodes: list[ast.expr | None]) -> WidthPart | None:
-        """A layer whose output is as wide as its input; one of another width takes no part."""
+        """A layer whose output is as wide as its input; one of another width is not involved."""
         node = nodes[0]
         if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1:
             node = node.elts[0]
@@ -138,7 +138,7 @@ def slots_of(chain: Chain) -> Iterator[ast.Constant]:
 
 
 def _named(node: ast.expr) -> ast.expr:
-    """The layer in ``("fc", nn.Linear(...))``, as ``Sequential`` takes it too."""
+    """The layer in ``("fc", nn.Linear(...))``, which ``Sequential`` accepts, too."""
     return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else node
 
 

@@ -1,4 +1,4 @@
-"""Where the number of a loader's workers comes from: the zeros among the values that it may have."""
+"""Finds where the number of a loader's workers comes from: the zeros among its possible values."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _KINDS = {ValueOrigin.OPTION: "option", ValueOrigin.FALLBACK: "fallback", ValueO
 class WorkerOrigin:
     """A place that makes the number of workers 0.
 
-    ``node``: the 0, or the call that leaves the number out; ``insert`` is then the keyword to add.  ``kind``:
-    ``option`` (argparse), ``fallback`` (of a look-up; ``unknown``: in what nobody knows), ``parameter`` (a default),
-    ``value`` or ``missing``.
+    ``node``: the 0, or the call that leaves the number out; ``insert`` is then the keyword to add. ``kind``: ``option``
+    (argparse), ``fallback`` (of a lookup; ``unknown``: in an unknown object), ``parameter`` (a default), ``value`` or
+    ``missing``.
     """
 
     file: FileIndex
@@ -39,24 +39,24 @@ class WorkerOrigin:
     site: Site
     insert: str = ""
     names: frozenset[str] = frozenset()
-    """What a call that leaves the number out does name, in its ``**`` as well."""
+    """The arguments that a call without the number does name, including those in its ``**``."""
 
 
 def zeros(node: ast.expr, site: Site) -> list[WorkerOrigin]:
-    """The zeros that an expression may get its value from; none where that cannot be told."""
+    """The zeros that an expression may get its value from; none if unknown."""
     values = Constants.of(site.file.project).possible(node, ReadPlace(site.file, site.scope, site.statement))
     return _origins(values, "", site)
 
 
 def left_out(name: str, site: Site, call: ast.Call) -> list[WorkerOrigin]:
-    """What a call gives a parameter that it does not name: through its ``**``, or nothing at all."""
+    """The value of a parameter that a call does not name: from its ``**``, or none at all."""
     place = ReadPlace(site.file, site.scope, site.statement)
     values = Constants.of(site.file.project).handed(call, name, place)
     return _origins(values, name, site)
 
 
 def _origins(values: Found, name: str, site: Site) -> list[WorkerOrigin]:
-    """The places of the values that are 0 or none at all, where the way there is known."""
+    """The places of the values that are 0 or missing, if the path there is known."""
     found: list[WorkerOrigin] = []
     for value in values:
         if value.node is None or value.place is None or not all(map(_leads_there, value.calls)) or _is_doubtful(value):
@@ -71,11 +71,11 @@ def _origins(values: Found, name: str, site: Site) -> list[WorkerOrigin]:
 
 
 def _written(zero: ast.expr, place: ReadPlace, steps: tuple[OriginStep, ...], site: Site) -> Iterator[WorkerOrigin]:
-    """A 0, with what it is; none where it is explained."""
+    """A 0, with its kind; none if it is explained."""
     last = steps[-1] if steps else None
     kind = _KINDS.get(last.origin, "value") if last is not None else "value"
     if last is not None and last.site is not None and kind == "parameter" and _is_of_loader(last):
-        # Its default is that of Paddle's loader, and as good for other purposes.
+        # It has the default of Paddle's loader, which is also right for other purposes.
         yield WorkerOrigin(last.site.file, last.site.call, "missing", site, last.name)
     elif kind != "option" or not _is_explained(zero, place):
         is_unknown = any(step.origin is ValueOrigin.UNKNOWN for step in steps)
@@ -88,7 +88,7 @@ def _leads_there(site: CallSite) -> bool:
 
 
 def _is_doubtful(value: Value) -> bool:
-    """Whether code that is not seen may give another value; what it leaves at the fallback of its look-up counts."""
+    """Whether unknown code may give another value; a fallback of a lookup still counts."""
     steps = value.steps
     if len(steps) > 1 and steps[-1].origin is ValueOrigin.FALLBACK and "worker" in steps[-1].name.lower():
         steps = steps[:-2]
@@ -96,7 +96,7 @@ def _is_doubtful(value: Value) -> bool:
 
 
 def _is_of_loader(step: OriginStep) -> bool:
-    """Whether a parameter is that of the ``__init__`` of a class which inherits from Paddle's loader."""
+    """Whether a parameter is that of the ``__init__`` of a class that inherits from Paddle's loader."""
     if step.function is None:
         return False
     file, scope = step.function
@@ -118,7 +118,7 @@ def _is_explained(default: ast.expr, place: ReadPlace) -> bool:
 
 
 def _names(site: Site, place: ReadPlace, call: ast.Call) -> frozenset[str]:
-    """The keywords of some calls, and the entries of the dicts that the outermost one is given with ``**``."""
+    """The keywords of some calls, and the entries of the dicts that the outermost one gets with ``**``."""
     names = {keyword.arg for _, _, _, each in site.calls for keyword in each.keywords if keyword.arg}
     for keyword in call.keywords:
         for value in Constants.of(place.file.project).possible(keyword.value, place) if keyword.arg is None else ():

@@ -61,7 +61,7 @@ def _status(path: Path | str) -> os.stat_result:
     try:
         return os.stat(path)  # noqa: PTH116 - called for each file of a run: no Path is made for it
     except ValueError as error:
-        raise OSError(errno.EINVAL, "no file has a name with a null character", str(path)) from error
+        raise OSError(errno.EINVAL, "no file name can contain a null character", str(path)) from error
 
 
 def _problem(mode: int) -> str:

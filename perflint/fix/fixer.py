@@ -320,7 +320,10 @@ def _problem(source: Source, text: str) -> tuple[str, bool] | None:
     try:
         source.encode(text)
     except UnicodeEncodeError as error:
-        return f"the file's encoding ({source.encoding}) cannot hold {error.object[error.start : error.end]!r}", False
+        return (
+            f"the file's encoding ({source.encoding}) cannot represent {error.object[error.start : error.end]!r}",
+            False,
+        )
     return None
 
 

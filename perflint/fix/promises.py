@@ -5,8 +5,8 @@ and saves the same as before. Most of that only the rule can ensure, and the tes
 checked here for every safe fix, so that no rule can break it by mistake:
 
 * each comment is still there;
-* no statement stands under a test or in a loop that it did not stand under before;
-* no call that prints, logs, saves or counts is gone.
+* no statement is under a test or in a loop that it was not under before;
+* no call that prints, logs, saves or counts is removed.
 
 For example, putting ``print(...)`` under ``if step % 10 == 0:`` breaks the second promise, whatever the rule says.
 """
@@ -38,7 +38,7 @@ def broken_promise(before: Reading, after: Reading) -> str:
     if "#" in before.text and _comments(before.text) - _comments(after.text):
         return "a comment would be lost"
     if _runs_less_often(before.tree, after.tree):
-        return "what stands under the new test would run less often"
+        return "the code under the new test would run less often"
     lost = _reports(before.tree) - _reports(after.tree)
     return f"`{next(iter(lost))}` would no longer be called there" if lost else ""
 

@@ -121,7 +121,7 @@ def note_looks(scopes: FileScopes, text: Hashable, note: Callable[[Hashable], No
 
 
 def renew_scopes(old: FileScopes, new: FileScopes) -> tuple[list[Scope | Class], list[Scope | Class]]:
-    """Make functions and classes that existed before an edit stand for those that exist now.
+    """Make the old functions and classes represent the current ones after an edit.
 
     Args:
         old: those of the tree before.

@@ -52,9 +52,7 @@ class Callers(Part):
 
     @query
     def _may_mean_another(self, name: str, file: FileIndex) -> bool:
-        """Whether a file may call another file's function by a name: it binds it, not by a ``def``, or it is a
-        member.
-        """
+        """Whether a file may call another file's function by a name: it binds it, not by ``def``, or it is a member."""
         if file.may_hold(name) or file.may_have_stars:
             return True
         return file.may_be_member(name)

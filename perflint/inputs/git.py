@@ -84,7 +84,9 @@ def _without_filters(directory: Path) -> dict[str, str]:
     names = dict.fromkeys(key.partition(".")[2].rpartition(".")[0] for key in keys)
     for name in names:
         if "=" in name or "\n" in name:
-            raise GitError(f"a filter in the configuration of git has the name {name!r}, so that it cannot be left out")
+            raise GitError(
+                f"a filter in the configuration of git has the name {name!r}, so perflint cannot switch it off"
+            )
     return {
         f"filter.{name}.{key}": value
         for name in names
@@ -126,7 +128,7 @@ def _program() -> str:
         found = shutil.which(os.path.join(place, "git")) if os.path.isabs(place) else None  # noqa: PTH117, PTH118
         if found is not None:
             return found
-    raise GitError("there is no git command to ask: install git")
+    raise GitError("there is no git command: install git")
 
 
 def top_of(directory: Path) -> Path:
@@ -147,7 +149,7 @@ def top_of(directory: Path) -> Path:
         raise
     top = Path(os.path.realpath(os.fsdecode(said).rstrip("\n")))
     if not top.samefile(place):
-        raise GitError(f"{place / '.git'} stands for no working tree there: git takes it for {top}")
+        raise GitError(f"{place / '.git'} does not belong to a working tree there: git uses it for {top}")
     return top
 
 
@@ -172,7 +174,7 @@ def commit_of(top: Path, revision: str) -> str:
         return commit
     shared = ask(top, "merge-base", commit, "HEAD", ok=(0, 1)).decode().split()
     if not shared:
-        raise GitError(f"{base} and HEAD share no commit that is here{_more(top)}")
+        raise GitError(f"{base} and HEAD share no commit in this clone{_more(top)}")
     return shared[0]
 
 

@@ -19,7 +19,7 @@ from functools import cached_property
 from itertools import count
 
 _SLASH, _STAR, _DEEP, _DEEPER = "/", "*", "**/", "**"
-"""Tokens besides bytes: ``_DEEP`` stands for any number of directories, ``_DEEPER`` for at least one more name."""
+"""Tokens besides bytes: ``_DEEP`` matches any number of directories, ``_DEEPER`` at least one more name."""
 
 _SIMPLE = re.compile(rb"[^*?\[\\/]+|/|\*+")
 """A byte or a set of bytes, one slash, or stars."""

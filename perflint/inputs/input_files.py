@@ -102,7 +102,7 @@ def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> I
             found = [InputFile(file.relative_to(top).as_posix(), data) for file, data, _ in answers if data is not None]
             if found:
                 said.setdefault(kind.name, {})[str(place)] = tuple(found)
-    problems = [f"{file} is not taken into account: {problem}" for file, problem in files.items() if problem]
+    problems = [f"{file} is ignored: {problem}" for file, problem in files.items() if problem]
     return Inputs(said, tuple(files), tuple(problems))
 
 

@@ -49,7 +49,7 @@ def why_not_python(path: str, data: bytes) -> str:
     if suffix == _NOTEBOOK:
         return "it is a notebook: write its code to a file (jupyter nbconvert --to script NOTEBOOK), and check that"
     return (
-        "its name does not end in .py, and its first line does not name Python: to check it all the same, pipe it in "
+        "its name does not end in .py, and its first line does not name Python: to check it anyway, pipe it in "
         "(perflint check - < FILE)"
     )
 

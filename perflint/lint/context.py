@@ -227,7 +227,7 @@ class Context:
 
     @property
     def claimed(self) -> bool:
-        """Whether a finding already stands for the current node or the place around it."""
+        """Whether the current node, or a place around it, is already reported."""
         claimed = self._claimed
         if not claimed or self.node in claimed:
             return bool(claimed)

@@ -154,7 +154,7 @@ def impact(own: Cost, count: int, milliseconds: float) -> Impact:
     Args:
         own: its cost.
         count: how many findings of the same event the same step has, this one among them: eight log lines are worth an
-            edit where a single one is not.
+            edit, although a single one is not.
         milliseconds: what all of these cost.
     """
     event = own.event

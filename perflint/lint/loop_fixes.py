@@ -1,7 +1,7 @@
 """Makes one fix for all host reads of a step loop, because removing only one of several gains nothing.
 
-Each check makes the fix of its own place. Here those of one loop become one fix, which each of its findings offers. If
-a read of the same step has to stay, nothing is gained, and the fix only says so in words.
+Each check makes the fix for its own place. Here those of one loop are combined into one fix, which each of its findings
+offers. If a read of the same step has to stay, nothing is gained, and the fix only says so in words.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
 
 
 def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
-    """The level of several fixes combined into one, and the reason; ``needs``: what has to be done besides."""
+    """The level of several fixes combined into one, and the reason; ``needs``: what else has to be done."""
     level = min(fix.level for fix in fixes)
     reasons = dict.fromkeys((*(fix.reason for fix in fixes if fix.reason), *needs))
     return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)

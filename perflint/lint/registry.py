@@ -1,6 +1,4 @@
-"""Registers checks: plain functions by LibCST node type, all run in one walk; and gates, which say where to run
-them.
-"""
+"""Registers checks (plain functions by LibCST node type, all run in one walk) and gates (where to run them)."""
 
 from __future__ import annotations
 

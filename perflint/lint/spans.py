@@ -12,7 +12,7 @@ Spans = dict["cst.CSTNode", tuple[int, int]]
 
 
 class SpanState(CodegenState):
-    """Writes a tree out as LibCST does, and notes where each node begins and ends.
+    """Writes a tree out as LibCST does, and records where each node begins and ends.
 
     It does the same as LibCST's own provider of spans, without a generator and a dataclass for each node, which take
     most of the provider's time. The joined ``tokens`` are the text.

@@ -1,8 +1,8 @@
 """``concise``: one line for each finding.
 
-The mark after the code is always present, so that the lines are easy to parse: ``[*]`` ``--fix`` applies the fix (with
-the options of this run), ``[u]`` it needs ``--unsafe-fixes``, ``[d]`` it is only shown, never applied, ``[-]`` there is
-no fix. With a profile, the time that the finding can save follows.
+The mark after the code is always present, so that the lines are easy to parse: ``[*]`` means that ``--fix`` applies the
+fix (with the options of this run), ``[u]`` that it needs ``--unsafe-fixes``, ``[d]`` that it is only shown, never
+applied, ``[-]`` that there is no fix. With a profile, the time that the finding can save follows.
 """
 
 from __future__ import annotations

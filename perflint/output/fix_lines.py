@@ -21,7 +21,7 @@ class ChangedRows:
 
 
 def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[ChangedRows | None]:
-    """The lines that ``edits`` (sorted, not overlapping) change, in order; None stands for skipped unchanged lines."""
+    """The lines that ``edits`` (sorted, not overlapping) change, in order; None means skipped unchanged lines."""
     behind = None
     for row, old, new in _blocks(lines, edits):
         if behind is not None and row > behind:

@@ -38,12 +38,19 @@ class PhaseTime(KeptAsJson):
 class ProfileEvent(KeptAsJson):
     """A line of the project that takes time, and what it spends it on.
 
-    Attributes: path: its file, relative to the root of the project, with "/". line: its number, from 1. kind: one of
-    ``perflint.bench.runner.step_kinds``, such as "read". what: the function, such as ``Tensor.item``. times: calls per
-    step; 0 (unknown) for code that was seen by sampling (kind "other"). ms: milliseconds per step. share: the part of a
-    step, from 0 to 1. phase: the phase that it belongs to. note: more about it, such as the workers of a loader, or "".
-    via: the library function that the line has called, if that has called ``what``; else "". evaluating: whether the
-    trained model was in evaluation mode. source: the text of the line, or "".
+    Attributes:
+        path: its file, relative to the root of the project, with "/".
+        line: its number, from 1.
+        kind: one of ``perflint.bench.runner.step_kinds``, such as "read".
+        what: the function, such as ``Tensor.item``.
+        times: calls per step; 0 (unknown) for code that was seen by sampling (kind "other").
+        ms: milliseconds per step.
+        share: the part of a step, from 0 to 1.
+        phase: the phase that it belongs to.
+        note: more about it, such as the workers of a loader, or "".
+        via: the library function that the line has called, if that has called ``what``; else "".
+        evaluating: whether the trained model was in evaluation mode.
+        source: the text of the line, or "".
     """
 
     path: str
@@ -69,12 +76,22 @@ class ProfileEvent(KeptAsJson):
 class ProfileReport(KeptAsJson):
     """A whole profile.
 
-    Attributes: made: when it was made, in UTC, as in ISO 8601. script: the script, relative to the root of the project.
-    arguments: what it was called with. python: the version of the Python that ran it. paddle: the version of Paddle.
-    device: "cpu", or "gpu:0". warmup: steps that were left out. steps: steps that were measured. step_ms: their times.
-    ips: samples per second. phases: all phases, in the order of ``step_kinds.PHASES``; their times add up to the mean
-    step. events: the lines, the longest first. files: the SHA-256 of each Python file of the project that the script
-    has loaded, by path. machine: the GPU if there is one, processor, cores, system. notes: remarks on the figures.
+    Attributes:
+        made: when it was made, in UTC, as in ISO 8601.
+        script: the script, relative to the root of the project.
+        arguments: what it was called with.
+        python: the version of the Python that ran it.
+        paddle: the version of Paddle.
+        device: "cpu", or "gpu:0".
+        warmup: steps that were left out.
+        steps: steps that were measured.
+        step_ms: their times.
+        ips: samples per second.
+        phases: all phases, in the order of ``step_kinds.PHASES``; their times add up to the mean step.
+        events: the lines, the longest first.
+        files: the SHA-256 of each Python file of the project that the script has loaded, by path.
+        machine: the GPU if there is one, processor, cores, system.
+        notes: remarks on the figures.
     """
 
     made: str

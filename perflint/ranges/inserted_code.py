@@ -14,7 +14,7 @@ TRACES = "perflint_trace"
 """The directory that traces are written to, below the directory in which the script was started."""
 
 _HEAD = f"""\
-{BEGIN} (perflint instrument --remove --write takes all of it out again)
+{BEGIN} (perflint instrument --remove --write removes all of it)
 """
 _PROFILER = '''\
 import atexit as _perflint_atexit

@@ -134,7 +134,7 @@ def _insist_same(file: FileIndex, text: str) -> None:
         CannotPlace: that is not so; then nothing is written.
     """
     if spliced(text, 0, len(text), removal(text)) != file.source.text:
-        raise CannotPlace("the ranges could not be taken out again; please report this file")
+        raise CannotPlace("the ranges could not be removed again; please report this file")
     try:
         compile(text, file.path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:

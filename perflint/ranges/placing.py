@@ -69,9 +69,7 @@ def in_loop(phases: Phases, scope: Scope, loop: Loop, lines: LineTable, covered:
         CannotPlace: its body is on the row of its header.
     """
     if not _begins_row(loop.body[0], lines):
-        raise CannotPlace(
-            f"line {loop.lineno}: the loop's body stands on the row of its header; give it rows of its own"
-        )
+        raise CannotPlace(f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows")
     return _sorted(_Placing(phases, lines, covered).loop(scope, loop))
 
 
@@ -83,7 +81,7 @@ def in_function(phases: Phases, scope: Scope, lines: LineTable, covered: Collect
     """
     assert not isinstance(scope.node, ast.Module)
     if not _begins_row(scope.node.body[0], lines):
-        raise CannotPlace(f"line {scope.node.lineno}: the function's body stands on the row of its header")
+        raise CannotPlace(f"line {scope.node.lineno}: the function's body is on the row of its header")
     return _sorted(_Placing(phases, lines, covered).function(scope, scope.node.body))
 
 

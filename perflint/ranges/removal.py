@@ -60,7 +60,7 @@ def _blocks(lines: LineTable) -> list[tuple[int, int]]:
             found.append((begin, row))
             begin = 0
     if begin:
-        raise CannotRemove(f"line {begin} begins code of perflint, and no row says where it ends ({inserted_code.END})")
+        raise CannotRemove(f"line {begin} begins code of perflint, but no row marks its end ({inserted_code.END})")
     return found
 
 
@@ -74,7 +74,7 @@ def _rows(tree: ast.Module, lines: LineTable, blocks: list[tuple[int, int]]) -> 
             None,
         )
         if statement is None or not _stands_alone(statement, lines):
-            raise CannotRemove(f"line {node.lineno} uses {inserted_code.NAME} beside other code: take it out by hand")
+            raise CannotRemove(f"line {node.lineno} uses {inserted_code.NAME} next to other code: remove it by hand")
         yield statement.lineno, statement.end_lineno or statement.lineno
 
 

@@ -51,7 +51,7 @@ def read(file: BinaryIO, name: str) -> Profiled:
             f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {_are(entries.spoilt)} left out"
         )
     if entries.is_cut:
-        notes.append(f"{name} ends in the middle: what it holds until there is used")
+        notes.append(f"{name} is cut off: its events up to that point are used")
     return trace.profiled(name, tuple(notes))
 
 

@@ -158,7 +158,7 @@ class _Export:
         query = f"SELECT MIN(start), MAX(end) FROM {_RUNTIME} WHERE globalTid = ?"
         first, last = self._database.execute(query, (thread,)).fetchone()
         if not (isinstance(first, int) and isinstance(last, int)):
-            raise UnusableProfile("its times are no numbers: export the recording again")
+            raise UnusableProfile("its times are not numbers: export the recording again")
         return (first + last) / 2, float(last)
 
     def _add_copies(self, thread: int, traced: TracedSteps) -> None:

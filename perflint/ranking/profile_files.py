@@ -44,10 +44,10 @@ def _read(path: Path, name: str) -> Profiled:
         if head.startswith(_SQLITE):
             return nsys_export.read(path, name)
         if head.startswith(_PACKED):
-            raise UnusableProfile("it is packed: unpack it first")
+            raise UnusableProfile("it is compressed: decompress it first")
         if b"\0" in head:
             raise UnusableProfile(
-                "it is no text: of Paddle Profiler give what export_chrome_tracing writes (not export_protobuf), and "
+                "it is not text: give what export_chrome_tracing of Paddle Profiler writes (not export_protobuf), and "
                 "of Nsight Systems what nsys export --type sqlite makes"
             )
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()

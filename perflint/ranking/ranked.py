@@ -64,7 +64,7 @@ class Ranking:
         unknown = sum(bound.share is None for bound in self.bounds.values())
         said = []
         if unknown:
-            said.append(f" The profile does not tell what {counted(unknown, 'finding')} can win.")
+            said.append(f" The profile does not show what {counted(unknown, 'finding')} can win.")
         if self.hidden:
             said.append(f" --min-share hides {self.hidden} that can win less than {percent(self.least)} of the step.")
         return "".join(said)

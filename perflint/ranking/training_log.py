@@ -46,11 +46,11 @@ def read(file: BinaryIO, name: str) -> Profiled:
         first = first or (reader, batch)
     if not count and not without:
         raise UnusableProfile(
-            "it is no profile that perflint knows: give the JSON of perflint profile, a trace of Paddle Profiler "
+            "it is not a profile that perflint knows: give the JSON of perflint profile, a trace of Paddle Profiler "
             "(export_chrome_tracing), an SQLite export of nsys, or a log with reader_cost and batch_cost"
         )
     if not count:
-        note = f"{name} has batch_cost and no reader_cost, so it does not say what a finding can win"
+        note = f"{name} has batch_cost but no reader_cost, so it does not show what a finding can win"
         return Profiled(name, LOG, without, notes=(note,))
     if count >= _ENOUGH and first is not None:
         count, readers, batches = count - 1, readers - first[0], batches - first[1]

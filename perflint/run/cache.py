@@ -188,7 +188,7 @@ def _open(path: Path) -> int:
     handle = os.open(path, sum(flags, os.O_RDONLY))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise ValueError(f"{path} is no file")
+        raise ValueError(f"{path} is not a regular file")
     return handle
 
 

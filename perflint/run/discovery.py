@@ -106,7 +106,7 @@ def _insist(path: Path) -> None:
     if os.path.exists(path):  # noqa: PTH110 - which does not raise where a name is too long
         return
     if os.path.islink(path):  # noqa: PTH114 - as above
-        raise NoSuchPath(f"{path} is a link that leads nowhere (to {path.readlink()}): mend it or leave it out")
+        raise NoSuchPath(f"{path} is a link that leads nowhere (to {path.readlink()}): repair it or leave it out")
     raise NoSuchPath(f"{path} does not exist (looked for it from {Path.cwd()}): check the spelling")
 
 

@@ -224,7 +224,7 @@ class _Kept:
             self.found[finding.path].append(finding)
 
     def _unparsable(self, path: str, error: Exception) -> list[Finding]:
-        """The finding for a text that does not parse; the index stays as it is until one does, or another file is
+        """The finding for a text that does not parse; the index is not updated until one does or another file is
         edited.
         """
         self.unparsed[path] = self.sources[path].text

@@ -217,7 +217,7 @@ def read(path: Path) -> Baseline:
     for number, line in enumerate(text.splitlines(), 1):
         if _CONFLICT.match(line):
             raise BaselineError(
-                f"{path}:{number}: the baseline holds a merge conflict: keep the lines of both sides, or write it "
+                f"{path}:{number}: the baseline contains a merge conflict: keep the lines of both sides, or write it "
                 "again with --write-baseline"
             )
     try:
@@ -233,7 +233,7 @@ _ANEW = "write it again with --write-baseline"
 
 def _entries(path: Path, data: object) -> dict[str, Entry]:
     if not isinstance(data, dict) or "version" not in data:
-        raise BaselineError(f"{path}: this is no baseline of perflint: name another file, or {_ANEW}")
+        raise BaselineError(f"{path}: this is not a baseline of perflint: name another file, or {_ANEW}")
     if data["version"] != VERSION:
         raise BaselineError(
             f"{path}: the baseline has version {data['version']}, and this perflint reads version {VERSION}: use the "
@@ -246,7 +246,9 @@ def _entries(path: Path, data: object) -> dict[str, Entry]:
     for number, item in enumerate(found, 1):
         keys = ("path", "code", "text", "fingerprint")
         if not isinstance(item, dict) or not all(isinstance(item.get(key), str) for key in keys):
-            raise BaselineError(f"{path}: finding {number} of the baseline is not as perflint writes them: {_ANEW}")
+            raise BaselineError(
+                f"{path}: finding {number} of the baseline does not have the form that perflint writes: {_ANEW}"
+            )
         result[item["fingerprint"]] = Entry(*(item[key] for key in keys))
     return result
 

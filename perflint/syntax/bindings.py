@@ -32,9 +32,7 @@ def definitions_of(scope: Scope) -> dict[str, ast.expr]:
 
 @dataclass(frozen=True)
 class Binding:
-    """One statement that binds a name; ``value`` is what it is bound to, unpacked from or iterated over (None:
-    unknown).
-    """
+    """One statement that binds a name; ``value`` is what it is bound to, unpacked or iterated from (None: unknown)."""
 
     statement: Statement
     value: ast.expr | None

@@ -11,7 +11,7 @@ from perflint.syntax.tree import walk
 def hands_on(loop: ast.For, besides: str = "") -> bool:
     """Whether one iteration of a loop passes something to the next in a variable, like a recurrence.
 
-    Sums (``+=``) do not count.  ``besides``: nor does this name.
+    Sums (``+=``) do not count, nor does the name ``besides``.
     """
     everywhere = {name for statement in loop.body for name in stored_names(statement)} - {besides}
     bound: set[str] = set()

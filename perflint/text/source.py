@@ -169,13 +169,13 @@ def decode(path: str, data: bytes) -> Source:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         if encoding not in _USUAL and not _keeps_plain_text(encoding):
-            raise UnreadableSource(f"it cannot be decoded: {encoding} is no encoding for the text of a file")
+            raise UnreadableSource(f"it cannot be decoded: {encoding} is not an encoding for text files")
         text = data.decode("utf-8-sig" if bom else encoding)
     except (SyntaxError, UnicodeError, LookupError) as error:
         raise UnreadableSource(f"it cannot be decoded: {error}") from error
     if encoding not in _USUAL and not _has_rows_of(data, text):
         raise UnreadableSource(
-            f"it cannot be decoded: with the encoding {encoding} it has other lines than its bytes have"
+            f"it cannot be decoded: with the encoding {encoding} its lines differ from those of its bytes"
         )
     return Source(path, text, encoding, bom)
 

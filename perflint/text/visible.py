@@ -3,12 +3,12 @@ r"""Makes text from outside (file names, source, messages, configuration) safe t
 perflint reads text that anybody may have written, and prints it to terminals and logs of CI systems, which execute some
 of what they get. Every writer passes such text through one of the functions here:
 
-- what steers a terminal (ESC, the other control characters) or hides or turns round the text beside it (zero-width
+- what controls a terminal (ESC, the other control characters) or hides or reverses the text next to it (zero-width
   characters, bidirectional overrides) becomes an escape such as ``\x1b`` or ``\u202e``, as in a Python string;
-- a line end becomes ``\n``, so that no name can begin a line of its own;
-- a byte of a path that is no text becomes ``\xff``;
-- what CI systems take for a command is broken up: ``##vso[`` becomes ``#\x23vso[``, and a line that would begin with
-  ``::`` does not.
+- a line end becomes ``\n``, so that no name can start a new line;
+- an undecodable byte of a path becomes ``\xff``;
+- what CI systems would treat as a command is broken up: ``##vso[`` becomes ``#\x23vso[``, and a line that would begin
+  with ``::`` does not.
 
 A backslash is not escaped, since paths on Windows are full of them.
 """

@@ -18,7 +18,7 @@ _AROUND = 1000
 
 @dataclass(frozen=True)
 class Shown:
-    """A line as it is shown; character ``i`` of the source stands at display column ``columns[i]``, from 0."""
+    """A line as it is shown; character ``i`` of the source is at display column ``columns[i]``, from 0."""
 
     text: str
     columns: Sequence[int]

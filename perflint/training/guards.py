@@ -27,7 +27,7 @@ _IS_THERE = frozenset({"exists", "is_not_none", "not_none"})
 _MISSING = frozenset({"isfinite", "exists", "is_file", "isfile"})
 """Tests on something that nearly always exists: what is created when it is missing is created once."""
 _DEEPEST = 9
-"""How many nested tests, and names that stand for tests, are followed."""
+"""How many nested tests, and names of tests, are followed."""
 
 
 def rare(test: ast.expr, value: bool, definitions: Definitions, counters: frozenset[str] = NO_NAMES) -> bool:

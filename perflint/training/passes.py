@@ -1,6 +1,4 @@
-"""Recognizes tests that select one iteration of a loop: the ``if i == 3:`` in ``for i in range(n):`` is true at most
-once.
-"""
+"""Recognizes tests that select one iteration of a loop: in ``for i in range(n):``, ``if i == 3:`` is true only once."""
 
 from __future__ import annotations
 

@@ -25,10 +25,14 @@ _STACK_SIGNAL = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", 
 class Beat(NamedTuple):
     """The progress that a training process has reported so far.
 
-    Attributes: pid: its process id; 0 before it has reported anything. thread: its main thread, as it is named in
-    stacks. batches: batches that were read. backward: calls of ``backward``. steps: optimizer steps. longest: the
-    longest time so far, in seconds, from the end of one step to the end of the next. stack_signal: the signal that
-    makes it write its stack; 0: none.
+    Attributes:
+        pid: its process id; 0 before it has reported anything.
+        thread: its main thread, as it is named in stacks.
+        batches: batches that were read.
+        backward: calls of ``backward``.
+        steps: optimizer steps.
+        longest: the longest time so far, in seconds, from the end of one step to the end of the next.
+        stack_signal: the signal that makes it write its stack; 0: none.
     """
 
     pid: int = 0

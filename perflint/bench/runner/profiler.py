@@ -27,7 +27,7 @@ _PART_OF = {
     step_kinds.SLEEP: (step_kinds.LOG,),  # a log call that waits for its server
     step_kinds.COLLECT: (step_kinds.LOG,),
 }
-"""Kinds whose calls count as part of a surrounding call of these kinds, besides those of their own kind."""
+"""Kinds whose calls also count as part of a surrounding call of these kinds, not only of their own kind."""
 
 AFTER = "after this line"
 """The note of code that is only known by the wrapped call before it."""
@@ -36,10 +36,14 @@ AFTER = "after this line"
 class Spent(NamedTuple):
     """A line and a kind of work that time is charged to.
 
-    Attributes: kind: one of ``step_kinds``. what: the function, such as ``Tensor.numpy``. via: the function of a
-    library that the project has called, if that has called it; otherwise "". path: the file of the project whose line
-    is running, with "/" between its parts; "" if there is none. line: that line, from 1. note: more about it, such as
-    the number of workers of a loader. evaluating: whether the trained model was in evaluation mode.
+    Attributes:
+        kind: one of ``step_kinds``.
+        what: the function, such as ``Tensor.numpy``.
+        via: the function of a library that the project has called, if that has called it; otherwise "".
+        path: the file of the project whose line is running, with "/" between its parts; "" if there is none.
+        line: that line, from 1.
+        note: more about it, such as the number of workers of a loader.
+        evaluating: whether the trained model was in evaluation mode.
     """
 
     kind: str

@@ -208,7 +208,7 @@ def _size(data: Any) -> int:
 
 
 def _number(tensors: list[Any]) -> float | None:
-    """The sum of the losses of a step (there are several where gradients are accumulated)."""
+    """The sum of the losses of a step (several if gradients are accumulated)."""
     if not tensors or any(tensor is None for tensor in tensors):
         return None
     return float(sum(float(tensor) for tensor in tensors))

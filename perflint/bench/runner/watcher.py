@@ -14,9 +14,11 @@ from .recorder import Recorder
 class WatchedCall(NamedTuple):
     """What is known about a wrapped function before it is called.
 
-    Attributes: kind: one of ``step_kinds``, such as "read". what: its name for people, such as ``Tensor.numpy``.
-    direct: whether it counts only if the project itself calls it, with no library in between. note: makes a text with
-    more information from the arguments, such as "a number".
+    Attributes:
+        kind: one of ``step_kinds``, such as "read".
+        what: its name for people, such as ``Tensor.numpy``.
+        direct: whether it counts only if the project itself calls it, with no library in between.
+        note: makes a text with more information from the arguments, such as "a number".
     """
 
     kind: str
