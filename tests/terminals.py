@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import struct
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+_PROGRESS = re.compile(r"\r\[[#.]+\] \d+/\d+ files|\r\x1b\[K")
 
 
 def on_terminal(command: Sequence[str], folder: Path, columns: int) -> str:
@@ -31,7 +34,8 @@ def on_terminal(command: Sequence[str], folder: Path, columns: int) -> str:
         while part := _read(master):
             shown += part
     os.close(master)
-    return shown.decode("utf-8").replace("\r\n", "\n")
+    text = shown.decode("utf-8").replace("\r\n", "\n")
+    return _PROGRESS.sub("", text)  # a bar that only a slow machine shows
 
 
 def _read(master: int) -> bytes:

@@ -464,7 +464,11 @@ def test_what_would_leave_ranks_waiting_or_reading_too_soon_is_said_in_words(bod
 def test_the_reason_says_what_the_other_ranks_lack() -> None:
     (finding,) = check(after_epoch("paddle.save(model.state_dict(), 'a')"), "PPF403")
     assert finding.fix is not None
-    for said in ("no longer write or wait", "they need a barrier", "on several machines only the first"):
+    for said in (
+        "no longer write or wait",
+        "they need a barrier before they read the file",
+        "on several machines only the first",
+    ):
         assert said in finding.fix.reason
 
 

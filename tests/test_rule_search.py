@@ -109,3 +109,21 @@ def test_a_rule_in_a_group_that_is_not_there_is_an_error(tmp_path: Path) -> None
         (tmp_path / name).write_text((rule.parent / name).read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(CatalogueError, match="'sink', expected one of io"):
         catalogue.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("memory grows", of("memory")),  # all words of a longer symptom
+        ("if loss", {"PPF203"}),  # what only the page says
+        ("dataloader slow", codes("dataloader")),
+        ("why is training slow", set()),
+    ],
+)
+def test_rules_are_found_by_what_a_newcomer_types(words: str, expected: set[str]) -> None:
+    assert codes(words) == expected
+
+
+def test_slow_is_what_all_rules_are_about(capsys: Output) -> None:
+    assert main(["rule", "slow"]) == 2
+    assert "all rules are about slow training: run `perflint check`" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from perflint import catalogue
 from perflint.catalogue import CatalogueError, Rule
 from perflint.commands import CommandError
-from perflint.commands.rule_search import search
+from perflint.commands.rule_search import search, telling
 from perflint.output import rule_page
 from perflint.output.console import Console
 from perflint.output.json_text import json_text
@@ -63,6 +63,11 @@ def _by_word(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 def _found(wanted: str, rules: Mapping[str, Rule]) -> list[Rule]:
     groups = catalogue.groups()
     found = search(wanted, rules, groups)
+    if not found and not telling(wanted):
+        raise CommandError(
+            "all rules are about slow training: run `perflint check` on the code, or say what you see, "
+            'as in `perflint rule "low GPU utilization"`'
+        )
     if not found:
         near = get_close_matches(wanted, [*_by_word(rules), *groups], n=1)
         hint = f"did you mean {near[0]}?" if near else "`perflint rule` lists them all."

@@ -15,6 +15,8 @@ _SHORTEST = 3
 """The least number of letters of a name to search for in examples."""
 _OFTEN = 2
 """How often a name has to occur in the reported lines of a rule's examples: once may be chance."""
+_ANY_RULE = frozenset({"slow", "slower", "training", "paddle", "is", "the", "why", "too"})
+"""Words that say nothing about which rule is meant."""
 _WORDS = re.compile(r"[a-z0-9_.]+|[\u4e00-\u9fff]+")
 
 
@@ -23,12 +25,25 @@ def search(wanted: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) 
 
     The words may be a group (``io``), a call of Paddle (``paddle.io.DataLoader``, or the end of it: ``DataLoader``), a
     part of a rule's name (``workers``), what a user sees (``reader_cost high``), or a name in the lines that a rule
-    reports (``num_workers``, ``.item()``).
+    reports (``num_workers``, ``.item()``).  Else the rules whose page mentions them (``if loss``), and at last those
+    that are found without words that any rule could have (``dataloader slow``).
     """
-    asked = wanted.strip().lower()
+    asked = " ".join(wanted.lower().split())
+    found: list[Rule] = []
+    for words in (asked, telling(asked)):
+        found = found or (_search(words, rules, groups) if telling(words) else [])
+    return sorted(found, key=lambda rule: not rule.default)
+
+
+def telling(asked: str) -> str:
+    """The words that say which rules are meant: ``dataloader`` for ``dataloader slow``, and none for ``slow``."""
+    return " ".join(word for word in asked.lower().split() if word not in _ANY_RULE)
+
+
+def _search(asked: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) -> list[Rule]:
     found = _in_groups([asked], rules) or _about_call(asked, rules) or _named(asked, rules)
     found = found or _in_groups(_with_symptom(asked, groups), rules) or _reporting(asked, rules)
-    return sorted(found, key=lambda rule: not rule.default)
+    return found or _mentioning(asked, rules)
 
 
 def _in_groups(names: Iterable[str], rules: Mapping[str, Rule]) -> list[Rule]:
@@ -69,6 +84,15 @@ def _reporting(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
     return [rules[code] for code in found] if len(found) <= len(rules) / 3 else []
 
 
+def _mentioning(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules whose summary or explanation has these words in this order; none if a third of all rules do."""
+    if len(asked) < _SHORTEST:
+        return []
+    phrase = re.compile(rf"(?<!\w){re.escape(asked)}(?!\w)")
+    found = [rule for rule in rules.values() if phrase.search(" ".join(f"{rule.summary} {rule.why}".lower().split()))]
+    return found if len(found) <= len(rules) / 3 else []
+
+
 def _reported_lines(rule: Rule) -> Iterator[str]:
     for example in rule.examples:
         lines = (example.bad or "").splitlines()
@@ -83,12 +107,18 @@ def _with_symptom(asked: str, groups: Mapping[str, Group]) -> list[str]:
 
 
 def _share(asked: str, symptom: str) -> float:
-    """The number of words that two texts have in common, as a share of the words of the longer one."""
+    """The number of words that two texts have in common, as a share of the words of the longer one.
+
+    1 if the symptom has each of several words: ``memory grows`` is enough for ``memory grows during training``.
+    """
     words, held = _WORDS.findall(asked), _WORDS.findall(symptom.lower())
     if not words:
         return 0.0
     alike = (max((_likeness(word, other) for other in held), default=0.0) for word in words)
-    return sum(alike) / max(len(words), len(held))
+    likenesses = list(alike)
+    if len(words) > 1 and min(likenesses) == 1:
+        return 1.0
+    return sum(likenesses) / max(len(words), len(held))
 
 
 def _likeness(word: str, other: str) -> float:
