@@ -78,7 +78,7 @@ STEPS: dict[str, Run] = {
         lambda *given: names["train_one_epoch"](*given, SimpleNamespace(update=lambda loss: None))
     ),
     "The only statement of a branch": lambda names: trained(lambda *given: names["train"](*given, True)),
-    "The current stream is what the training runs on": lambda names: trained(names["train"]),
+    "The current stream, on which training runs": lambda names: trained(names["train"]),
     "A clock that waits, called at each step": lambda names: trained(
         lambda *given: names["train"](*given, SimpleNamespace(update=lambda seconds: None))
     ),
@@ -125,11 +125,11 @@ def graphs(names: Names) -> object:
 SLICES: dict[str, tuple[Run, Names]] = {
     "The images of a batch": (masks, {}),
     "In a comprehension, as lists": (lambda names: names["neighbours"](paddle.rand([5, 3]), 4), {}),
-    "Columns: the array that comes back lies in another order": (
+    "Columns: the returned array has another memory order": (
         lambda names: names["covariances"]([paddle.rand([8, 3, 2]) for _ in range(2)]),
         {},
     ),
-    "A parameter of which only the shape shows that it is a tensor": (
+    "A parameter that is known to be a tensor only because its shape is used": (
         lambda names: [names["best_thresholds"](paddle.rand([6, 3]), paddle.ones([6])).numpy()],
         {"search": lambda scores, labels: float(np.median(scores))},
     ),
@@ -168,7 +168,7 @@ def steps(model: nn.Layer, batches: Any, optimizer: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("title", "run"),
-    [("A single network", one_network), ("On a row of its own, with a comment about something else", wrapped)],
+    [("A single network", one_network), ("On its own line, with a comment about something else", wrapped)],
 )
 def test_ppf801_one_process_trains_to_the_same_weights_without_the_search(title: str, run: Run) -> None:
     assert_same(*both("PPF801", title, run))
@@ -217,19 +217,19 @@ for number, (text, call) in enumerate(json.load(open(sys.argv[1]))):
 """
 
 CALLS = {
-    "Arguments on lines of their own, without a trailing comma": "build(dataset, sampler)",
+    "One argument per line, without a trailing comma": "build(dataset, sampler)",
     "Inside a function, imported there": "main(args)",
     "In a method, for training and for validation": "vars(Trainer(dataset, dataset))",
     "The number of workers comes from the command line": "build_loader(dataset, args)",
 }
 LOADERS = [
     ("PPF101", "A training loader without num_workers"),
-    ("PPF101", "A positional 0 in the tenth place"),
-    ("PPF101", "The argument on a line of its own is what is reported"),
-    ("PPF101", "A wrapper that hands on what it is given, and is given no workers"),
+    ("PPF101", "A 0 as the tenth positional argument"),
+    ("PPF101", "The finding is at the line of the argument"),
+    ("PPF101", "A wrapper that passes its arguments on, called without workers"),
     ("PPF101", "A dict of settings, a constant and a class of settings"),
     ("PPF101", "A subclass of the loader"),
-    ("PPF101", "A loader in a dict, given as many workers as the one beside it"),
+    ("PPF101", "A loader in a dict gets as many workers as the one next to it"),
     *[("PPF101", title) for title in list(CALLS)[:3]],
     ("PPF102", "A training loader with workers and without shared memory"),
     ("PPF102", "On one line, imported by name"),

@@ -142,7 +142,7 @@ def test_a_list_keeps_tensors_until_the_loop_is_over(inside: str, new: str) -> N
     assert result == script("losses = []", new, "losses[:] = [float(x) for x in losses]\nreturn losses")
     [found] = check(text, "PPF201")
     assert found.fix is not None
-    assert "6 KB of memory each" in found.fix.message
+    assert "4 KB of memory each" in found.fix.message
     assert run(result) == run(text)
 
 

@@ -238,7 +238,7 @@ def test_the_second_wait_on_a_row_is_a_short_one() -> None:
     impacts = _impacts(in_step("args.seen(x.numpy(), y.numpy())\nargs.last(loss.numpy())"), "PPF201")
     assert [(impact.level, impact.reason) for impact in impacts if impact] == [
         (MEDIUM, "a wait for the device at each step"),
-        (LOW, "a wait for the device right behind another one"),
+        (LOW, "a wait for the device right after another one"),
         (MEDIUM, "a wait for the device at each step"),
     ]
     low, high = _impacts(in_step("args.seen(args.acc.numpy(), y.numpy())"), "PPF201")

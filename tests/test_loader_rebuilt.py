@@ -111,7 +111,7 @@ def test_a_name_alone_is_less_sure_than_a_type() -> None:
 def test_the_reason_says_what_an_empty_loader_does() -> None:
     (finding,) = check(MADE + in_step("batch = next(iter(other))"), CODE)
     assert finding.fix is not None
-    assert "if the loader has no batch at all, it never ends" in finding.fix.reason
+    assert "if the loader has no batch at all, `next` never returns" in finding.fix.reason
 
 
 def test_the_fix_draws_from_one_iterator() -> None:

@@ -155,7 +155,7 @@ def test_a_trace_bounds_a_save_by_the_gap_and_says_what_that_leaves_out() -> Non
     profile = Profiled("trace.json", "Paddle Profiler", 9, "cpu", CPU)
     bound = ranked(SAVE, profile=profile, least=0.5).of(SAVE)  # and does not hide it
     assert bound.text == (
-        "10.0 % of the step (phase gap), and it may win more: a save may fall outside of the steps of the profile"
+        "10.0 % of the step (phase gap), and it may gain more: a save may be outside of the profiled steps"
     )
     assert bound.at_most is None
 
@@ -165,8 +165,8 @@ def test_little_reading_does_not_acquit_a_loader_without_workers() -> None:
     ranking = ranked(LOADER, at("PPF107", "enumerate(loader)"), profile=log, least=0.01)
     assert ranking.hidden == 1  # the loader that is made again: its time is all in the reader's
     assert ranking.of(LOADER).text == (
-        "0.1 % of the step (phase reader, shared by 2 findings), and it may win more: a thread reads ahead while the "
-        "step runs, and the step waits for the interpreter that it holds"
+        "0.1 % of the step (phase reader, shared by 2 findings), and it may gain more: a thread loads ahead while the "
+        "step runs, and holds the interpreter lock that the step needs"
     )
 
 
@@ -282,7 +282,7 @@ def own_lines(*lines: LineShare) -> Profiled:
 def test_emptied_memory_costs_more_than_its_line(tmp_path: Path) -> None:
     profile = own(tmp_path, event("loss.item", "wait", 0.25), phases={"read": 0.5, "wait": 0.375})
     emptied, elsewhere = at("PPF703", "loss.item()"), at("PPF703", "loss.numpy()")
-    more = "and it may win more: the next step asks the driver for each block of memory again"
+    more = "and it may gain more: the next step asks the driver for each block of memory again"
     assert texts(ranked(emptied, elsewhere, profile=profile)) == [
         ("PPF703", f"25.0 % of the step (exact), {more}"),
         ("PPF703", f"12.5 % of the step (phase wait), {more}"),

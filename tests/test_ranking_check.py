@@ -138,7 +138,7 @@ def test_several_profiles_and_a_changed_file(capsys: Output) -> None:
     check("--profile", "own.json", "--profile", "trace.json", "--output-format", "concise")
     out, err = capsys.readouterr()
     assert out.splitlines()[0].startswith(
-        "train.py:21:9: PPF401 [d] 10.0 % of the step (phase gap), and it may win more:"
+        "train.py:21:9: PPF401 [d] 10.0 % of the step (phase gap), and it may gain more:"
     )
     notes = [line.partition(" is ")[0] for line in err.splitlines()[:2]]
     assert notes == ["note: own.json", "note: trace.json"]

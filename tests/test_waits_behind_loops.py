@@ -37,7 +37,7 @@ SAMPLES = "for sample in out:\n    if (sample > 0).any():\n        out = out * 2
 """A loop that waits at each pass, for the comparison that the device makes in that pass."""
 
 READ = "args.seen(loss.numpy())"
-BEHIND = "a wait for the device at each step, behind the waits at each iteration of the loop at line {row}"
+BEHIND = "a wait for the device at each step, right after the waits in each iteration of the loop at line {row}"
 
 
 def _step(before: str = "", between: str = "", behind: str = "", end: str = "") -> str:
@@ -92,7 +92,7 @@ def test_a_forward_pass_is_told_as_such() -> None:
     assert second is not None
     assert (
         second.reason
-        == "a wait for the device in each forward pass, behind the waits at each iteration of the loop at line 6"
+        == "a wait for the device in each forward pass, right after the waits in each iteration of the loop at line 6"
     )
 
 
@@ -144,7 +144,7 @@ def test_what_is_left_of_a_log_line_is_the_line() -> None:
     """Eight lines of 0.07 ms come to more than the 0.5 ms from which on lines have a medium impact, three do not."""
     line, often = (
         catalogue.events()["log line"],
-        "at each step, behind the waits at each iteration of the loop at line 8",
+        "at each step, right after the waits in each iteration of the loop at line 8",
     )
     text = _step(SAMPLES, "print(loss)")
     assert _impact(text, "PPF202") == Impact(LOW, f"a log line {often}", line.milliseconds)

@@ -20,13 +20,13 @@ from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.training.steps import Point
 
 _TITLE = "keep the sum on the device and read it once after the loop"
-_LIST_TITLE = "keep the tensors (about 6 KB of memory each) and read them once after the loop"
+_LIST_TITLE = "keep the tensors (about 4 KB of memory each) and read them once after the loop"
 _TENSOR_REASON = "only if what is read is a Paddle tensor"
 _ARRAYS = ("numpy", "[0]")
 """Reads that return a NumPy array, or its first element."""
 
 _SHAPE_REASON = (
-    "of a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, where "
+    "for a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, while "
     "`.item()` works"
 )
 _COUNT_REASON = "an integer, such as a count, becomes a float"
@@ -36,7 +36,7 @@ _WHOLE_REASON = "before the first step 0.0 is printed instead of 0"
 _ERROR_REASON = "after an error on the device the sum can no longer be read, whereas a number could still be printed"
 _ALIAS_REASON = "other code that uses the list finds tensors in it while the loop runs"
 _EARLY_REASON = "after an error or an interrupt in the loop the list still contains tensors"
-_MEMORY_REASON = "the tensors stay in memory, about 6 KB each, until the loop ends, which may take long"
+_MEMORY_REASON = "the tensors stay in memory, about 4 KB each, until the loop ends, which may take long"
 
 _BUILTINS = ("float", "int", "isinstance")
 _LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "enumerate", "bool", "str"})

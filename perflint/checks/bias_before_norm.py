@@ -19,8 +19,8 @@ from perflint.training.predicting import only_predicts
 CODE = "PPF903"
 _TITLE = "remove the bias: `bias_attr=False`"
 _REASON = (
-    "the weights have one name less: those of before load without an error and predict otherwise, since the norm still "
-    "subtracts their bias; code that reads `.bias` finds None; sums are rounded differently"
+    "the state dict has one key less: older weights load without an error but predict differently, since the mean in "
+    "the norm still includes the old bias; code that reads `.bias` finds None; sums are rounded differently"
 )
 _LOADED = ("pretrained", "load_dygraph_pretrain", "set_state_dict", "set_dict", "load_dict", "load_pretrained_model")
 

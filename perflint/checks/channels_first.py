@@ -27,7 +27,7 @@ _SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
 _TITLE = 'give every 2-D layer of the model `data_format="NHWC"`, and its batches that order'
 _REASON = (
     "sums are rounded differently, and code that relies on channels being axis 1 has to be changed; layout tuning "
-    "(`paddle.incubate.autotune`) does it by itself, but turns views off, so that writing into a slice changes a copy"
+    "(`paddle.incubate.autotune`) does it for you, but turns views off, so writing into a slice changes a copy"
 )
 
 

@@ -27,6 +27,6 @@ def declared_sync(call: cst.Call, context: Context, step: Step) -> None:
         return
     name = local_name(call.func)
     reason = f"what `{name}` does on the other steps is lost"
-    advice = "call it every few steps"
+    advice = "call it every n steps"
     fix = guard.sample_fix(advice, rarer.CALLS, reason, context)
     context.report(SYNC, call, fix, step, tensor=context.text(arguments[0].value) if arguments else "", advice=advice)

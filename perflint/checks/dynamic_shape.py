@@ -35,7 +35,8 @@ _ADVICE = {
     "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
 }
 _ADVICE_FOR = {
-    Form.SUM: f"sum all values, with zeros for those that the mask excludes: {_SUM}, over `mask.sum()` for a mean",
+    Form.SUM: f"sum all values, with zeros for those that the mask excludes: {_SUM}, "
+    "divided by `mask.sum()` for a mean",
     Form.EXTREME: "replace the values that the mask excludes by a limit: "
     "`paddle.where(mask, x, paddle.full_like(x, limit))`",
     Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '

@@ -27,7 +27,7 @@ _KEPT = "all parts are kept until the loop ends, and the array does not exist be
 _NO_PASS = (
     "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
 )
-_LEAVES = "the loop is not only left by `break`, and the code after it might not run"
+_LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
 
 
 @statement_gate(CODE)
@@ -81,7 +81,7 @@ def _fix(found: Grown, file: FileIndex) -> Fix:
     above = Edit(start, start, f"{indentation(source, loop_row)}{name} = {begun}{source.newline}")
     below = insert_row_after_loop(source, found.loop, _put_together(found, name, source))
     if inside is None or _begins_within_a_row(found.loop, source):
-        return Fix(_TITLE, (), Level.DISPLAY, "a comment stands in the rows that would change")
+        return Fix(_TITLE, (), Level.DISPLAY, "there is a comment in the lines that would change")
     reason = _KEPT if found.choice is None or _may_stay_empty(found) else f"{_KEPT}; {_NO_PASS}"
     return Fix(_TITLE, tuple(sorted((above, *inside, below))), Level.UNSAFE, reason)
 

@@ -90,7 +90,7 @@ def format_fix(context: Context) -> Fix:
 
 def checkpoint_fix(context: Context) -> Fix:
     """Saving every n-th step: shown if there is a counter; the user decides how often."""
-    title, yours = "save every few hundred steps", "how often to save is your choice"
+    title, yours = "save every n steps", "how often to save is your choice"
     if not context.may_look_around():
         return rarer.words(title, TOO_MANY)
     against, counter, line = _against(context), counter_here(context), _own_line(context)

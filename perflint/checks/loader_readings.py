@@ -31,7 +31,7 @@ _UNSEEN = {
 }
 _NOBODY = "the code that reads the loader, which perflint cannot see, loads each batch itself"
 _TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle tensors (`{text}` at {place})"
-_EMPTY = "workers cannot pass arrays of size zero (`{text}` at {place}): fix that first"
+_EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}` at {place}): fix that first"
 
 
 def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | None:

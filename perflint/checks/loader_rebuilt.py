@@ -24,7 +24,7 @@ _REBUILT = (
 _TITLE = "take the batches from one iterator that is created before the loop"
 _REASON = (
     "the loop then sees all batches in turn, instead of the first one of a new epoch each time; if the loader "
-    "has no batch at all, it never ends, where StopIteration was raised"
+    "has no batch at all, `next` never returns, instead of raising StopIteration"
 )
 _BY_HAND = "create the iterator before the loop, and a new one when it is exhausted"
 _BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "you have to decide where to build it")

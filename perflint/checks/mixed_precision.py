@@ -24,8 +24,8 @@ from perflint.syntax.scopes import Statement, terminal
 CODE = "PPF301"
 _PADDLE = "2.3"
 """The first Paddle whose ``auto_cast`` takes ``dtype``."""
-_ELSEWHERE = "the forward pass and the backward pass are in different places, so you have to add it there"
-_NUMPY = "NumPy has no bfloat16 and gets the bits as uint16, so cast to float32 what the host reads"
+_ELSEWHERE = "the forward pass and the backward pass are in different places, so you have to add `auto_cast` yourself"
+_NUMPY = "NumPy has no bfloat16 and gets the bits as uint16, so first cast to float32 what the host reads"
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 """Names of means, which ``auto_cast`` leaves in float32."""
 _READS = frozenset({"numpy", "tolist"})

@@ -59,7 +59,7 @@ _ADVICE: dict[Usage, tuple[str, str]] = {
     Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
     Usage.RETURNED: ("return `.detach()` of the tensor, and read it where a caller needs the number", _TENSOR),
     Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
-    Usage.FILE: ("draw or write it only at some steps", "how often is for you to decide"),
+    Usage.FILE: ("plot or write it only at some steps", "how often is for you to decide"),
     Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
     Usage.TEXT: ("format the text{at} only at the steps that show it", "a tensor in a text is read as well"),
     Usage.NUMPY: ("compute it on the device, with Paddle's functions", "another algorithm may be needed"),
@@ -71,7 +71,7 @@ _IN_FORWARD: dict[Usage, tuple[str, str]] = {
     Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
     Usage.SHOWN: ("log it outside of the model", _FORWARD_REASON),
     Usage.TEXT: ("format the text outside of the model", _FORWARD_REASON),
-    Usage.FILE: ("draw or write it outside of the model", _FORWARD_REASON),
+    Usage.FILE: ("plot or write it outside of the model", _FORWARD_REASON),
 }
 
 

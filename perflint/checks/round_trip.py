@@ -185,7 +185,7 @@ def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
 def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
     spelling, kind = method_of(trip.read), context.kind(trip.tensor)
     if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None):
-        return Level.DISPLAY, "the call sets a place or a gradient"
+        return Level.DISPLAY, "the call sets `place` or `stop_gradient`"
     if "#" in context.text(call):
         return Level.DISPLAY, "a comment would be lost"
     if spelling in ("item", "tolist"):

@@ -37,7 +37,7 @@ _FURTHEST = 200
 
 _TYPE_REASON = "perflint could not determine what `{base}` is"
 _LAYOUT_REASON = "the array may have another memory order, so a sum over it may be rounded differently"
-_NO_CLONE = "tensors have `clone` and `item`, which copy only the slice, only since Paddle 2.0"
+_NO_CLONE = "`clone` and `item` of tensors, which copy only the slice, came with Paddle 2.0"
 _AMP_REASON = "under auto_cast the copy may have another dtype"
 
 

@@ -46,7 +46,7 @@ _MESSAGES = {
     to_tensor_fix.RANGE: "`{what}` copies a constant to the device at {where}; fill it there, with `{arange}`.",
     to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; create one tensor of "
     "them, {once}, and change a `.clone()` of it.",
-    "made": "`{what}` copies an array that NumPy fills to the device at {where}; fill the tensor there, with "
+    "made": "`{what}` lets NumPy fill an array and copies it to the device at {where}; fill the tensor there, with "
     "`{filler}`.",
     "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
     "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
@@ -62,7 +62,8 @@ _MESSAGES = {
     "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`, "
     "or `.detach().clone()` if it is changed in place later, as gradients are.",
     "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
-    "host": "`{what}` copies what the host has computed to the device at {where}; compute it there, or in the dataset.",
+    "host": "`{what}` copies what the host has computed to the device at {where}; compute it on the device, or in the "
+    "dataset.",
     "unknown": "`{what}` creates a tensor from host data at {where}; create it once, or in the dataset.",
 }
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {

@@ -24,7 +24,7 @@ from perflint.training.steps import Point
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
 _WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
-_LATE = "an error is then noticed up to {interval} steps late"
+_LATE = "a problem is then noticed up to {interval} steps late"
 _SKIPPED = "a `paddle.amp.GradScaler` checks the gradients itself and skips the steps where they are not finite"
 _DIVIDES = (
     "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide "

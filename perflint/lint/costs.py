@@ -25,8 +25,8 @@ _READS = frozenset({"wait", "printed wait"})
 _Event = tuple[float, Arms]
 """What one event costs, in milliseconds, with the arms of tests that it is in."""
 _Run = tuple[str, Loop, Fix, tuple[tuple[tuple[str, int], bool], ...]]
-_BEHIND = "right behind another one"
-_BEHIND_LOOP = "{often}, behind the waits at each iteration of the loop at line {row}"
+_BEHIND = "right after another one"
+_BEHIND_LOOP = "{often}, right after the waits in each iteration of the loop at line {row}"
 _FOR_A_LINE = "that the log at line {row} needs at each step"
 
 

@@ -67,7 +67,7 @@ class Bound:
         shared = f", shared by {counted(self.shared, 'finding')}" if self.shared > 1 else ""
         begun = f"{percent(self.share)} of the step ({found}{shared})"
         if self.more:
-            return f"{begun}, and it may win more: {self.more}"
+            return f"{begun}, and it may gain more: {self.more}"
         return begun if self.at_most is None else f"{begun}: at most {self.at_most:.2f}x"
 
 

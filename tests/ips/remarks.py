@@ -24,20 +24,20 @@ EVENTS: dict[str, tuple[float, str]] = {
 
 REMARKS = {
     "PPF101": (
-        "This holds where a core is free for the workers: with all cores taken by other programs there is little to "
-        "win. The run is short, and at its end the workers have nothing left to load, so the ratio is a little too high"
+        "This needs a free core for the workers: if other programs take all cores, there is little to gain. The run is "
+        "short, and at its end the workers have nothing left to load, so the ratio is a little too high"
     ),
     "PPF209": (
-        "The script reads 32 masks after each second step, as no training does: count with the milliseconds, and with "
-        "how many slices yours reads"
+        "The script reads 32 masks after every second step, far more than a real training: multiply the milliseconds "
+        "by the number of slices that yours reads"
     ),
     "PPF401": (
-        "The ratio is against no save at all, since the fix saves each thousand steps and the script makes 60: count "
-        "with the milliseconds, for each save that is left out"
+        "The ratio compares with no save at all, since the fix saves every thousand steps and the script makes 60: "
+        "multiply the milliseconds by the number of saves that are left out"
     ),
     "PPF601": (
-        "The script evaluates 16 batches after each second step, as no training does: count with the milliseconds, and "
-        "with how many batches yours evaluates"
+        "The script evaluates 16 batches after every second step, far more than a real training: multiply the "
+        "milliseconds by the number of batches that yours evaluates"
     ),
 }
 """Where a ratio alone would be misread, by rule: sentences, of which the last has no full stop."""
