@@ -206,3 +206,14 @@ def test_no_read_is_left_in_a_loop_whose_fix_is_made() -> None:
         for fix in fixes(text, "PPF201"):
             after = fixer.apply(text, [fix]).text
             assert not fixes(after, "PPF201"), path.name
+
+
+@pytest.mark.parametrize("select", [("PPF201",), ("PPF2",), ("PPF201", "PPF405")])
+def test_a_wait_is_judged_beside_the_others_whichever_rules_are_selected(select: tuple[str, ...]) -> None:
+    text = script("total = 0.0", "total += loss.item()\nprint(loss.item())", "return total")
+    found = [finding for finding in check(text, *select) if finding.code == "PPF201"]
+    assert [finding.fix.reason for finding in found if finding.fix] == [
+        "no gain until the reads at line 13 are gone too; they have their own fix"
+    ]
+    assert {finding.code for finding in check(text, "PPF201")} == {"PPF201"}
+    assert check(text, "PPF405") == []

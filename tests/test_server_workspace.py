@@ -25,7 +25,7 @@ from perflint.text.source import Source
 from tests.ranking_samples import recorded, write_json
 from tests.server_sessions import project
 from tests.support import in_step
-from tests.test_server_code_actions import TWO_SUMS
+from tests.test_server_code_actions import TWO_SUMS_LOGGED
 
 SUM = in_step("total += loss.item()")
 CPU = "import paddle\nimport train\n\npaddle.set_device('cpu')\n"
@@ -122,14 +122,14 @@ def test_a_folder_that_is_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_fixing_tells_only_of_the_document_as_it_is(tmp_path: Path) -> None:
-    root = project(tmp_path, train=TWO_SUMS)
+    root = project(tmp_path, train=TWO_SUMS_LOGGED)
     scene = Scene(root)
-    shown = scene.show(root / "train.py", TWO_SUMS)
+    shown = scene.show(root / "train.py", TWO_SUMS_LOGGED)
     document = scene.view.documents[(root / "train.py").as_uri()]
     text = scene.workspace.fixed(document, Level.UNSAFE)
     assert text is not None
     assert ".item()" not in text
-    assert scene.workspace.fixed(document, Level.SAFE, "PPF306") == TWO_SUMS
+    assert scene.workspace.fixed(document, Level.SAFE, "PPF306") == TWO_SUMS_LOGGED
     assert scene.workspace.fixed(replace(document), Level.SAFE) is None
     scene.workspace.settle()
     assert scene.codes(document.uri) == shown
@@ -196,23 +196,23 @@ def test_many_edits_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_findings_of_a_baseline_are_not_shown_nor_fixed(tmp_path: Path) -> None:
-    root = project(tmp_path, train=TWO_SUMS)
+    root = project(tmp_path, train=TWO_SUMS_LOGGED)
     scene = Scene(root)
     path = root / "train.py"
-    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
+    assert scene.show(path, TWO_SUMS_LOGGED) == ["PPF201", "PPF201", "PPF202"]
     (root / "perflint.toml").write_text('baseline = "known.json"\n')
-    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
-    assert scene.show(path, TWO_SUMS) == ["PPF201", "PPF201", "PPF202"]
+    assert scene.show(path, TWO_SUMS_LOGGED) == ["PPF201", "PPF201", "PPF202"]
+    assert scene.show(path, TWO_SUMS_LOGGED) == ["PPF201", "PPF201", "PPF202"]
     (told,) = scene.told
     assert told.startswith(f"perflint: {root / 'known.json'}: there is no such baseline")
     written = f"--write-baseline={root / 'known.json'}"
     command = [sys.executable, "-m", "perflint", "check", str(root), "--select", "PPF201", written]
     subprocess.run(command, check=False, cwd=Path(__file__).parents[1])
-    assert scene.show(path, f"# moved\n{TWO_SUMS}") == ["PPF202"]
+    assert scene.show(path, f"# moved\n{TWO_SUMS_LOGGED}") == ["PPF202"]
     document = scene.view.documents[path.as_uri()]
     assert scene.workspace.fixed(document, Level.SAFE, "PPF201") == document.text
     (root / "known.json").write_text("{}")
-    assert scene.show(path, TWO_SUMS) == ["PPF202"]
+    assert scene.show(path, TWO_SUMS_LOGGED) == ["PPF202"]
     assert len(scene.told) == 2
 
 

@@ -135,9 +135,7 @@ class _Run:
         return found
 
     def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
-        codes = selection.with_waits(self.codes, catalogue.shipped())
-        every, broken = examine(project, self.settings, codes, jobs, self.gated, self._done, last)
-        found = [finding for finding in every if finding.code in self.codes]
+        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
         if "PPF001" in self.codes:
             found += [syntax_error(project[path], error) for path, error in broken.items()]
         is_whole = self.settings.whole_project and not broken

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perflint import catalogue
+from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
 from perflint.findings import Finding
@@ -36,7 +37,8 @@ def examine(
         last: the process ends after this, so nothing has to be freed.
     """
     project = opened(sources, settings)
-    examination = Examination(project, settings, codes, gated)
+    rules = catalogue.shipped()
+    examination = Examination(project, settings, selection.with_waits(codes, rules), gated)
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:
         if jobs > 1:
@@ -45,7 +47,8 @@ def examine(
             drafts, broken = Together(examination, jobs - 1, done).find()
         else:
             drafts, broken = examination.find(done)
-        return messages.write(drafts, catalogue.shipped(), settings), broken
+        found = messages.write(drafts, rules, settings)
+        return [finding for finding in found if finding.code in codes], broken
     finally:
         if not last:
             project.close()

@@ -148,6 +148,7 @@ class _Kept:
         self.found: dict[str, list[Finding]] = {}
         self._settings = settings
         self._codes = codes
+        self._examined = selection.with_waits(codes, catalogue.shipped())
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
         self.unparsed: dict[str, str] = {}
@@ -237,7 +238,7 @@ class _Kept:
 
     def _opened(self, watched: frozenset[str], before: KeptProject | None) -> _Look:
         project = KeptProject(self.sources, self._settings, watched, before)
-        return _Look(project, Examination(project, self._settings, self._codes, gated=True))
+        return _Look(project, Examination(project, self._settings, self._examined, gated=True))
 
     def _others(self, path: str) -> Iterator[list[Draft]]:
         return (drafts for other, drafts in self._drafts.items() if other != path)
@@ -250,7 +251,8 @@ class _Kept:
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
-        found = messages.write(drafts, catalogue.shipped(), self._settings)
+        written = messages.write(drafts, catalogue.shipped(), self._settings)
+        found = [finding for finding in written if finding.code in self._codes]
         broken = self._broken
         if path is not None:
             found = [finding for finding in found if finding.path == path]
