@@ -85,3 +85,39 @@ def test_the_cache_knows_them(capsys: Output, monkeypatch: pytest.MonkeyPatch, t
 def test_why_nothing_may_be_found(text: str, remark: str, capsys: Output) -> None:
     assert check(text) == 0
     assert capsys.readouterr().out == f"No findings in 1 file.{remark}\n"
+
+
+ENGINE = """import paddle
+
+
+def train(model, optimizer, loader):
+    for step, (x, y) in enumerate(loader):
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        print(loss)
+"""
+TRAIN = "from engine import train\n\ntrain(make_model(), make_optimizer(), make_loader())\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--diff",), ("--fix",), ("--no-cache",)])
+def test_a_script_whose_step_is_in_another_file(options: tuple[str, ...], capsys: Output) -> None:
+    """What train.py imports is read with it, so it is known that the findings are there."""
+    Path("engine.py").write_text(ENGINE)
+    Path("train.py").write_text(TRAIN)
+    assert main(["check", "train.py", *options]) == 0
+    out, err = capsys.readouterr()
+    assert out + err == "No findings in 1 file. 1 finding is in a file that was only read: engine.py.\n"
+    assert Path("engine.py").read_text() == ENGINE
+    assert main(["check", "."]) == 1
+    assert "only read" not in capsys.readouterr().out
+
+
+def test_a_hook_for_what_is_new_does_not_speak_of_other_files(capsys: Output) -> None:
+    Path("engine.py").write_text(ENGINE)
+    Path("train.py").write_text(TRAIN)
+    assert main(["check", "train.py", "--write-baseline=new.json"]) == 0
+    capsys.readouterr()
+    assert main(["check", "train.py", "--baseline", "new.json"]) == 0
+    assert "only read" not in capsys.readouterr().out

@@ -174,7 +174,7 @@ def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = No
 
 
 def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Narrowing) -> Report:
-    found = shown.left(by_place(batch.naming.reported(findings)), batch.sources)
+    found = shown.left(by_place(findings), batch.sources)
     return _report(options, batch, by_place(batch.naming.findings(found)), batch.shown().sources)
 
 
@@ -299,7 +299,7 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         projects = [project for project in split(sources).projects if batch.naming.reports_any(project)]
         found = [*batch.unreadable, *(finding for findings in check_projects(projects) for finding in findings)]
-        return by_place(batch.naming.reported(found))
+        return by_place(found)
 
     return check
 

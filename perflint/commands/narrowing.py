@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from perflint.commands.low_impact import LowImpact
+from perflint.commands.only_named import OnlyNamed
 from perflint.commands.reading import Batch
 from perflint.findings import Finding
 from perflint.fix.fixer import Check
@@ -73,4 +74,6 @@ def narrowing(options: argparse.Namespace, batch: Batch) -> Narrowing:
 
         paths = options.paths if not options.stdin_filename else [options.stdin_filename]
         filters.append(OnChangedLines(options.changed_since, paths, batch))
-    return Narrowing([LowImpact(batch.settings, is_told=not filters), *filters])
+    everything = not filters
+    named = OnlyNamed(batch.naming, batch.settings, is_told=everything)
+    return Narrowing([named, LowImpact(batch.settings, is_told=everything), *filters])

@@ -1,0 +1,50 @@
+"""Leaves out the findings in files that were read, but not checked, and says where they are.
+
+``perflint check train.py`` reads ``engine.py``, which train.py imports. If the step loop is there, so are the findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perflint.commands.low_impact import LowImpact
+from perflint.commands.naming import Naming
+from perflint.configuration.settings import Settings
+from perflint.findings import Finding
+from perflint.text.source import Source
+from perflint.text.visible import visible_path
+from perflint.text.wording import counted, listed
+
+_SHOWN = 2
+"""How many files are named."""
+
+
+class OnlyNamed:
+    """The findings of a run in the files that were named."""
+
+    def __init__(self, naming: Naming, settings: Settings, is_told: bool = True) -> None:
+        """``is_told``: ``closing`` names the others; a run that shows only new findings leaves them out silently."""
+        self._naming = naming
+        self._settings = settings
+        self._is_told = is_told
+        self._others: list[Finding] = []
+
+    def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
+        """The findings in the files that were named."""
+        others = [finding for finding in findings if finding.path in self._naming.hidden]
+        self._others = LowImpact(self._settings).left(others, sources)
+        return self._naming.reported(findings)
+
+    def closing(self) -> str:
+        """Where the others are, such as ``3 findings are in a file that was only read: engine.py.``"""
+        paths = list(dict.fromkeys(finding.path for finding in self._others))
+        if not paths or not self._is_told:
+            return ""
+        verb = "is" if len(self._others) == 1 else "are"
+        where = "a file that was only read" if len(paths) == 1 else "files that were only read"
+        names = listed([visible_path(path) for path in paths], _SHOWN)
+        return f"{counted(len(self._others), 'finding')} {verb} in {where}: {names}."
+
+    def notes(self) -> list[str]:
+        """Nothing."""
+        return []
