@@ -115,6 +115,10 @@ def test_a_rule_in_a_group_that_is_not_there_is_an_error(tmp_path: Path) -> None
     ("words", "expected"),
     [
         ("memory grows", of("memory")),  # all words of a longer symptom
+        ("batch_cost", of("gpu")),
+        ("GPU idle", of("io") | of("cpu") | of("sync")),
+        ("OOM", of("memory")),
+        ("loss.item()", codes("item")),
         ("if loss", {"PPF203"}),  # what only the page says
         ("dataloader slow", codes("dataloader")),
         ("why is training slow", set()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,17 @@ _STACK = 12
 def of_exit(plan: Plan, status: int, said: Sequence[str]) -> str:
     """The message for a script that has ended with an error."""
     last, before = _last(said)
-    if any("No module named 'paddle'" in line for line in said[-_TAIL:]):
+    if any("No module named 'paddle'" in line for line in said[-_TAIL:]) or _lacks_paddle(plan, said):
         return f"{plan.python} has no Paddle: name the interpreter that trains with --python"
     return f"{plan.script} failed (exit status {status}): {last}{before}"
+
+
+def _lacks_paddle(plan: Plan, said: Sequence[str]) -> bool:
+    """Whether the script lacks a module because its interpreter is not the one that trains: it has no Paddle either."""
+    if not any("ModuleNotFoundError: No module named" in line for line in said[-_TAIL:]):
+        return False
+    look = "import importlib.util, sys; sys.exit(importlib.util.find_spec('paddle') is None)"
+    return subprocess.run([plan.python, "-I", "-c", look], check=False).returncode == 1
 
 
 def of_time(plan: Plan, watch: StallWatch, ranks: Sequence[Sequence[Call]], said: Sequence[str]) -> str:

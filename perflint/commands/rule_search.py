@@ -17,6 +17,8 @@ _OFTEN = 2
 """How often a name has to occur in the reported lines of a rule's examples: once may be chance."""
 _ANY_RULE = frozenset({"slow", "slower", "training", "paddle", "is", "the", "why", "too"})
 """Words that say nothing about which rule is meant."""
+_CALL = re.compile(r"(?:[\w.]*\.)?(?P<name>\w+)(?:\(.*\))?")
+"""A call or an attribute with its owner, such as ``float(loss)`` and ``loss.item()``."""
 _WORDS = re.compile(r"[a-z0-9_.]+|[\u4e00-\u9fff]+")
 
 
@@ -30,7 +32,8 @@ def search(wanted: str, rules: Mapping[str, Rule], groups: Mapping[str, Group]) 
     """
     asked = " ".join(wanted.lower().split())
     found: list[Rule] = []
-    for words in (asked, telling(asked)):
+    call = _CALL.fullmatch(asked)
+    for words in (asked, telling(asked), call["name"] if call else ""):
         found = found or (_search(words, rules, groups) if telling(words) else [])
     return sorted(found, key=lambda rule: not rule.default)
 
@@ -120,7 +123,8 @@ def _share(asked: str, symptom: str) -> float:
     if not words:
         return 0.0
     alike = (max((_likeness(word, other) for other in held), default=0.0) for word in words)
-    if len(words) > 1 and f" {' '.join(words)} " in f" {' '.join(held)} ":
+    is_telling = len(words) > 1 or "_" in words[0]
+    if is_telling and f" {' '.join(words)} " in f" {' '.join(held)} ":
         return 1.0
     return sum(alike) / max(len(words), len(held))
 
