@@ -303,3 +303,26 @@ def test_ppf403_a_model_saves_once_on_each_node() -> None:
 def test_ppf403_save_persistables_writes_nothing_in_collective_mode(tmp_path: Path) -> None:
     CollectiveRuntime()._save_persistables(paddle.static.Executor(paddle.CPUPlace()), str(tmp_path / "model"), None, 0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loss_of_class_labels_can_ignore_the_others() -> None:
+    """``ignore_index=255`` gives the loss and the gradients of the labels that a mask selects; -100 divides by all."""
+    paddle.seed(7)
+    x, labels = paddle.randn([2, 5, 4, 3]), paddle.randint(0, 3, [2, 5, 4])
+    x.stop_gradient = False
+    mask = labels != 1
+    share = float(mask.astype("float32").mean())
+    assert 0.2 < share < 0.9
+    losses = {
+        "mask": nn.functional.cross_entropy(x[mask], labels[mask]),
+        "255": nn.functional.cross_entropy(
+            x, paddle.where(mask, labels, paddle.full_like(labels, 255)), ignore_index=255
+        ),
+        "-100": nn.functional.cross_entropy(x, paddle.where(mask, labels, paddle.full_like(labels, -100))),
+    }
+    gradients = {name: paddle.grad(loss, x, retain_graph=True)[0].numpy() for name, loss in losses.items()}
+    np.testing.assert_allclose(float(losses["255"]), float(losses["mask"]), rtol=1e-6)
+    np.testing.assert_allclose(gradients["255"], gradients["mask"], rtol=1e-5, atol=1e-8)
+    np.testing.assert_allclose(float(losses["-100"]), float(losses["mask"]) * share, rtol=1e-5)
+    nothing = nn.functional.cross_entropy(x, paddle.full_like(labels, 255), ignore_index=255)
+    assert float(nothing) == 0.0

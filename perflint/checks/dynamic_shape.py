@@ -41,6 +41,8 @@ _ADVICE_FOR = {
     "`paddle.where(mask, x, paddle.full_like(x, limit))`",
     Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '
     "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, divided by `mask.sum()` for a mean",
+    Form.CLASS_LOSS: "take the loss of all values, as `F.cross_entropy(logits, labels, ignore_index=255)`, "
+    "with labels of 255 where the mask is false",
     Form.LOSS_OF_PICKED: "compute the indices of the mask in the data pipeline, "
     "for `paddle.gather` here and in the model",
     Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
@@ -61,6 +63,10 @@ _LOSS_REASON = (
     "only if the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask excludes "
     "can still spoil the gradients: replace it before the loss with `paddle.where`, too"
 )
+_CLASS_REASON = (
+    "only if the mask has the shape of the labels and no class has the number 255; an empty mask gives 0 instead of nan"
+)
+_REASONS: dict[Form | None, str] = {Form.LOSS: _LOSS_REASON, Form.CLASS_LOSS: _CLASS_REASON}
 # What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
@@ -121,7 +127,7 @@ def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, contex
     called, paddle = context.parents[-2], name_of_paddle(context.file)
     is_mean = isinstance(called, cst.Call) and not called.args and method_of(called) == "mean"
     if value is None or mask is None or paddle is None or not is_mean:
-        return Fix(advice, (), Level.DISPLAY, _LOSS_REASON if form is Form.LOSS else _REASON)
+        return Fix(advice, (), Level.DISPLAY, _REASONS.get(form, _REASON))
     text = f"{paddle}.where({mask}, {value}, {paddle}.zeros_like({value})).sum() / {mask}.sum().clip(min=1)"
     return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)
 

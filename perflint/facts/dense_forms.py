@@ -28,6 +28,7 @@ class Form(enum.Enum):
     SUM = "a sum or a mean"
     EXTREME = "the least or the largest of them"
     LOSS = "a loss"
+    CLASS_LOSS = "a loss of class labels, which can ignore some"
     LOSS_OF_PICKED = "a loss against what a model picked by the same mask"
     COUNT = "how many there are"
     FILL = "places that are filled"
@@ -105,7 +106,7 @@ class _Search:
                 return Form.FILL if self._fills(statement.node) else None
             found = self._taken(parent, inner, statement) if isinstance(parent, ast.Call) else None
             if found is not None:
-                if found is Form.LOSS and not self._others_stay(parent, inner, statement):
+                if found in (Form.LOSS, Form.CLASS_LOSS) and not self._others_stay(parent, inner, statement):
                     return None
                 return Form.ROW_EXTREME if found is Form.ROWS and _takes_extreme(parents[:place]) else found
             if not self._goes_on(parent, inner, statement):
@@ -131,7 +132,10 @@ class _Search:
         is_loss = resolved.startswith("paddle.nn.functional.") and name in _LOSSES
         if not is_layer and not is_loss:
             return None
-        return Form.LOSS_OF_PICKED if self._is_against_picked(call, inner, statement) else Form.LOSS
+        if self._is_against_picked(call, inner, statement):
+            return Form.LOSS_OF_PICKED
+        can_ignore = name == "cross_entropy" if is_loss else kind.type.endswith(".CrossEntropyLoss")
+        return Form.CLASS_LOSS if can_ignore and not _is_soft(call) else Form.LOSS
 
     def _goes_on(self, parent: ast.AST, inner: ast.AST, statement: Statement) -> bool:
         """Whether an expression computes a value for each of the values, or selects by them."""
@@ -289,6 +293,11 @@ def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:
     if isinstance(parent, ast.Call):
         return inner is not parent.func and terminal(parent) in _NUMBERS
     return isinstance(parent, (ast.BinOp, ast.UnaryOp))
+
+
+def _is_soft(call: ast.Call) -> bool:
+    """Whether a loss gets probabilities rather than labels, of which it can ignore none."""
+    return any(item.arg in ("soft_label", "ignore_index", None) for item in call.keywords)
 
 
 def _is_count(parent: ast.AST, inner: ast.AST) -> bool:
