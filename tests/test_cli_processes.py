@@ -57,7 +57,7 @@ def test_a_path_that_is_no_text_is_shown_and_checked() -> None:
         pytest.skip("this file system takes text names only")
     with process(["check", "--diff"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         out, _ = running.communicate()
-    assert out.startswith(rb'--- "\377.py"')
+    assert out.startswith(b"# \\xff.py:1 PPF201: Write sum\n" + rb'--- "\377.py"')
     with process(["check", "--output-format", "concise"], stdout=subprocess.PIPE) as running:
         out, _ = running.communicate()
     assert out.startswith(rb"\xff.py:1:1: PPF201")

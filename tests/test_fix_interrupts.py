@@ -527,7 +527,7 @@ def test_how_far_the_fix_of_a_list_may_be_trusted(name: str) -> None:
     ("after", "kept"),
     [
         ("args.look(1)", "loss.detach()"),
-        ("print(step, 2 * loss > 1)", "loss.detach()"),
+        ("args.look(step, 2 * loss)", "loss.detach()"),
         ("with paddle.no_grad(): loss.zero_()", "loss.detach().clone()"),
         ("with paddle.no_grad(): loss.scale_(3.0)", "loss.detach().clone()"),
         ("with paddle.no_grad(): loss.clip_(max=0.1)", "loss.detach().clone()"),

@@ -15,6 +15,7 @@ import pytest
 from speed import with_profile
 from speed_parts.page import page
 
+from perflint import catalogue
 from perflint.checks import load_checks
 from perflint.cli import main
 from perflint.configuration.settings import Settings
@@ -169,9 +170,14 @@ def test_rules_that_share_a_function_are_named_together() -> None:
 
 
 def test_only_selected_rules_ask_their_gates() -> None:
+    """Rules about waits are judged together: with one of them, all that are on by default are asked."""
+    with measured(ticks()) as times:
+        engine.check(sources(TRAINER), Settings(join_lines=False, select=("PPF601",)))
+    assert set(times.gates) == {"PPF601"}
     with measured(ticks()) as times:
         engine.check(sources(TRAINER), Settings(join_lines=False, select=("PPF201",)))
-    assert set(times.gates) == {"PPF201"}
+    waits = {code for code, rule in catalogue.shipped().items() if rule.bottleneck == "sync" and rule.default}
+    assert {"PPF201"} < set(times.gates) <= waits
 
 
 def test_all_is_put_back() -> None:
