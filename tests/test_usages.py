@@ -379,3 +379,45 @@ def test_a_list_of_which_only_the_last_entry_is_used(inside: str, after: str, is
     found = check(_LAST.format(inside=inside, after=after), "PPF201")[0]
     said = "read it once after the loop, where only the last entry of the list is used."
     assert (found.message.partition("; ")[2] == said) is is_last
+
+
+HELPER = """\
+import paddle
+
+
+def accuracy(logits, labels, lengths):
+    predicted = logits.argmax(axis=-1).numpy()
+    truth = labels.numpy()
+    return (predicted == truth).mean() * lengths.mean().item()
+
+
+def train(model, loader, optimizer):
+    scores = []
+    for x, y, n in loader:
+        out = model(x)
+        loss = paddle.nn.functional.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        scores.append(accuracy(out, y, n))
+    return scores
+"""
+DECODE = "decode predictions only every 10 steps, or in the evaluation"
+
+
+def test_predictions_are_decoded_now_and_then() -> None:
+    """A metric is computed from classes and labels, which are not summed as a loss is."""
+    decoded = [item for item in check(HELPER, "PPF201") if DECODE in item.message]
+    assert [HELPER.count("\n", 0, item.start) + 1 for item in decoded] == [5, 6]
+    assert {item.fix.reason for item in decoded if item.fix} == {"a metric then covers only some of the batches"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "args.right += (model(x).argmax(1) == y).sum().item()",  # a count stays exact on the device
+        "args.last = loss.item()\nargs.best = model(x).argmax(1)",
+    ],
+)
+def test_a_count_of_right_predictions_is_added_up(body: str) -> None:
+    assert DECODE not in advice(body)
