@@ -22,7 +22,7 @@ from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
-from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG
+from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
@@ -322,7 +322,7 @@ class _Finder:
 
     def _confidence(self, loop: Loop, sure: bool) -> Confidence:
         assert not isinstance(loop, ast.While)
-        over_data = any(map(means_batches, names_in(loop.iter)))
+        over_data = any(map(means_batches, names_in(loop.iter))) or self._is_over_a_loader(loop)
         if (
             not (over_data or evaluates(self._scope.name))
             or calibrates(self._scope.name)
@@ -332,6 +332,12 @@ class _Finder:
             return Confidence.LOW
         says_so = _evaluates(self._scope.name) or _under_eval(self._scope, loop)
         return Confidence.HIGH if sure and over_data and says_so else Confidence.MEDIUM
+
+    def _is_over_a_loader(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Whether a loop is over a loader, whatever it is called: ``val = DataLoader(...)``, ``for x, y in val``."""
+        values = Values.of(self._file.project)
+        nodes = (node for node in ast.walk(loop.iter) if isinstance(node, (ast.Name, ast.Attribute)))
+        return any(values.lasting_kind(self._file, self._scope, node).tag == LOADER_TAG for node in nodes)
 
     def _is_dispatched(self) -> bool:
         """Whether the function is imported elsewhere but not called by name, so its caller is unknown."""
