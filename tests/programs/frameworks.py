@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+from perflint.bench.runner import loader_processes
 from tests.programs import stand_in
 from tests.programs.stand_in import data
 from tests.programs.stand_in.device import Device, use
@@ -80,7 +81,7 @@ class Paddle:
             paddle.Tensor.backward, paddle.save, paddle.async_save = backward, save, async_save
             loader.__iter__ = begin
             for item in made:  # a loop that was left early keeps the processes of its loader until this one ends
-                getattr(item, "_try_shutdown_all", lambda: None)()
+                loader_processes.end(item)
 
     def _ended(self) -> int:
         self._paddle.clear_async_save_task_queue()

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import surroundings
+from . import loader_processes, surroundings
 from .heartbeat import Heartbeat
 
 SPAWNED = "spawned"
@@ -155,9 +155,7 @@ class Recorder:
         self.write(status)
         self.before_end()
         for iterator in list(self._iterators):
-            close = getattr(iterator, "_try_shutdown_all", None)
-            if close:
-                close()
+            loader_processes.end(iterator)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)  # the rest of the script is not measured, and could take hours
