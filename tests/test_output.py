@@ -250,7 +250,7 @@ def test_the_page_of_a_rule_holds_all_its_parts() -> None:
     assert headings == [
         "# PPF401 save-in-step-loop",
         "## Why it costs",
-        "## When to leave it",
+        "## When to ignore it",
         "## The fix",
         "## Measured",
         "## Examples",

@@ -25,7 +25,7 @@ def test_a_page_has_what_the_finding_says_and_the_rule_the_rest() -> None:
     assert sections == {
         "PPF201 host-sync-in-step": rule.summary.strip(),
         "Why it costs (sync)": rule.why.strip(),
-        "When to leave it": rule.ignore_when.strip(),
+        "When to ignore it": rule.ignore_when.strip(),
         "Fix (unsafe)": "keep it. it may differ",
         "How much it costs": rule_page.cost(rule.event),
         "Measured": measured.paragraph(rule),

@@ -37,7 +37,7 @@ def _page(rule: Rule) -> Iterator[str]:
         yield f"| {name} | {value} |"
     yield from ("", "## Why it costs", "", rule.why.strip(), "")
     if rule.ignore_when:
-        yield from ("## When to leave it", "", rule.ignore_when.strip(), "")
+        yield from ("## When to ignore it", "", rule.ignore_when.strip(), "")
     yield from ("## The fix", "", *_fix(rule), "")
     if rule.examples:
         yield from ("## Examples", "")

@@ -61,7 +61,7 @@ def _decision(rule: Rule) -> Iterator[str]:
     yield f"On by default: {'yes' if rule.default else f'no (turn it on with --extend-select {rule.code})'}"
     yield from (f"Page: {rule.url}", "")
     yield from ("## Why it costs", "", *_paragraphs(rule.why))
-    yield from ("## When to leave it", "", *_paragraphs(rule.ignore_when))
+    yield from ("## When to ignore it", "", *_paragraphs(rule.ignore_when))
     yield from ("## The fix", "", *_paragraphs(f"{rule.fix_title} ({rule.fix_level})"))
     if rule.fix_reason:
         yield from _paragraphs(rule.fix_reason)

@@ -44,7 +44,7 @@ def _severity(rule: Rule) -> str:
 def _help(rule: Rule, heading: str) -> Iterator[str]:
     yield from (rule.summary.strip(), "")
     yield from (heading.format("Why it costs"), "", rule.why.strip(), "")
-    yield from (heading.format("When to leave it"), "", rule.ignore_when.strip(), "")
+    yield from (heading.format("When to ignore it"), "", rule.ignore_when.strip(), "")
     yield from (heading.format("The fix"), "", f"{rule.fix_title} ({rule.fix_level})")
     if rule.fix_reason:
         yield from ("", rule.fix_reason.strip())

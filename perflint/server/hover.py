@@ -59,7 +59,7 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     sections = [(f"{rule.code} {rule.name}", rule.summary)]
     bottleneck = facts(rule.code).bottleneck
     sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
-    sections.append(("When to leave it", rule.ignore_when))
+    sections.append(("When to ignore it", rule.ignore_when))
     sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
     if rule.event is not None:
         sections.append(("How much it costs", rule_page.cost(rule.event)))
