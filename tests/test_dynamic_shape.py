@@ -150,6 +150,7 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
             "ignore_index=255",
         ),
         ("keep = y != 255\nreturn F.cross_entropy(x[keep], y)", "ignore_index=255"),
+        ("return F.cross_entropy(x[mask], y, ignore_index=255)", "labels of 255 where the mask is false"),
         ("return F.cross_entropy(x[mask], y, soft_label=True)", "reduction="),
         ("return F.mse_loss(x[mask], y)", "reduction="),
         ("a = self.head(x, mask)\nreturn F.cross_entropy(a, y[mask])", "in the data pipeline"),

@@ -6,17 +6,16 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeGuard
 
 import libcst as cst
 
 from perflint.facts.accumulators import uses_in
 from perflint.facts.model_memory import is_part_of_a_model
+from perflint.facts.predictions import reads_predictions
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.lint.context import Context, Shown
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_scaler
 
@@ -38,10 +37,6 @@ _NUMBER = "Python needs a number there, and cannot use a tensor instead"
 
 _DECODE = "decode predictions only every {interval} steps, or in the evaluation"
 _DECODE_REASON = "a metric then covers only some of the batches"
-_CHOOSING = frozenset({"argmax", "argmin", "argsort", "topk"})
-"""Functions and methods that turn scores into the indices of classes."""
-_ARRAY_READS = frozenset({"numpy", "tolist", "array", "asarray"})
-_REDUCING = frozenset({"sum", "mean", "all", "any", "max", "min"})
 _METRIC = frozenset(
     {Usage.SUM, Usage.SIZE, Usage.LIST, Usage.KEPT, Usage.RETURNED, Usage.NUMPY, Usage.METER, Usage.AFTER}
 )
@@ -110,7 +105,8 @@ def advice(call: cst.Call, context: Context) -> Advice:
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
-    if not is_forward and aims and _METRIC.issuperset(aim.usage for aim in aims) and _reads_predictions(call, context):
+    is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
+    if not is_forward and is_kept and reads_predictions(context.expression(call), context.file, context.here.scope):
         words = _DECODE.format(interval=context.settings.log_interval)
         said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
     if _DETACH in said.words and _reads_a_parameter(call, context):
@@ -119,34 +115,6 @@ def advice(call: cst.Call, context: Context) -> Advice:
         return said
     event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
-
-
-def _reads_predictions(call: cst.Call, context: Context) -> bool:
-    """Whether a read is of the classes that a model predicts, or of what a helper compares them with.
-
-        pred, truth = logits.argmax(axis=1).numpy(), labels.numpy()
-
-    They are not summed or averaged on the device as a loss is: a metric is computed from them on the host.
-    """
-    expression = context.expression(call)
-    if not isinstance(expression, ast.Call) or terminal(expression) not in _ARRAY_READS:
-        return False
-    if _is_of_classes(expression):
-        return True
-    calls = [item for statement in context.here.scope.statements for item in walk(statement.node) if _is_call(item)]
-    return not any(terminal(item) == "backward" for item in calls) and any(map(_is_of_classes, calls))
-
-
-def _is_call(node: ast.AST) -> TypeGuard[ast.Call]:
-    return isinstance(node, ast.Call)
-
-
-def _is_of_classes(call: ast.Call) -> bool:
-    """Whether a call is ``scores.argmax(axis=1).numpy()``, without a sum or a mean of what is chosen."""
-    if terminal(call) not in _ARRAY_READS:
-        return False
-    names = {terminal(item) for item in walk(call) if isinstance(item, ast.Call)}
-    return bool(names & _CHOOSING) and not names & _REDUCING
 
 
 def _reads_a_parameter(call: cst.Call, context: Context) -> bool:

@@ -296,8 +296,8 @@ def _is_of_numbers(parent: ast.AST, inner: ast.AST) -> bool:
 
 
 def _is_soft(call: ast.Call) -> bool:
-    """Whether a loss gets probabilities rather than labels, of which it can ignore none."""
-    return any(item.arg in ("soft_label", "ignore_index", None) for item in call.keywords)
+    """Whether a loss may get probabilities rather than labels, of which it can ignore none."""
+    return any(item.arg in ("soft_label", None) for item in call.keywords)
 
 
 def _is_count(parent: ast.AST, inner: ast.AST) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from perflint.text.source import Source
 
 _PADDLE = ("paddle", "Paddle")
-_TRAINING = (".backward", ".minimize", ".fit(", "train_batch", "Trainer", ".step(")
+_TRAINING = (".backward", ".minimize", ".fit(", "train_batch", "Trainer", ".step(", ".train(", ".learn(")
 """A file that trains has one of these; the other way round it does not follow."""
 
 
