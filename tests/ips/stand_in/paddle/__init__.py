@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import amp, device, io, nn, optimizer, vision
-from .tensors import Tensor, full, masked_select, no_grad, seed, to_tensor, where
+from .tensors import Tensor, full, masked_select, no_grad, seed, to_tensor, where, zeros_like
 from .unknown import refuse
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "to_tensor",
     "vision",
     "where",
+    "zeros_like",
 ]
 
 __version__ = f"stand-in on torch {torch.__version__}"

@@ -17,7 +17,7 @@ from torch import Tensor, no_grad
 
 from .place import DEVICE
 
-__all__ = ["Tensor", "full", "masked_select", "no_grad", "seed", "to_tensor", "where"]
+__all__ = ["Tensor", "full", "masked_select", "no_grad", "seed", "to_tensor", "where", "zeros_like"]
 
 _numpy = Tensor.numpy
 
@@ -51,6 +51,11 @@ def full(shape: Sequence[int], fill_value: float) -> Tensor:
 def where(condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
     """``x`` where the condition holds, else ``y``."""
     return torch.where(condition, x, y)
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    """Zeros of the shape and the type of ``x``."""
+    return torch.zeros_like(x)
 
 
 def masked_select(x: Tensor, mask: Tensor) -> Tensor:
