@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from tests.ips.card.networks_of_users import GPT, ResNet50, Training
-from tests.ips.card.timing import ON_CARD, Results, Stamps, counted, machine, ratio_of, spin
+from tests.ips.card.statistics_of_rounds import ratio_of
+from tests.ips.card.timing import ON_CARD, Results, Stamps, counted, machine, spin
 
 READS: dict[str, dict[str, int]] = {
     "none": {},

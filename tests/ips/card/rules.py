@@ -20,7 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tests.ips.card.timing import Results, Stamps, counted, interval, machine, ratio_of, wait
+from tests.ips.card.statistics_of_rounds import interval, ratio_of
+from tests.ips.card.timing import Results, Stamps, counted, machine, wait
 
 TRIALS = ("PPF201_itself", "PPF306_itself", "planted")
 WAITS = ("PPF201", "PPF203", "PPF204", "PPF206", "PPF210")
@@ -120,9 +121,7 @@ class _Bench:
             "cpu_ms": [round(statistics.fmean(each), 4) for each in cpu],
             "cpu_ratio": ratio_of(*cpu),
             "losses": [sorted(each) for each in losses],
-            "counted": [
-                counted(lambda length, one=module: self._run(one, *size, length=length), 8, 16) for module in modules
-            ],
+            "counted": [counted(functools.partial(self._for, module, size), 8, 16) for module in modules],
             "steps": steps,
         }
         low, high = row["ratio"][1:]
@@ -145,6 +144,9 @@ class _Bench:
         if losses is not None:
             losses.add(float(loss))
         return self._stamps
+
+    def _for(self, module: ModuleType, size: tuple[int, int], length: int) -> None:
+        self._run(module, *size, length=length)
 
     def _modules(self, name: str) -> list[ModuleType]:
         return [importlib.import_module(f"{name}_{side}") for side in SIDES]

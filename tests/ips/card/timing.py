@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import math
 import platform
-import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-
-from perflint.bench.statistics import half_width
 
 ON_CARD = torch.cuda.is_available()
 
@@ -72,18 +68,6 @@ def spin(milliseconds: float) -> None:
     end = time.perf_counter() + milliseconds / 1e3
     while time.perf_counter() < end:
         pass
-
-
-def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The mean with the ends of its 95 % interval (Student's t)."""
-    centre, half = statistics.fmean(values), half_width(list(values), 0)
-    return centre, centre - half, centre + half
-
-
-def ratio_of(before: Sequence[float], after: Sequence[float]) -> list[float]:
-    """The ratio of the times of two sides with its interval, from the logarithms of the ratios of the rounds."""
-    logs = [math.log(first / second) for first, second in zip(before, after, strict=True)]
-    return [round(math.exp(value), 4) for value in interval(logs)]
 
 
 def counted(run: Callable[[int], object], short: int, long: int) -> dict[str, float] | None:
