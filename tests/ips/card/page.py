@@ -185,8 +185,9 @@ def _reads(found: list[dict[str, Any]]) -> Iterator[str]:
     yield (
         "\nWhat this says: a read costs what the host could have done while the card was still at work. Right after "
         "the backward pass that is the whole of the optimizer's launches, about a fifth of these steps; at the end of "
-        "the step little is left to do; in a step in which the host is slower than the card (the small batches), the card "
-        "waits anyway and a read costs nothing that could be measured. Five reads in a row cost no more than one.\n"
+        "the step little is left to do; in a step in which the host is slower than the card (the small batches), the "
+        "card waits anyway and a read costs nothing that could be measured. Five reads in a row cost no more than "
+        "one.\n"
     )
 
 
