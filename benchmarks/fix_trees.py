@@ -2,9 +2,10 @@
 
     python benchmarks/fix_trees.py --json benchmarks/results/fix_trees.json PaddleDetection PaddleSeg PaddleClas
 
-For each tree: every file that compiled must still compile, pyflakes must say nothing new of it, a second run must
-change nothing, and the syntax trees may differ only on rows that an edit touches.  No fix may be made at a place whose
-fix the first check only showed.  Exits with 1 where that is not so.
+``--safe`` makes the safe ones only, and ``--default`` those of the rules that are on by default.  For each tree: every
+file that compiled must still compile, pyflakes must say nothing new of it, no file may take a name from another that
+no longer binds it, a second run must change nothing, and the syntax trees may differ only on rows that an edit touches.
+No fix may be made at a place whose fix the first check only showed.  Exits with 1 where that is not so.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -29,9 +30,11 @@ from perflint.run import engine, intake
 from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
+DEFAULT = Settings()
 _WRONG = (
     "no longer compile",
     "new pyflakes messages",
+    "names missing in other files",
     "changed by a second run",
     "shown fixes made",
     "beyond the edits",
@@ -41,12 +44,16 @@ _WRONG = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trees", nargs="+", type=Path)
+    parser.add_argument("--safe", action="store_true", help="only safe fixes")
+    parser.add_argument("--default", action="store_true", help="only the rules that are on by default")
     parser.add_argument("--json", type=Path, help="where the counts are written")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     counts = {}
     for tree in arguments.trees:
-        counts[tree.name] = _tree(tree)
+        counts[tree.name] = _tree(
+            tree, Level.SAFE if arguments.safe else Level.UNSAFE, DEFAULT if arguments.default else ALL
+        )
         print(tree.name, ", ".join(f"{what}: {count}" for what, count in counts[tree.name].items()), flush=True)
     total: Counter[str] = Counter()
     for row in counts.values():
@@ -57,16 +64,23 @@ def main() -> int:
     return int(any(total[what] for what in _WRONG) or bool(total["fixes rejected"]))
 
 
-def _tree(tree: Path) -> dict[str, int]:
+def _tree(tree: Path, level: Level, settings: Settings) -> dict[str, int]:
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        return engine.check(sources, settings)
+
     sources, _ = intake.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
-    outcome = fixer.fix_all(sources, _check, Level.UNSAFE)
-    again = fixer.fix_all({**sources, **outcome.changed}, _check, Level.UNSAFE)
+    outcome = fixer.fix_all(sources, check, level)
+    fixed = {**sources, **outcome.changed}
+    again = fixer.fix_all(fixed, check, level)
+    missing = _missing(sources, fixed, outcome.changed)
     pairs = [(sources[path].text, source.text) for path, source in outcome.changed.items()]
     for path in again.changed:
         print(f"  a second run changes {path}")
     for path, source in outcome.changed.items():
         for message in _flakes(source.text) - _flakes(sources[path].text):
             print(f"  {path}: {message}")
+    for path, taken in missing:
+        print(f"  {path} takes {taken}, which is no longer bound there")
     return {
         "files": len(sources),
         "findings": len(outcome.first),
@@ -75,14 +89,70 @@ def _tree(tree: Path) -> dict[str, int]:
         "fixes rejected": len(outcome.rejected),
         "no longer compile": sum(_compiles(before) and not _compiles(after) for before, after in pairs),
         "new pyflakes messages": sum(sum((_flakes(after) - _flakes(before)).values()) for before, after in pairs),
+        "names missing in other files": len(missing),
         "changed by a second run": len(again.changed),
         "shown fixes made": len(_shown_and_made(outcome, sources)),
         "beyond the edits": sum(_strays(before, after) for before, after in pairs),
     }
 
 
-def _check(sources: Mapping[str, Source]) -> list[Finding]:
-    return engine.check(sources, ALL)
+def _missing(
+    before: Mapping[str, Source], after: Mapping[str, Source], changed: Iterable[str]
+) -> list[tuple[str, str]]:
+    """The names that files take from changed ones, by import or as an attribute, which these bound and no longer bind.
+
+    Judged by the last part of a module's name alone, so that no import is missed: it may name too many, never too few.
+    """
+    lost: dict[str, set[str]] = {}
+    for path in changed:
+        stem = Path(path).parent.name if Path(path).name == "__init__.py" else Path(path).stem
+        lost.setdefault(stem, set()).update(_bound(before[path].text) - _bound(after[path].text))
+    lost = {stem: names for stem, names in lost.items() if names}
+    found = []
+    for path, source in after.items() if lost else ():
+        tree = _parsed(source.text)
+        modules = {stem: stem for stem in lost}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                for alias in node.names:
+                    stem = alias.name.rpartition(".")[2]
+                    if stem in lost and alias.asname:
+                        modules[alias.asname] = stem
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                stem = (node.module or "").rpartition(".")[2]
+                for alias in node.names:
+                    if alias.name in lost.get(stem, ()):
+                        found.append((path, f"{stem}.{alias.name}"))
+            elif isinstance(node, ast.Attribute):
+                owner = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+                if node.attr in lost.get(modules.get(owner, ""), ()):
+                    found.append((path, f"{owner}.{node.attr}"))
+    return found
+
+
+def _bound(text: str) -> set[str]:
+    """The names that a file binds anywhere at module level."""
+    found: set[str] = set()
+    stack: list[ast.AST] = list(ast.iter_child_nodes(_parsed(text)))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            continue
+        if isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        stack += ast.iter_child_nodes(node)
+    return found
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def _shown_and_made(outcome: fixer.FixOutcome, sources: Mapping[str, Source]) -> list[fixer.Made]:
