@@ -107,9 +107,9 @@ class Finding:
     """One costly place in one file.
 
     ``start``/``end``: the expression itself, as character offsets. ``statement``: the offsets of the statement around
-    it, whose first and last lines may carry the ``# noqa``. ``impact``: None if there is nothing to gain, as in a file
-    that is not Python. ``places``: the offsets of each of its expressions, if it is about several neighbouring lines:
-    the first one begins at ``start``, the last one ends at ``end``.
+    it; its first and last lines may carry the ``# noqa``, as may each line of the expression. ``impact``: None if there
+    is nothing to gain, as in a file that is not Python. ``places``: the offsets of each of its expressions, if it is
+    about several neighbouring lines: the first one begins at ``start``, the last one ends at ``end``.
     """
 
     code: str
