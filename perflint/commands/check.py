@@ -11,7 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, InternalError, failing_file, outputs, profiled, saving, showing
+from perflint.commands import (
+    CommandError,
+    InternalError,
+    failing_file,
+    outputs,
+    profiled,
+    saving,
+    showing,
+    unread_callers,
+)
 from perflint.commands.low_impact import LowImpact
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
@@ -191,7 +200,8 @@ def _look(
     report = profiled.ranked(options, report, profiles, console)
     closing = shown.closing(summary.found(report.findings, files, _level(options)) + summary.most_to_win(report))
     if not report.findings and not shown.closing(""):
-        closing += no_training.remark([report.sources[path] for path in files])
+        remark = "" if options.quiet else unread_callers.remark(options.paths, batch)
+        closing += remark or no_training.remark([report.sources[path] for path in files])
     news = options.news.since(report) if options.watch else ()
     showing.findings(options, report, closing, console, news)
     if lost is not None:

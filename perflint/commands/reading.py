@@ -125,9 +125,12 @@ def find(
         return named, Naming()
     if settings.context:
         return _together(named, _context(settings, context))
-    if _leaves_context_out(settings) or any(path.is_dir() for path in paths):
-        return named, Naming()
-    return _with_imported(named, settings)
+    return _with_imported(named, settings) if reads_imports_only(paths, settings) else (named, Naming())
+
+
+def reads_imports_only(paths: list[Path], settings: Settings) -> bool:
+    """Whether the named files are read together with what they import, and with nothing else."""
+    return not settings.context and not _leaves_context_out(settings) and not any(path.is_dir() for path in paths)
 
 
 def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll, any_name: bool) -> Batch:

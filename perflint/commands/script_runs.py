@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
@@ -74,7 +73,7 @@ def _interpreter(named: str | None) -> str:
     """
     if not named:
         return sys.executable
-    return os.path.abspath(named) if os.path.dirname(named) else named
+    return str(Path(named).absolute()) if Path(named).name != named else named
 
 
 def _root(script: Path, configured: Path) -> Path:
