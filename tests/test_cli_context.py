@@ -204,8 +204,10 @@ def test_only_the_files_named_are_fixed_and_the_check_after_it_sees_all(capsys: 
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith(f"{name}:11:9: PPF201 ")  # known from the helper, which is read at each round
     assert shown[1:] == [
+        "Fixed:",
+        f"  {name}:12 PPF202: log every 10th step",
         "Found 2 findings in 1 file (1 fixed, 1 remaining). "
-        "1 finding is in a file that was only read: sub/helpers.py (to see it: perflint check)."
+        "1 finding is in a file that was only read: sub/helpers.py (to see it: perflint check).",
     ]
     assert "if step % 10 == 0:" in Path("train.py").read_text()
     assert Path("sub/helpers.py").read_text() == HELPERS

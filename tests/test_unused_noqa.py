@@ -305,4 +305,8 @@ def test_fix_takes_them_out(capsys: Output) -> None:
     assert main(["check", "--fix", "--select", "ALL"]) == 0
     assert Path("train.py").read_text() == in_step("x = 1\ny = 1\nz = 1\n")
     assert Path("used.py").read_text() == before
-    assert capsys.readouterr().out == "Found 3 findings in 1 of 2 files (3 fixed, 0 remaining).\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "Fixed:",
+        "  train.py:12, 13, 14 PPF002: remove the codes that silence nothing",
+        "Found 3 findings in 1 of 2 files (3 fixed, 0 remaining).",
+    ]

@@ -29,7 +29,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import no_training, summary
+from perflint.output import made_fixes, no_training, summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
@@ -269,7 +269,7 @@ def _fix(
     remaining = [] if options.fix_only else outcome.remaining
     report = profiled.ranked(options, _report(options, batch, remaining, sources), profiles, console)
     closing = summary.fixed(outcome, sources) + summary.most_to_win(report)
-    showing.findings(options, report, shown.closing(closing), console)
+    showing.findings(options, report, shown.closing(closing), console, fixed=made_fixes.lines(outcome, batch.sources))
     is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
     return 2 if lost else _status(options, bool(remaining) or is_changed)
 
