@@ -97,7 +97,7 @@ class ArgumentMatch:
 @dataclass(frozen=True)
 class Example:
     """Code that shows a rule. ``bad`` is reported (at the lines in ``lines``), ``fixed`` is ``bad`` after its fix
-    (None if the fix is display only), ``good`` is similar code that is not reported.
+    (None if the fix is a suggestion), ``good`` is similar code that is not reported.
     """
 
     title: str
@@ -284,7 +284,7 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     rule = keys.read(
         Rule,
         bottleneck=keys.choice("bottleneck", BOTTLENECKS),
-        fix_level=Level[fix.choice("level", [str(level) for level in Level]).upper()],
+        fix_level=Level[fix.choice("level", [level.name.lower() for level in Level]).upper()],
         fix_title=fix.take("title", str),
         fix_reason=fix.take("reason", str, ""),
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),

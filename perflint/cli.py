@@ -286,7 +286,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
     """Options about what is compared, how precisely, and which exit status follows."""
     add = parser.add_argument
-    add("--suggestions", action="store_true", help="also measure the edits that are only shown, never applied")
+    add("--suggestions", action="store_true", help="also measure suggestions: edits that --fix never makes")
     add(
         "--fix",
         action="append",

@@ -318,7 +318,7 @@ def test_a_watch_sees_changes_in_the_context(monkeypatch: pytest.MonkeyPatch, ca
     assert main(["check", "--watch", "--output-format", "concise", "sub"]) == 0
     shown = [line.partition(" (1 more")[0] for line in capsys.readouterr().out.splitlines()]
     costs = "`loss.item()` copies a tensor to the host and waits for the device"
-    hot = f"sub/helpers.py:5:12: PPF201 [d] {costs} at each call"
+    hot = f"sub/helpers.py:5:12: PPF201 [s] {costs} at each call"
     others = "in a file that was only read: train.py"
     assert [line for line in shown if line] == [
         f"{hot} reached from the loop at train.py:6 through train.py:11",

@@ -29,7 +29,7 @@ def test_fix_applies_safe_fixes_and_reports_what_remains(capsys: Output) -> None
     assert Path("b.py").read_text() == "x = sum\n"
     assert capsys.readouterr().out.splitlines() == [
         "a.py:2:5: PPF101 [u] RISKY costs time.",
-        "a.py:3:5: PPF401 [d] SHOWN costs time.",
+        "a.py:3:5: PPF401 [s] SHOWN costs time.",
         "Fixed:",
         "  a.py:1 PPF201: Write sum",
         "  b.py:1 PPF201: Write sum",

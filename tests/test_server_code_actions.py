@@ -137,7 +137,7 @@ async def test_a_comment_that_silences_nothing(tmp_path: Path) -> None:
         assert unsafe.is_preferred is None
         assert unsafe.edit is not None
         (by_hand, *_) = await editor.actions("train.py", (row + 2, row + 2), ["quickfix"])
-        assert by_hand.title.endswith("(by hand)")
+        assert by_hand.title.endswith("(suggestion)")
         assert by_hand.edit is None
         assert by_hand.disabled is not None
 

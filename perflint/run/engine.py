@@ -225,7 +225,7 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
 
 
 def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
-    """A finding whose fix becomes display-only if it would change a line where a comment silences this rule."""
+    """A finding whose fix becomes a suggestion if it would change a line where a comment silences this rule."""
     fix = finding.fix
     if fix is None or fix.level is Level.DISPLAY:
         return finding
