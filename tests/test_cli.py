@@ -227,7 +227,7 @@ def test_statistics_replace_the_findings(capsys: Output) -> None:
     assert main(["check", "--statistics"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "2  PPF201  [*]  host-sync-in-step",
-        "1  PPF101  [ ]  dataloader-no-workers",
+        "1  PPF101  [u]  dataloader-no-workers",
         "Found 3 findings in 1 file (2 fixable with --fix; 1 more with --unsafe-fixes).",
     ]
     assert main(["check", "--statistics", "--output-format", "json"]) == 1
