@@ -127,7 +127,7 @@ def test_least_share(capsys: Output) -> None:
     assert check("--profile", "own.json", "--min-share", "1%") == 1
     out = capsys.readouterr().out
     assert "PPF201" not in out
-    assert "--min-share hides 1 that can win less than 1.0 % of the step. 1 finding of low impact" in out
+    assert "--min-share hides 1 that can gain less than 1.0 % of the step. 1 finding of low impact" in out
     assert check("--profile", "own.json", "--min-share", "0.05") == 0
     assert capsys.readouterr().out.startswith("No findings in 1 file. --min-share hides 2")
 
