@@ -323,7 +323,8 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
         import_later("libcst")
         from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
-        progress = Progress(sys.stderr, enabled=not options.quiet)
+        progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
+        progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
         try:
             return engine.check_projects(projects, batch.examined, jobs, progress, last=last)
         except engine.Unfinished as error:
