@@ -97,7 +97,7 @@ class ArgumentMatch:
 @dataclass(frozen=True)
 class Example:
     """Code that shows a rule. ``bad`` is reported (at the lines in ``lines``), ``fixed`` is ``bad`` after its fix
-    (None if the fix is display only), ``good`` is similar code that is not reported.
+    (None if the fix is a suggestion), ``good`` is similar code that is not reported.
     """
 
     title: str
@@ -278,13 +278,16 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     return data
 
 
+_LEVELS = {str(level): level for level in Level}
+
+
 def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     keys = _Keys(path, _read_mapping(path))
     fix = _Keys(path, keys.take("fix", dict))
     rule = keys.read(
         Rule,
         bottleneck=keys.choice("bottleneck", BOTTLENECKS),
-        fix_level=Level[fix.choice("level", [str(level) for level in Level]).upper()],
+        fix_level=_LEVELS[fix.choice("level", _LEVELS)],
         fix_title=fix.take("title", str),
         fix_reason=fix.take("reason", str, ""),
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
@@ -363,8 +366,8 @@ def _listed(value: str | list[str]) -> list[str]:
 
 def _read_example(path: Path, data: dict[str, Any]) -> Example:
     keys = _Keys(path, data)
-    level = keys.take("level", str, "")
-    return keys.read(Example, level=Level[level.upper()] if level else None)
+    level = keys.choice("level", _LEVELS, "")
+    return keys.read(Example, level=_LEVELS[level] if level else None)
 
 
 _REQUIRED = object()

@@ -114,7 +114,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     parser.add_argument("--version", action="store_true", help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_check(commands.add_parser("check", help="check files and directories"))
-    _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules"))
+    _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules (also: explain, rules)"))
     _add_bench(commands.add_parser("bench", help="RUN a training script without and with its fixes, and compare"))
     _add_instrument(commands.add_parser("instrument", help="mark the parts of a training step for a profiler"))
     _add_profile(commands.add_parser("profile", help="RUN a training script and show where the time of a step goes"))
@@ -286,7 +286,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
     """Options about what is compared, how precisely, and which exit status follows."""
     add = parser.add_argument
-    add("--suggestions", action="store_true", help="also measure the edits that are only shown, never applied")
+    add("--suggestions", action="store_true", help="also measure suggestions: edits that --fix never makes")
     add(
         "--fix",
         action="append",

@@ -16,13 +16,18 @@ class Level(enum.IntEnum):
     """How far a fix may be trusted; ordered, so that ``level >= Level.UNSAFE`` means "may be applied on request"."""
 
     DISPLAY = 0
-    """Shown, never applied: the user has to decide or fill in something."""
+    """A suggestion: shown, never applied, because the user has to decide or fill in something."""
     UNSAFE = 1
     """Applied with ``--unsafe-fixes``; ``Fix.reason`` says what can differ."""
     SAFE = 2
     """Applied with ``--fix``: the trained weights stay bit-identical, nothing new can fail, comments survive."""
 
     def __str__(self) -> str:
+        return "suggestion" if self is Level.DISPLAY else self.name.lower()
+
+    @property
+    def applicability(self) -> str:
+        """Ruff's word for it, for the formats whose readers know Ruff's."""
         return self.name.lower()
 
 
@@ -107,9 +112,9 @@ class Finding:
     """One costly place in one file.
 
     ``start``/``end``: the expression itself, as character offsets. ``statement``: the offsets of the statement around
-    it, whose first and last lines may carry the ``# noqa``. ``impact``: None if there is nothing to gain, as in a file
-    that is not Python. ``places``: the offsets of each of its expressions, if it is about several neighbouring lines:
-    the first one begins at ``start``, the last one ends at ``end``.
+    it; its first and last lines may carry the ``# noqa``, as may each line of the expression. ``impact``: None if there
+    is nothing to gain, as in a file that is not Python. ``places``: the offsets of each of its expressions, if it is
+    about several neighbouring lines: the first one begins at ``start``, the last one ends at ``end``.
     """
 
     code: str

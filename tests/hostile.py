@@ -29,7 +29,7 @@ NAMES = (
 )
 STEERS = "\x1b[2J \x9b31m \u202e\u2066 \u200b\x7f ##vso[task.setvariable] ##[error] ##teamcity[x] \u2028::error::"
 CALL = "paddle.io.DataLoader(data, batch_size=8)"
-_OURS = re.compile(r"\x1b\[[0-9;]*m|\r\[[#.]+\] \d+/\d+ files|\r\x1b\[K")
+_OURS = re.compile(r"\x1b\[[0-9;]*m|\r\[[#.]+\] +\d+ % of \d+ files?|\r\x1b\[K")
 """Colours, and the progress bar."""
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _COMMAND = re.compile(r"##(\[|vso\[|teamcity\[)", re.IGNORECASE)

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-_PROGRESS = re.compile(r"\r\[[#.]+\] \d+/\d+ files|\r\x1b\[K")
+_PROGRESS = re.compile(r"\r\[[#.]+\] +\d+ % of \d+ files?|\r\x1b\[K")
 
 
 def on_terminal(command: Sequence[str], folder: Path, columns: int) -> str:

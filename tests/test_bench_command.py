@@ -212,7 +212,7 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
         ),
         ("if False:\n" + "".join(f"    {row}\n" for row in SCRIPT.splitlines()), (), "never imported paddle"),
         ("print(1)\n", (), "nothing to compare: no fix applies"),
-        (SCRIPT, ("--python", "/no/such/python"), "could not be run"),
+        (SCRIPT, ("--python", "/no/such/python"), "--python /no/such/python: there is no program of this name"),
         (SCRIPT, ("--json", "/no/such/folder/report.json"), "/no/such/folder/report.json cannot be written"),
         (SCRIPT, ("--rounds", "2"), "2 is too small: at least 3"),
         (SCRIPT, ("--until", "5"), "'5' should be a percentage above 0%, up to 100%, such as 5%"),
@@ -272,6 +272,19 @@ def test_an_interpreter_without_paddle(tmp_path: Path) -> None:
     (tmp_path / "paddle.py").write_text("raise ModuleNotFoundError(\"No module named 'paddle'\", name='paddle')\n")
     found = bench(project(tmp_path / "p", train=SCRIPT), "train.py", PYTHONPATH=f"{ROOT}{os.pathsep}{tmp_path}")
     assert f"{sys.executable} has no Paddle: name the interpreter that trains with --python" in found.stderr
+
+
+def linked_interpreter(directory: Path) -> str:
+    """A relative path of an interpreter, for a command that is run in ``directory``."""
+    link = directory / "v" / "bin" / "python"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(sys.executable)
+    return str(link.relative_to(directory))
+
+
+def test_an_interpreter_is_found_from_where_the_user_is(tmp_path: Path) -> None:
+    project(tmp_path / "p", train=SCRIPT)
+    assert measured(tmp_path, "p/train.py", "--python", linked_interpreter(tmp_path)).comparisons
 
 
 def test_the_time_limit(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_a_row_a_variant_with_means_and_spread_over_the_rounds() -> None:
     comparison = compared(1.6, 2.0, saved_ms=100.0, saved_low=80.4, saved_high=119.6)
     lines = table(report([before(), after()], [comparison]), 200).splitlines()
     assert [" ".join(line.split()) for line in lines] == [
-        "ips (rounds) batch_cost reader_cost memory ratio (95 % interval) saved a step losses",
+        "ips (rounds) batch_cost reader_cost memory ratio (95 % interval) saved per step losses",
         "before 35.8 (32.0 to 40.0) 225 ms (200 to 250) 110 ms (100 to 120) 512 MiB",
         f"{FIX} 65.3 (53.3 to 80.0) 125 ms (100 to 150) 20.0 ms (20.0 to 20.0) 512 MiB 1.80 (1.60 to 2.00) "
         "100 ms (80 to 120) same faster",
@@ -209,7 +209,7 @@ def test_milliseconds_saved_have_the_digits_that_their_interval_allows(
     middle, low, high = figures_
     comparison = compared(1.6, 2.0, saved_ms=middle, saved_low=low, saved_high=high)
     assert saved(comparison) == shown
-    assert sentence(comparison).endswith(f"; saved a step: {shown}" if shown else "2.00)")
+    assert sentence(comparison).endswith(f"; saved per step: {shown}" if shown else "2.00)")
 
 
 def test_the_least_gain_that_would_have_been_seen_follows_from_the_interval() -> None:

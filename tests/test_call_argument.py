@@ -683,7 +683,7 @@ bottleneck: CPU
 why: Because.
 ignore_when: Never.
 message: '`{{what}}` is slow.'
-fix: {{level: display, title: change it, reason: by hand}}
+fix: {{level: suggestion, title: change it, reason: by hand}}
 examples: []
 references: []
 evidence: None.

@@ -31,7 +31,7 @@ def test_findings_exit_1(capsys: Output) -> None:
     assert capsys.readouterr().out.splitlines() == [
         "a.py:1:5: PPF201 [*] SAFE costs time.",
         "b.py:1:5: PPF101 [u] RISKY costs time.",
-        "b.py:2:5: PPF401 [d] SHOWN costs time.",
+        "b.py:2:5: PPF401 [s] SHOWN costs time.",
         "Found 3 findings in 2 files (1 fixable with --fix; 1 more with --unsafe-fixes).",
     ]
 
@@ -227,7 +227,7 @@ def test_statistics_replace_the_findings(capsys: Output) -> None:
     assert main(["check", "--statistics"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "2  PPF201  [*]  host-sync-in-step",
-        "1  PPF101  [ ]  dataloader-no-workers",
+        "1  PPF101  [u]  dataloader-no-workers",
         "Found 3 findings in 1 file (2 fixable with --fix; 1 more with --unsafe-fixes).",
     ]
     assert main(["check", "--statistics", "--output-format", "json"]) == 1

@@ -189,7 +189,8 @@ def test_only_the_files_named_count(capsys: Output) -> None:
     Path("clean.py").write_text("x = 1\n")
     assert main(["check", "--context", ".", "clean.py"]) == 0
     assert capsys.readouterr().out == (
-        "No findings in 1 file. 3 findings are in files that were only read: sub/helpers.py, train.py.\n"
+        "No findings in 1 file. "
+        "3 findings are in files that were only read: sub/helpers.py, train.py (to see them: perflint check).\n"
     )
 
 
@@ -203,7 +204,10 @@ def test_only_the_files_named_are_fixed_and_the_check_after_it_sees_all(capsys: 
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith(f"{name}:11:9: PPF201 ")  # known from the helper, which is read at each round
     assert shown[1:] == [
-        "Found 2 findings in 1 file (1 fixed, 1 remaining). 1 finding is in a file that was only read: sub/helpers.py."
+        "Fixed:",
+        f"  {name}:12 PPF202: log every 10th step",
+        "Found 2 findings in 1 file (1 fixed, 1 remaining). "
+        "1 finding is in a file that was only read: sub/helpers.py (to see it: perflint check).",
     ]
     assert "if step % 10 == 0:" in Path("train.py").read_text()
     assert Path("sub/helpers.py").read_text() == HELPERS
@@ -314,20 +318,21 @@ def test_a_watch_sees_changes_in_the_context(monkeypatch: pytest.MonkeyPatch, ca
     assert main(["check", "--watch", "--output-format", "concise", "sub"]) == 0
     shown = [line.partition(" (1 more")[0] for line in capsys.readouterr().out.splitlines()]
     costs = "`loss.item()` copies a tensor to the host and waits for the device"
-    hot = f"sub/helpers.py:5:12: PPF201 [d] {costs} at each call"
+    hot = f"sub/helpers.py:5:12: PPF201 [s] {costs} at each call"
+    others = "in a file that was only read: train.py"
     assert [line for line in shown if line] == [
         f"{hot} reached from the loop at train.py:6 through train.py:11",
-        "Found 1 finding in 1 file. 2 findings are in a file that was only read: train.py.",
+        f"Found 1 finding in 1 file. 2 findings are {others} (to see them: perflint check).",
         "12:00:00 changed: train.py",
-        "No findings in 1 file. 1 finding is in a file that was only read: train.py.",
+        f"No findings in 1 file. 1 finding is {others} (to see it: perflint check).",
         "0 new, 1 gone:",
         "  - sub/helpers.py:5 PPF201",
         "12:00:00 changed: train.py",
         f"{hot} reached from the loop at train.py:6 through train.py:11",
-        "Found 1 finding in 1 file. 2 findings are in a file that was only read: train.py.",
+        f"Found 1 finding in 1 file. 2 findings are {others} (to see them: perflint check).",
         "1 new, 0 gone:",
         "  + sub/helpers.py:5 PPF201",
         "12:00:00 changed: train.py",
         f"{hot} reached from the loop at train.py:7 through train.py:12",
-        "Found 1 finding in 1 file. 2 findings are in a file that was only read: train.py.",
+        f"Found 1 finding in 1 file. 2 findings are {others} (to see them: perflint check).",
     ]

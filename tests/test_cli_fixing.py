@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from perflint.cli import main
 from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.fixer import fix_all
+from perflint.output import made_fixes
 from perflint.run import engine
 from perflint.text.source import Source
 from tests import fake_rules
@@ -26,7 +29,10 @@ def test_fix_applies_safe_fixes_and_reports_what_remains(capsys: Output) -> None
     assert Path("b.py").read_text() == "x = sum\n"
     assert capsys.readouterr().out.splitlines() == [
         "a.py:2:5: PPF101 [u] RISKY costs time.",
-        "a.py:3:5: PPF401 [d] SHOWN costs time.",
+        "a.py:3:5: PPF401 [s] SHOWN costs time.",
+        "Fixed:",
+        "  a.py:1 PPF201: Write sum",
+        "  b.py:1 PPF201: Write sum",
         "Found 4 findings in 2 of 3 files (2 fixed, 2 remaining; 1 more with --unsafe-fixes).",
     ]
 
@@ -35,9 +41,58 @@ def test_fix_with_unsafe_fixes_applies_both_and_exits_0_when_nothing_remains(cap
     write(a="x = SAFE\ny = RISKY\n")
     assert main(["check", "--fix", "--unsafe-fixes"]) == 0
     assert Path("a.py").read_text() == "x = sum\ny = four\n"
-    assert capsys.readouterr().out == "Found 2 findings in 1 file (2 fixed, 0 remaining).\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "Fixed:",
+        "  a.py:2 PPF101: Write four",
+        "  a.py:1 PPF201: Write sum",
+        "Found 2 findings in 1 file (2 fixed, 0 remaining).",
+    ]
     assert main(["check", "--fix", "--unsafe-fixes"]) == 0
     assert Path("a.py").read_text() == "x = sum\ny = four\n"
+
+
+def test_fixes_of_one_kind_share_a_line(capsys: Output) -> None:
+    write(a="x = SAFE\n" * 7 + "y = SAFE, SAFE\n")
+    assert main(["check", "--fix"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Fixed:",
+        "  a.py:1, 2, 3, 4, 5 and 3 more PPF201: Write sum",
+        "Found 9 findings in 1 file (9 fixed, 0 remaining).",
+    ]
+
+
+def test_a_fix_of_a_later_round_is_listed_by_its_old_row() -> None:
+    """Both edits insert at the top, so they are made one after the other."""
+    texts = {"ONE": "import one\n", "TWO": "import two\nimport three\n"}
+
+    def found(sources: Mapping[str, Source]) -> list[Finding]:
+        text = sources["a.py"].text
+        places = [(word, text.find(word)) for word in texts if word in text]
+        return [
+            Finding("PPF201", "a.py", at, at + 3, "", Fix(f"Write {word.lower()}", edits, Level.SAFE))
+            for word, at in places
+            for edits in [(Edit(0, 0, texts[word]), Edit(at, at + 3, word.lower()))]
+        ]
+
+    before = {"a.py": Source("a.py", "\nx = ONE\ny = TWO\n")}
+    outcome = fix_all(before, found, Level.SAFE)
+    assert len(outcome.applied) == 2
+    assert made_fixes.lines(outcome, before) == [
+        "Fixed:",
+        "  a.py:2 PPF201: Write one",
+        "  a.py:3 PPF201: Write two",
+    ]
+
+
+@pytest.mark.parametrize("options", [["-q"], ["--output-format", "json"], ["--diff"], ["--fix-only", "-q"]])
+def test_only_people_are_told_what_was_fixed(options: list[str], capsys: Output) -> None:
+    write(a="x = SAFE\n")
+    main(["check", "--fix", *options])
+    out, err = capsys.readouterr()
+    assert "Fixed:" not in out + err
+    write(a="x = SAFE\n")
+    main(["check", "--fix-only"])
+    assert "Fixed:" in capsys.readouterr().out
 
 
 def test_the_frame_after_a_fix_shows_the_file_as_it_is_now(capsys: Output) -> None:
@@ -99,6 +154,8 @@ def test_a_file_that_cannot_be_written_stays_and_is_not_counted(
     assert "Permission denied" in err
     assert out.splitlines() == [
         "a.py:1:5: PPF201 [*] SAFE costs time.",
+        "Fixed:",
+        "  b.py:1 PPF201: Write sum",
         "Found 2 findings in 2 files (1 fixed, 1 remaining).",
     ]
 

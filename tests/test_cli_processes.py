@@ -94,7 +94,8 @@ def test_the_real_rules_fix_a_real_script_and_a_second_run_changes_nothing() -> 
     assert Path("a.py").read_bytes() == guarded.encode("gbk")
 
     status, out = run("--fix", "--unsafe-fixes")
-    assert (status, out) == (0, "Found 1 finding in 1 file (1 fixed, 0 remaining).\n")
+    fixed = "Fixed:\n  a.py:4 PPF101: load in worker processes\n"
+    assert (status, out) == (0, f"{fixed}Found 1 finding in 1 file (1 fixed, 0 remaining).\n")
     both = guarded.replace("batch_size=8)", "batch_size=8, num_workers=4)")
     assert Path("a.py").read_bytes() == both.encode("gbk")
     assert run("--fix", "--unsafe-fixes") == (0, "No findings in 1 file.\n")

@@ -108,10 +108,57 @@ def test_a_script_whose_step_is_in_another_file(options: tuple[str, ...], capsys
     Path("train.py").write_text(TRAIN)
     assert main(["check", "train.py", *options]) == 0
     out, err = capsys.readouterr()
-    assert out + err == "No findings in 1 file. 1 finding is in a file that was only read: engine.py.\n"
+    assert (
+        out + err
+        == "No findings in 1 file. 1 finding is in a file that was only read: engine.py (to see it: perflint check).\n"
+    )
     assert Path("engine.py").read_text() == ENGINE
     assert main(["check", "."]) == 1
     assert "only read" not in capsys.readouterr().out
+
+
+def test_the_command_that_shows_them_names_their_directory(capsys: Output) -> None:
+    for directory in ("a b", "a b/lib"):
+        Path(directory).mkdir()
+    Path("a b/lib/engine.py").write_text(ENGINE)
+    Path("a b/train.py").write_text(TRAIN.replace("engine", "lib.engine"))
+    assert main(["check", "a b/train.py"]) == 0
+    assert capsys.readouterr().out.endswith("a b/lib/engine.py (to see it: perflint check 'a b').\n")
+    assert main(["check", "a b"]) == 1
+    assert "PPF202" in capsys.readouterr().out
+
+
+UNREAD = " train.py imports it and was not read: add --context .\n"
+
+
+@pytest.mark.parametrize(
+    ("importing", "path"),
+    [
+        ("import meter\n", "meter.py"),
+        ("from utils import meter\n", "utils/meter.py"),
+        ("from utils.meter import note\n", "utils/meter.py"),
+        ("import utils\n", "utils/__init__.py"),
+    ],
+)
+def test_the_caller_that_was_not_read_is_named(importing: str, path: str, capsys: Output) -> None:
+    Path("utils").mkdir()
+    Path(path).write_text("def note(value):\n    return float(value)\n")
+    Path("train.py").write_text(importing)
+    assert main(["check", path]) == 0
+    assert capsys.readouterr().out == f"No findings in 1 file.{UNREAD}"
+    for options in (["--quiet"], ["--context", "."], ["--no-context"]):
+        assert main(["check", path, *options]) == 0
+        assert "imports it" not in capsys.readouterr().out
+    assert main(["check", "."]) == 0
+    assert "imports it" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("importing", ["import meters\n", "# meter\n", "from other import meter\n", "meter = 1\n"])
+def test_a_file_that_imports_something_else_is_no_caller(importing: str, capsys: Output) -> None:
+    Path("meter.py").write_text("def note(value):\n    return float(value)\n")
+    Path("train.py").write_text(importing)
+    assert main(["check", "meter.py"]) == 0
+    assert capsys.readouterr().out == "No findings in 1 file. It does not use Paddle.\n"
 
 
 def test_a_hook_for_what_is_new_does_not_speak_of_other_files(capsys: Output) -> None:

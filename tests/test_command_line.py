@@ -55,9 +55,26 @@ def test_explain_means_rule(capsys: Output) -> None:
     assert given[0] == 0
 
 
+def test_what_other_tools_call_it(capsys: Output) -> None:
+    assert printed(capsys, "rules") == printed(capsys, "rule")
+    assert printed(capsys, "rule", "201") == printed(capsys, "rule", "PPF201")
+    for arguments in (["help"], ["help", "bench"]):
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0
+        assert capsys.readouterr().out.startswith(" ".join(["usage: perflint", *arguments[1:]]))
+
+
+@pytest.mark.parametrize("option", ["--preview", "--disable-noqa"])
+def test_no_guess_is_better_than_a_wrong_one(option: str, capsys: Output) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", option])
+    assert capsys.readouterr().err.endswith(f"there is no option {option}\n")
+
+
 @pytest.mark.parametrize(
     ("word", "hint"),
-    [("chek", "did you mean check?"), ("rules", "did you mean rule?"), ("zzz", "the commands are bench, check, ")],
+    [("chek", "did you mean check?"), ("rul", "did you mean rule?"), ("zzz", "the commands are bench, check, ")],
 )
 def test_a_word_that_is_no_command_gets_the_nearest(word: str, hint: str, capsys: Output) -> None:
     status, out, err = printed(capsys, word)
@@ -68,6 +85,7 @@ def test_a_word_that_is_no_command_gets_the_nearest(word: str, hint: str, capsys
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
+        (["check", "--show-fixes"], "there is no option --show-fixes: --fix lists what it fixed"),
         (["check", "--slect", "PPF2"], "there is no option --slect: did you mean --select?"),
         (["check", "--min-impct=low"], "there is no option --min-impct: did you mean --min-impact?"),
         (["bench", "train.py", "--step", "2", "--rond", "3"], "there is no option --rond: did you mean --rounds?"),

@@ -250,7 +250,9 @@ def test_wrong_types_say_what_was_found_and_what_is_expected(
 @pytest.mark.parametrize(
     ("entry", "hint"),
     [
-        ("PPF109", "did you mean PPF101?"),
+        ("PPF109", "`perflint rule` lists the rules and the groups"),
+        ("E501", "`perflint rule` lists the rules and the groups"),
+        ("PF101", "did you mean PPF101?"),
         ("ppf101", "did you mean PPF101?"),
         ("all", "did you mean ALL?"),
         ("print_in_step", "did you mean print-in-step?"),
@@ -514,7 +516,7 @@ def test_lists_of_the_file_stay_as_written_where_nothing_conflicts(tmp_path: Pat
 
 
 def test_errors_of_the_command_line_name_the_option(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r'^--select: "PPF109" is not ALL .* did you mean PPF101\?$'):
+    with pytest.raises(ConfigError, match=r'^--select: "PPF109" is not ALL .* `perflint rule` lists'):
         settings_of(tmp_path, select=["PPF109"])
 
 

@@ -23,7 +23,7 @@ default: {default}
 why: Because.
 ignore_when: Never.
 message: It is slow.
-fix: {{level: display, title: change it, reason: by hand}}
+fix: {{level: suggestion, title: change it, reason: by hand}}
 examples: []
 references: []
 {measuring}

@@ -92,11 +92,67 @@ def test_first_and_last_line_of_finding_and_statement_count(place: str, expected
     assert is_suppressed(text, "num_workers=0", statement, "PPF101") is expected
 
 
-def test_a_call_over_several_lines_needs_no_statement() -> None:
+def test_each_line_of_the_finding_counts() -> None:
     text = "x = DataLoader(\n    data,\n)  # noqa: PPF101\n"
     assert is_suppressed(text, "DataLoader(\n    data,\n)", code="PPF101")
     text = "x = DataLoader(\n    data,  # noqa: PPF101\n)\n"
-    assert not is_suppressed(text, "DataLoader(\n    data,  # noqa: PPF101\n)", code="PPF101")
+    assert is_suppressed(text, "DataLoader(\n    data,  # noqa: PPF101\n)", text.rstrip(), "PPF101")
+    assert not is_suppressed(text, "DataLoader(\n    data,  # noqa: PPF101\n)", text.rstrip(), "PPF201")
+    # A comment beside one argument is not about another one.
+    text = "print(\n    a.item(),  # noqa: PPF201\n    b.item(),\n    c,\n)\n"
+    assert is_suppressed(text, "a.item()", text.rstrip())
+    assert not is_suppressed(text, "b.item()", text.rstrip())
+
+
+HEADER = """\
+for x in zip(  {first}
+    a.item(),  {second}
+    b,  {third}
+):  {last}
+    print(x)  {body}
+    print(  {body}
+        x
+    )  {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "in_header", "at_loop"),
+    [
+        ("first", True, True),
+        ("second", True, True),
+        ("third", False, True),
+        ("last", True, True),
+        ("body", False, False),
+    ],
+)
+def test_a_header_is_a_statement_of_its_own(place: str, in_header: bool, at_loop: bool) -> None:
+    names = ("first", "second", "third", "last", "body")
+    text = HEADER.format(**{name: "# noqa: PPF201" if name == place else "" for name in names})
+    assert is_suppressed(text, "a.item()") is in_header
+    assert is_suppressed(text, text.rstrip("\n")) is at_loop  # a finding about the whole loop
+    assert is_suppressed(text, "print(x)") is (place == "body")
+
+
+def test_a_decorator_is_a_statement_of_its_own() -> None:
+    text = (
+        "@wrap(  # noqa: PPF201\n    a,\n)\ndef f(\n    x,  # noqa: PPF202\n):\n    return x.item()  # noqa: PPF203\n"
+    )
+    function = text[text.index("def") : text.index("  # noqa: PPF203")]
+    silenced = [code for code in ("PPF201", "PPF202", "PPF203") if is_suppressed(text, function, code=code)]
+    assert silenced == ["PPF202"]
+    silenced = [code for code in ("PPF201", "PPF202", "PPF203") if is_suppressed(text, "x.item()", code=code)]
+    assert silenced == ["PPF203"]
+
+
+def test_only_the_places_of_a_joined_finding_count() -> None:
+    text = "a.item()\n# noqa: PPF201\nb(\n    1,  # noqa: PPF202\n)\n"
+    places = [(text.index(part), text.index(part) + len(part)) for part in ("a.item()", text[text.index("b(") : -1])]
+    whole = (places[0][0], places[1][1])
+    source = Source("train.py", text)
+    for code, expected in (("PPF201", False), ("PPF202", True)):
+        finding = Finding(code, "train.py", *whole, "costly", statement=whole, places=tuple(places))
+        assert suppressed(finding, source) is expected
 
 
 def test_an_end_at_a_line_start_does_not_reach_into_that_line() -> None:
@@ -118,7 +174,7 @@ def test_text_in_a_string_counts_as_in_flake8() -> None:
 
 def test_brackets_do_not_join_lines() -> None:
     assert not is_suppressed("print(\n    loss.item(),\n    2,  # noqa\n)\n")
-    assert not is_suppressed("print(  # noqa\n    loss.item(),\n)\n")
+    assert not is_suppressed("print(\n    1,  # noqa\n    loss.item(),\n)\n")
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

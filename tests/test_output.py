@@ -216,12 +216,12 @@ def test_colour_adds_codes_and_changes_no_text() -> None:
 def test_the_progress_bar_appears_only_after_a_while_and_is_wiped() -> None:
     now = [0.0]
     stream = Terminal()
-    progress = Progress(stream, clock=lambda: now[0])
+    progress = Progress(stream, 2, clock=lambda: now[0])
     progress(1, 4)
     assert stream.getvalue() == ""
     now[0] = 0.6
     progress(2, 4)
-    assert stream.getvalue().endswith("] 2/4 files")
+    assert stream.getvalue().endswith("]  50 % of 2 files")
     assert stream.getvalue().count("#") == stream.getvalue().count(".")
     shown = stream.getvalue()
     now[0] = 0.65
@@ -231,10 +231,16 @@ def test_the_progress_bar_appears_only_after_a_while_and_is_wiped() -> None:
     assert stream.getvalue() == shown + "\r\x1b[K"
 
 
+def test_the_progress_bar_appears_at_once_where_the_user_has_waited_already() -> None:
+    stream = Terminal()
+    Progress(stream, 1, since=10.0, clock=lambda: 10.6)(0, 1)
+    assert stream.getvalue().endswith("]   0 % of 1 file")
+
+
 @pytest.mark.parametrize(("stream", "enabled"), [(io.StringIO(), True), (Terminal(), False)])
 def test_there_is_no_progress_bar_off_a_terminal_or_when_it_is_not_wanted(stream: io.StringIO, enabled: bool) -> None:
     now = [0.0]
-    progress = Progress(stream, enabled, clock=lambda: now[0])
+    progress = Progress(stream, 2, enabled, clock=lambda: now[0])
     now[0] = 60.0
     progress(1, 2)
     progress.clear()

@@ -18,14 +18,14 @@ def test_concise_is_one_line_a_finding_with_a_mark() -> None:
     assert lines == [
         "a.py:3:14: PPF201 [*] It costs time.",
         "a.py:5:10: PPF101 [u] It costs time.",
-        "a.py:4:5: PPF401 [d] It costs time.",
+        "a.py:4:5: PPF401 [s] It costs time.",
         "a.py:2:10: PPF201 [-] It costs time.",
     ]
 
 
 def test_unsafe_fixes_count_as_applicable_when_asked_for() -> None:
     lines = rendered(concise.render, report(SAFE, UNSAFE, SHOWN, applicable=Level.UNSAFE)).splitlines()
-    assert [line.split()[2] for line in lines] == ["[*]", "[*]", "[d]"]
+    assert [line.split()[2] for line in lines] == ["[*]", "[*]", "[s]"]
 
 
 def test_columns_count_code_points() -> None:
@@ -37,16 +37,16 @@ def test_columns_count_code_points() -> None:
 def test_statistics_count_each_code_and_how_much_of_it_is_fixable() -> None:
     shown = report(SAFE, UNSAFE, SHOWN, PLAIN)
     assert rendered(rule_counts.render, shown).splitlines() == [
-        "2  PPF201  [-]  host-sync-in-step",
-        "1  PPF101  [ ]  dataloader-no-workers",
-        "1  PPF401  [ ]  save-in-step-loop",
+        "2  PPF201  [~]  host-sync-in-step",
+        "1  PPF101  [u]  dataloader-no-workers",
+        "1  PPF401  [s]  save-in-step-loop",
     ]
     assert "1  PPF101  [*]" in rendered(rule_counts.render, report(UNSAFE, applicable=Level.UNSAFE))
 
 
 def test_statistics_line_up_and_the_largest_count_comes_first() -> None:
     lines = rendered(rule_counts.render, report(UNSAFE, *[SAFE] * 12)).splitlines()
-    assert lines == ["12  PPF201  [*]  host-sync-in-step", " 1  PPF101  [ ]  dataloader-no-workers"]
+    assert lines == ["12  PPF201  [*]  host-sync-in-step", " 1  PPF101  [u]  dataloader-no-workers"]
 
 
 def test_statistics_as_json() -> None:

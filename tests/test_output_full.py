@@ -35,7 +35,7 @@ def test_full_names_the_level_and_its_reason() -> None:
     assert "a.py:5:10 PPF101 [unsafe fix] It costs time." in lines
     assert "  = unsafe: the shuffle order changes" in lines
     assert "a.py:4:5 PPF401 [suggestion] It costs time." in lines
-    assert "  = never applied: the shuffle order changes" in lines
+    assert "  = suggestion: the shuffle order changes" in lines
     assert "a.py:2:10 PPF201 It costs time." in lines
 
 

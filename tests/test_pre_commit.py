@@ -89,7 +89,7 @@ def test_findings_fail_and_clean_files_pass(run: Run) -> None:
     failed = run("run", "whole", "--files", "train.py", train=PRINTS, helpers=HELPERS, clean="x = 1\n")
     assert failed.returncode == 1
     assert "PPF202" in failed.stdout
-    assert "train.py:11:9" in failed.stdout
+    assert "train.py:11:9: PPF202 [u]" in failed.stdout  # one line for each finding
     passed = run("run", "whole", "--files", "clean.py")
     assert (passed.returncode, passed.stdout.split(".")[-1].strip()) == (0, "Passed")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perflint.profile.profile_report import ProfileReport
-from tests.test_bench_command import PATH, SCRIPT, project, tree
+from tests.test_bench_command import PATH, SCRIPT, linked_interpreter, project, tree
 
 PLANTED = """\
 import json
@@ -123,6 +123,12 @@ def profiled(directory: Path, *arguments: str) -> ProfileReport:
     found = profile(directory, *own, "--json", str(file), *of_script)
     assert found.returncode == 0, found.stderr
     return ProfileReport.from_json(json.loads(file.read_text()))
+
+
+def test_an_interpreter_is_found_from_where_the_user_is(tmp_path: Path) -> None:
+    project(tmp_path / "p", train=PLANTED)
+    arguments = ("--warmup", "1", "--steps", "51", "--python", linked_interpreter(tmp_path))
+    assert profiled(tmp_path, "p/train.py", *arguments, "--", str(tmp_path / "busy.json")).events
 
 
 def test_planted_costs_are_found_again(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def test_means_of_a_step_and_shares_of_it(tmp_path: Path) -> None:
     assert found.phases["other"] == PhaseTime(13, 0.65)  # what nothing was charged with
 
 
+def test_a_cheap_call_has_a_share(tmp_path: Path) -> None:
+    found = report(tmp_path, [spent("read", 1, 0.0000012, 2)], [])
+    assert [(event.ms, event.share) for event in found.events] == [(0.001, 0.00003)]
+
+
 def test_more_precise_kinds_belong_to_a_phase(tmp_path: Path) -> None:
     kinds = ("read", "sized", "wait", "sleep", "evaluate", "collect")
     found = report(tmp_path, [spent(kind, 1, 0.002, 2) for kind in kinds], [])

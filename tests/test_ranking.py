@@ -218,7 +218,7 @@ def test_findings_below_a_share_are_hidden_and_counted(tmp_path: Path) -> None:
     ranking = ranked(READ, SAVE, NO_PHASE, LOADER, profile=profile, least=0.01)
     assert ranking.in_order() == [SAVE, NO_PHASE, LOADER]
     assert ranking.closing() == (
-        " The profile does not show what 2 findings can win. --min-share hides 1 that can win less than 1.0 % of the "
+        " The profile does not show what 2 findings can gain. --min-share hides 1 that can gain less than 1.0 % of the "
         "step."
     )
     assert ranking.most_to_win(SOURCES) == " By the profile, start with: train.py:20 PPF401 (1.0 %, exact)."

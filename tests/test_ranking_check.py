@@ -53,8 +53,8 @@ def test_full(capsys: Output) -> None:
 def test_concise(capsys: Output) -> None:
     check("--profile", "own.json", "--output-format", "concise")
     first, second, _ = capsys.readouterr().out.splitlines()
-    assert first.startswith("train.py:20:9: PPF401 [d] 3.3 % of the step (exact): at most 1.03x; `paddle.save(")
-    assert second.startswith("train.py:18:17: PPF201 [d] 0.4 % of the step (exact): at most 1.00x; `loss.item()`")
+    assert first.startswith("train.py:20:9: PPF401 [s] 3.3 % of the step (exact): at most 1.03x; `paddle.save(")
+    assert second.startswith("train.py:18:17: PPF201 [s] 0.4 % of the step (exact): at most 1.00x; `loss.item()`")
 
 
 def test_json(capsys: Output) -> None:
@@ -127,7 +127,7 @@ def test_least_share(capsys: Output) -> None:
     assert check("--profile", "own.json", "--min-share", "1%") == 1
     out = capsys.readouterr().out
     assert "PPF201" not in out
-    assert "--min-share hides 1 that can win less than 1.0 % of the step. 1 finding of low impact" in out
+    assert "--min-share hides 1 that can gain less than 1.0 % of the step. 1 finding of low impact" in out
     assert check("--profile", "own.json", "--min-share", "0.05") == 0
     assert capsys.readouterr().out.startswith("No findings in 1 file. --min-share hides 2")
 
@@ -138,7 +138,7 @@ def test_several_profiles_and_a_changed_file(capsys: Output) -> None:
     check("--profile", "own.json", "--profile", "trace.json", "--output-format", "concise")
     out, err = capsys.readouterr()
     assert out.splitlines()[0].startswith(
-        "train.py:21:9: PPF401 [d] 10.0 % of the step (phase gap), and it may gain more:"
+        "train.py:21:9: PPF401 [s] 10.0 % of the step (phase gap), and it may gain more:"
     )
     notes = [line.partition(" is ")[0] for line in err.splitlines()[:2]]
     assert notes == ["note: own.json", "note: trace.json"]
@@ -198,7 +198,7 @@ def test_shares_that_are_none(share: str, capsys: Output) -> None:
 def test_the_configuration_may_name_a_profile(capsys: Output) -> None:
     Path("perflint.toml").write_text('profile = "own.json"\n')
     check("--output-format", "concise")
-    assert capsys.readouterr().out.startswith("train.py:20:9: PPF401 [d] 3.3 % of the step (exact)")
+    assert capsys.readouterr().out.startswith("train.py:20:9: PPF401 [s] 3.3 % of the step (exact)")
     assert check("--diff") == 0  # which shows no findings
     Path("train.log").write_text(LOG)
     check("--profile", "train.log")

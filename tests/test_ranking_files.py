@@ -67,6 +67,13 @@ def test_own_profile_that_cannot_be_used(tmp_path: Path, change: dict[str, Any],
     assert str(caught.value).startswith(problem)
 
 
+def test_a_share_that_was_rounded_to_nothing_is_known(tmp_path: Path) -> None:
+    cheap = {**event("paddle.save", "save", 0.0), "times": 1.0, "ms": 0.029}
+    never = {**event("loss.item", "read", 0.0), "times": 0.0, "ms": 0.0}
+    found = open_profile(write_json(tmp_path / "profile.json", recorded(cheap, never)))
+    assert [(line.row, line.share) for line in found.lines] == [(row_of("paddle.save"), 0.0)]
+
+
 def test_numbers_that_are_none_are_left_out(tmp_path: Path) -> None:
     odd = [{**event("paddle.save", "save", 0.5), "share": share} for share in ("1", None, -3, True, float("nan"))]
     huge = {**event("paddle.save", "save", 0.5), "share": 10**400}
@@ -300,7 +307,7 @@ def test_log_of_a_few_rows_and_one_without_reader_cost(tmp_path: Path) -> None:
     path.write_text("avg_batch_cost: 0.5 sec, speed: 2.00 step/s, ips: 16 tokens/s\n" * 9)
     found = open_profile(path, "train.log")
     assert found.phases == {}
-    assert found.notes == ("train.log has batch_cost but no reader_cost, so it does not show what a finding can win",)
+    assert found.notes == ("train.log has batch_cost but no reader_cost, so it does not show what a finding can gain",)
     path.write_text("batch_cost: 0.0 reader_cost: 0.0\n" * 9)
     with pytest.raises(UnusableProfile, match="its batch_cost is 0 everywhere"):
         open_profile(path)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue, cli
+from perflint.bench.figures import Verdict
+from perflint.output import measured
 from tests.terminals import on_terminal
 
 if sys.version_info >= (3, 11):
@@ -21,7 +23,7 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 READMES = ["README.md", "README_cn.md"]
-RULES = [rule for rule in catalogue.shipped().values() if rule.code not in ("PPF001", "PPF003")]
+RULES = [*catalogue.shipped().values()]
 RULES.sort(key=lambda rule: not rule.default)  # one table for those that are on, and one for the others
 
 
@@ -45,6 +47,28 @@ def test_chinese_rule_table_has_the_same_rules() -> None:
 def test_the_rules_are_counted(name: str, words: str) -> None:
     rules = catalogue.shipped().values()
     assert words.format(len(rules), sum(rule.default for rule in rules)) in _text(name)
+
+
+GPU = {
+    "README.md": "No rule has been\nmeasured on a GPU with Paddle yet.",
+    "README_cn.md": "还没有任何规则用 Paddle 在 GPU 上测量过。",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("README.md", "for {} of the {} performance rules, on two CPU cores"),
+        ("README_cn.md", "{1} 条性能规则中，目前有 {0} 条"),
+    ],
+)
+def test_what_was_measured_is_counted(name: str, words: str) -> None:
+    known = measured.shipped()
+    gained = [code for code, found in known.items() if "cpu" in found and found["cpu"].verdict is Verdict.FASTER]
+    rules = [rule for rule in RULES if rule.code not in ("PPF001", "PPF002", "PPF003")]
+    assert words.format(len(gained), len(rules)) in _text(name)
+    assert all("2 cores" in known[code]["cpu"].machine for code in gained)
+    assert (GPU[name] in _text(name)) is not any("gpu" in found for found in known.values())
 
 
 def _first_run(name: str) -> tuple[list[str], str]:

@@ -119,6 +119,18 @@ async def test_a_finding_about_two_lines_is_silenced_on_both(tmp_path: Path) -> 
 
 
 @pytest.mark.asyncio
+async def test_the_guide_shows_what_is_offered(tmp_path: Path) -> None:
+    top = Path(__file__).parents[1]
+    root = project(tmp_path, train=(top / "examples" / "cifar10.py").read_text(encoding="utf-8"))
+    async with session(root, "visual_studio_code") as editor:
+        editor.open("train.py")
+        assert "PPF201" in await editor.codes("train.py")
+        offered = await editor.actions("train.py", (108, 108), ["quickfix"])
+    titles = "\n".join(action.title for action in offered)
+    assert f"```\n{titles}\n```\n" in (top / "docs" / "editors.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.asyncio
 async def test_a_comment_that_silences_nothing(tmp_path: Path) -> None:
     """It is shown faded, and its fix takes it out; what a person has to complete is offered, and not made."""
     text = in_step("x = 1  # noqa: PPF201\npaddle.device.cuda.empty_cache()\nuse(loss.numpy())")
@@ -137,7 +149,7 @@ async def test_a_comment_that_silences_nothing(tmp_path: Path) -> None:
         assert unsafe.is_preferred is None
         assert unsafe.edit is not None
         (by_hand, *_) = await editor.actions("train.py", (row + 2, row + 2), ["quickfix"])
-        assert by_hand.title.endswith("(by hand)")
+        assert by_hand.title.endswith("(suggestion)")
         assert by_hand.edit is None
         assert by_hand.disabled is not None
 

@@ -89,6 +89,9 @@ USED = [
     "print(loss.item())  # noqa: PPF2\n",
     "print(  # noqa: PPF202\n    'loss',\n    loss.item(),\n)\n",
     "print(\n    'loss',\n    loss.item(),\n)  # noqa: PPF202\n",
+    "print(\n    'loss',\n    loss.item(),  # noqa: PPF202\n)\n",
+    "print(\n    'loss',  # noqa: PPF202\n    loss.item(),\n)\n",
+    "if (\n    loss > 2\n):  # noqa: PPF203\n    raise ValueError\n",
     "print(loss.item(), '''\n''')  # noqa: PPF202\n",
     "total += \\\n    loss.item()  # noqa: PPF201\n",
     "total += (\n    loss.item()  # noqa: PPF201\n)\n",
@@ -105,7 +108,7 @@ def test_a_comment_that_silences_something_is_not_reported(body: str) -> None:
 
 def test_it_speaks_once_the_line_is_gone() -> None:
     assert unused(in_step("print(loss)  # noqa: PPF405\n")) == ["PPF405"]
-    assert unused(in_step("print(\n    'loss',  # noqa: PPF202\n    loss.item(),\n)\n")) == ["PPF202"]
+    assert unused(in_step("x = dict(\n    a=step,  # noqa: PPF201\n    b=loss.item(),\n)\n")) == ["PPF201"]
 
 
 def test_messages() -> None:
@@ -302,4 +305,8 @@ def test_fix_takes_them_out(capsys: Output) -> None:
     assert main(["check", "--fix", "--select", "ALL"]) == 0
     assert Path("train.py").read_text() == in_step("x = 1\ny = 1\nz = 1\n")
     assert Path("used.py").read_text() == before
-    assert capsys.readouterr().out == "Found 3 findings in 1 of 2 files (3 fixed, 0 remaining).\n"
+    assert capsys.readouterr().out.splitlines() == [
+        "Fixed:",
+        "  train.py:12, 13, 14 PPF002: remove the codes that silence nothing",
+        "Found 3 findings in 1 of 2 files (3 fixed, 0 remaining).",
+    ]

@@ -117,7 +117,7 @@ def sentence(comparison: Comparison) -> str:
     least = least_seen(comparison)
     if found is Verdict.NO_GAIN and 1 < least < math.inf:
         says += f": this could only have shown {times(least)} or more"
-    return says + (f"; saved a step: {saved(comparison)}" if saved(comparison) else "")
+    return says + (f"; saved per step: {saved(comparison)}" if saved(comparison) else "")
 
 
 def ratio(comparison: Comparison) -> str:

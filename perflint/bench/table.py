@@ -27,7 +27,7 @@ from perflint.text.wording import listed
 
 _HEADINGS = (
     *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),
-    *("ratio", "(95 % interval)", "saved a step", "losses", ""),
+    *("ratio", "(95 % interval)", "saved per step", "losses", ""),
 )
 _MEASURED = 6
 """How many of these columns describe a single variant; the others compare it."""

@@ -14,8 +14,6 @@ from perflint.findings import Finding, Fix, Level
 from perflint.fix.fixer import Check, apply, fix_all
 from perflint.text.source import Source
 
-_CALLED = {Level.DISPLAY: "suggestion", Level.UNSAFE: "unsafe", Level.SAFE: "safe"}
-
 
 @dataclass(frozen=True)
 class VariantFiles:
@@ -141,7 +139,7 @@ class Fixes:
 
     def _remark(self, item: Finding) -> str:
         """What is unusual about applying the fix of a finding, to be put after its name."""
-        return "" if item.fix is None or self._is_made(item) else f" ({_CALLED[item.fix.level]})"
+        return "" if item.fix is None or self._is_made(item) else f" ({item.fix.level})"
 
 
 def has_edit(item: Finding) -> bool:

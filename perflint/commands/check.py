@@ -11,7 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, InternalError, failing_file, outputs, profiled, saving, showing
+from perflint.commands import (
+    CommandError,
+    InternalError,
+    failing_file,
+    outputs,
+    profiled,
+    saving,
+    showing,
+    unread_callers,
+)
 from perflint.commands.low_impact import LowImpact
 from perflint.commands.narrowing import Narrowing, narrowing
 from perflint.commands.reading import STDIN, Batch, read
@@ -20,7 +29,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import no_training, summary
+from perflint.output import made_fixes, no_training, summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
 from perflint.output.report import Report
@@ -191,7 +200,8 @@ def _look(
     report = profiled.ranked(options, report, profiles, console)
     closing = shown.closing(summary.found(report.findings, files, _level(options)) + summary.most_to_win(report))
     if not report.findings and not shown.closing(""):
-        closing += no_training.remark([report.sources[path] for path in files])
+        remark = "" if options.quiet else unread_callers.remark(options.paths, batch)
+        closing += remark or no_training.remark([report.sources[path] for path in files])
     news = options.news.since(report) if options.watch else ()
     showing.findings(options, report, closing, console, news)
     if lost is not None:
@@ -259,7 +269,7 @@ def _fix(
     remaining = [] if options.fix_only else outcome.remaining
     report = profiled.ranked(options, _report(options, batch, remaining, sources), profiles, console)
     closing = summary.fixed(outcome, sources) + summary.most_to_win(report)
-    showing.findings(options, report, shown.closing(closing), console)
+    showing.findings(options, report, shown.closing(closing), console, fixed=made_fixes.lines(outcome, batch.sources))
     is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
     return 2 if lost else _status(options, bool(remaining) or is_changed)
 
@@ -313,7 +323,8 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
         import_later("libcst")
         from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
-        progress = Progress(sys.stderr, enabled=not options.quiet)
+        progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
+        progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
         try:
             return engine.check_projects(projects, batch.examined, jobs, progress, last=last)
         except engine.Unfinished as error:

@@ -6,11 +6,11 @@ through a link or by its absolute path.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from perflint.findings import Finding
-from perflint.fix.fixer import FixOutcome
+from perflint.fix.fixer import FixOutcome, Made
 from perflint.text.source import Source
 
 
@@ -56,8 +56,12 @@ class Naming:
             changed=self.sources(outcome.changed),
             remaining=tuple(self.findings(outcome.remaining)),
             fixed={(self._name(path), code): count for (path, code), count in outcome.fixed.items()},
+            applied=tuple(tuple(self._made(each)) for each in outcome.applied),
             rejected=tuple(replace(item, path=self._name(item.path)) for item in outcome.rejected),
         )
+
+    def _made(self, made: Iterable[Made]) -> Iterator[Made]:
+        return (replace(each, finding=self._renamed(each.finding)) for each in made)
 
     def _name(self, path: str) -> str:
         return self.names.get(path, path)

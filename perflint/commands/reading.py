@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,7 +38,8 @@ class Batch:
     findings about files and directories that could not be read; ``piped`` is the text from standard input (None: files
     were named); ``known`` are the findings in the sources (None: not known yet). ``skipped`` lists named files that are
     not Python; ``is_anything_excluded``: with ``--force-exclude``, the settings exclude something that was named.
-    ``finished`` are files that a killed run had left half written, and that are now complete.
+    ``finished`` are files that a killed run had left half written, and that are now complete. ``began``: when reading
+    began, in seconds of ``time.monotonic`` (None: not known).
     """
 
     settings: Settings
@@ -49,6 +51,7 @@ class Batch:
     skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
     finished: Sequence[Path] = ()
+    began: float | None = None
 
     @property
     def is_nothing_checked(self) -> bool:
@@ -125,14 +128,18 @@ def find(
         return named, Naming()
     if settings.context:
         return _together(named, _context(settings, context))
-    if _leaves_context_out(settings) or any(path.is_dir() for path in paths):
-        return named, Naming()
-    return _with_imported(named, settings)
+    return _with_imported(named, settings) if reads_imports_only(paths, settings) else (named, Naming())
+
+
+def reads_imports_only(paths: list[Path], settings: Settings) -> bool:
+    """Whether the named files are read together with what they import, and with nothing else."""
+    return not settings.context and not _leaves_context_out(settings) and not any(path.is_dir() for path in paths)
 
 
 def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAll, any_name: bool) -> Batch:
     if options.stdin_filename:
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
+    began = time.monotonic()
     settings = resolve(options, paths)
     found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
     finished = leftovers.sweep_files(found.leftovers)
@@ -151,6 +158,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         skipped=skipped,
         is_anything_excluded=found.is_anything_excluded,
         finished=finished,
+        began=began,
     )
 
 

@@ -51,9 +51,9 @@ def _write_several(rules: Sequence[Rule], options: argparse.Namespace, console: 
 
 
 def _named(wanted: str, rules: Mapping[str, Rule]) -> Rule | None:
-    """The rule of a code or a name."""
+    """The rule of a code, of its number, or of a name."""
     by_word = _by_word(rules)
-    return by_word.get(wanted.upper()) or by_word.get(wanted.lower())
+    return by_word.get(f"PPF{wanted}") or by_word.get(wanted.upper()) or by_word.get(wanted.lower())
 
 
 def _by_word(rules: Mapping[str, Rule]) -> dict[str, Rule]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,13 +18,15 @@ from perflint.inputs import git
 
 
 def insist_possible(options: argparse.Namespace) -> None:
-    """Check before the run that the script exists and that the output files can be written.
+    """Check before the run that the script and its interpreter exist and that the output files can be written.
 
     Raises:
         CommandError: one of these is not so.
     """
     if not options.script.is_file():
         raise CommandError(f"{options.script} is not a file: name the script that trains")
+    if options.python and shutil.which(options.python) is None:
+        raise CommandError(f"--python {options.python}: there is no program of this name")
     for option, path in (("--json", options.json), ("--html", options.html)):
         if path is None:
             continue
@@ -53,7 +56,7 @@ def plan(options: argparse.Namespace, configured: Path, seed: int | None, profil
         real.relative_to(root),
         directory.relative_to(root),
         options.arguments,
-        options.python or sys.executable,
+        _interpreter(options.python),
         options.warmup,
         options.steps,
         seed,
@@ -61,6 +64,16 @@ def plan(options: argparse.Namespace, configured: Path, seed: int | None, profil
         launch=shlex.split(getattr(options, "launch", None) or ""),
         profile=profile,
     )
+
+
+def _interpreter(named: str | None) -> str:
+    """The interpreter that runs the script: a path is relative to here, and not to the copy of the project.
+
+    A link is not followed, because the interpreter of a virtual environment is one.
+    """
+    if not named:
+        return sys.executable
+    return str(Path(named).absolute()) if Path(named).name != named else named
 
 
 def _root(script: Path, configured: Path) -> Path:

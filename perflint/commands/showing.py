@@ -21,9 +21,15 @@ from perflint.text.visible import visible
 
 
 def findings(
-    options: argparse.Namespace, report: Report, closing: str, console: Console, more: Sequence[str] = ()
+    options: argparse.Namespace,
+    report: Report,
+    closing: str,
+    console: Console,
+    more: Sequence[str] = (),
+    fixed: Sequence[str] = (),
 ) -> None:
-    """Show the findings or their statistics and then, in formats for people, the closing line and ``more`` lines.
+    """Show the findings or their statistics and then, in formats for people, the lines about what was ``fixed``, the
+    closing line and ``more`` lines.
 
     Raises:
         CommandError: a file cannot be written; everything else has then been shown and written.
@@ -39,7 +45,7 @@ def findings(
         chunks = _rendered(options, replace(report, palette=colours, width=width), output)
         if output.format in formats.FOR_PEOPLE and not options.quiet:
             is_whole = output.format == "full" and not (options.statistics and output.main)
-            last = [closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
+            last = [*fixed, closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
             chunks = _ended(chunks, last, width)
         if not shown:
             lost += _written(output, chunks)
@@ -126,5 +132,12 @@ def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iter
     for line in filter(None, closing):
         text = visible(line)
         if width is not None:
-            text = fill(text, max(width, 20), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+            text = fill(
+                text, max(width, 20), subsequent_indent=_indented(text), break_long_words=False, break_on_hyphens=False
+            )
         yield text + "\n"
+
+
+def _indented(text: str) -> str:
+    """The blanks before a text, and two more."""
+    return " " * (len(text) - len(text.lstrip(" ")) + 2)

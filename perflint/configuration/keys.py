@@ -264,9 +264,15 @@ def _meant(selector: str, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
     )
 
 
+_CODE = re.compile(r"ppf\d{3}")
+
+
 def _suggestion(word: str, candidates: Iterable[str]) -> str:
+    """What may have been meant; no other number for a code, since another rule is no likely meaning of it."""
+    word = word.lower().replace("_", "-")
     by_lower = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(word.lower().replace("_", "-"), by_lower, n=1)
+    others = by_lower if not _CODE.fullmatch(word) else {word} & {*by_lower}
+    near = difflib.get_close_matches(word, others, n=1, cutoff=0.7)
     return f"did you mean {by_lower[near[0]]}?" if near else ""
 
 

@@ -110,7 +110,7 @@ def level_for(code: str, level: Level, settings: Settings) -> Level:
     """The level of a fix of ``code`` after ``extend-safe-fixes`` and ``extend-unsafe-fixes`` are applied.
 
     The first turns unsafe into safe, the second safe into unsafe; if both mean the code, the more specific one decides,
-    and unsafe if they are equally specific. A display-only fix stays so: it is not ready to be applied.
+    and unsafe if they are equally specific. A suggestion stays one: it is not ready to be applied.
     """
     safe = closest(settings.extend_safe_fixes, code)
     unsafe = closest(settings.extend_unsafe_fixes, code)

@@ -162,7 +162,7 @@ def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
 def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_rounds: int = 10) -> FixOutcome:
     """Apply all fixes of ``level`` and above, check again, and so on until nothing changes.
 
-    The first check's level for a place is final: a fix that is display-only, or below ``level``, is not applied in a
+    The first check's level for a place is final: a suggestion, or a fix below ``level``, is not applied in a
     later round, even if the code around it has changed so that the rule would trust it then. A fix whose rule still
     reports the place afterwards is not kept.
 

@@ -76,6 +76,8 @@ class FileIndex(FileText):
         """The parsed file; an empty module if it does not parse, which is noted in the project."""
         if self.project.parsed is not None:
             self.project.parsed.take(self.path)
+        if self.project.on_parse is not None:
+            self.project.on_parse()
         try:
             tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
@@ -283,6 +285,8 @@ class Project:
         """If processes share the project: the files that this one has parsed."""
         self.stepped: Claims | None = None
         """If processes share the project: the files in which steps have been found so far."""
+        self.on_parse: Callable[[], None] | None = None
+        """Called when a file is parsed, which shows how far the analysis is: most of its time precedes the checks."""
         self.files: dict[str, FileIndex] = {}
         self.modules: dict[tuple[str, ...], FileIndex] = {}
         for path, parts in relative_parts(sources, common_root(sources)).items():

@@ -43,12 +43,32 @@ def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
     return found
 
 
-def _modules(path: Path, top: Path) -> Iterator[Path]:
-    """The files of the modules that a file imports."""
+def importer_of(files: Iterable[Path], others: Iterable[Path], top: Path) -> Path | None:
+    """The first of some other files that imports one of these files; None if there is none.
+
+    Args:
+        files: the files.
+        others: the files that may import them.
+        top: the absolute path of the directory that is searched for what they import.
+    """
+    wanted = {os.path.realpath(path): path for path in files}
+    words = {(path.parent.absolute() if path.stem == "__init__" else path).stem for path in wanted.values()}
+    for other in others:
+        if os.path.realpath(other) not in wanted:
+            for module in _modules(other, top, words):
+                if os.path.realpath(module) in wanted:
+                    return other
+    return None
+
+
+def _modules(path: Path, top: Path, words: Iterable[str] = ("import",)) -> Iterator[Path]:
+    """The files of the modules that a file imports, if its text has one of these words."""
     try:
         text = plain_files.read(path).decode("utf-8", "replace")
     except OSError:
         return  # its errors are reported where it is checked
+    if not any(word in text for word in words):
+        return
     places = [*_upwards(path.parent, top)]
     for dots, name in imported_modules(text):
         steps = name.split(".") if name else []

@@ -1,8 +1,8 @@
 """``concise``: one line for each finding.
 
 The mark after the code is always present, so that the lines are easy to parse: ``[*]`` means that ``--fix`` applies the
-fix (with the options of this run), ``[u]`` that it needs ``--unsafe-fixes``, ``[d]`` that it is only shown, never
-applied, ``[-]`` that there is no fix. With a profile, the time that the finding can save follows.
+fix (with the options of this run), ``[u]`` that it needs ``--unsafe-fixes``, ``[s]`` that it is a suggestion, which
+is only shown, ``[-]`` that there is no fix. With a profile, the time that the finding can save follows.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ def render(report: Report) -> Iterator[str]:
         row, column = report.lines(finding.path).position(finding.start)
         place = f"{paint.bold(visible_path(finding.path))}:{row}:{column}:"
         gain = report.gain(finding)
-        mark = f"{paint.level(_mark(report, finding))}{f' {paint.bold(gain)};' if gain else ''}"
+        mark = f"{paint.level(mark_of(report, finding))}{f' {paint.bold(gain)};' if gain else ''}"
         yield f"{place} {paint.rule(finding.code, facts(finding.code).url)} {mark} {visible(message(finding))}\n"
 
 
-def _mark(report: Report, finding: Finding) -> str:
+def mark_of(report: Report, finding: Finding) -> str:
+    """What becomes of the fix of a finding in this run."""
     if finding.fix is None:
         return "[-]"
     if report.would_fix(finding):
         return "[*]"
-    return "[d]" if finding.fix.level is Level.DISPLAY else "[u]"
+    return "[s]" if finding.fix.level is Level.DISPLAY else "[u]"

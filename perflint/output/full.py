@@ -26,7 +26,7 @@ from perflint.text.width import LIMIT
 from perflint.text.wording import listed
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
-_REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "never applied"}
+_REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "suggestion"}
 """What a fix's reason explains, by the level of the fix."""
 _LINES = 6
 _NARROWEST = 40

@@ -66,7 +66,7 @@ def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:
         return None
     edits = complete_edits(table.text, finding.fix)
     data = {
-        "applicability": str(finding.fix.level),
+        "applicability": finding.fix.level.applicability,
         "message": finding.fix.message,
         "reason": finding.fix.reason or None,
         "edits": [_edit(table, edit) for edit in edits],

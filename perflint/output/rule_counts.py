@@ -1,14 +1,14 @@
 """``--statistics``: how many findings each rule has.
 
-``[*]`` means that ``--fix`` fixes all findings of the rule (with the options of this run), ``[-]`` some of them, ``[
-]`` none.
+The marks are those of ``concise``, if it gives all findings of the rule the same one. ``[~]``: they differ.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+from perflint.output.concise import mark_of
 from perflint.output.json_text import json_text
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
@@ -18,8 +18,11 @@ def render(report: Report) -> Iterator[str]:
     """``count  CODE  [mark]  name`` for each code, the most frequent first."""
     rows = _rows(report)
     width = max((len(str(count)) for _, count, _ in rows), default=1)
-    for code, count, fixable in rows:
-        mark = "[*]" if fixable == count else "[-]" if fixable else "[ ]"
+    marks: dict[str, set[str]] = defaultdict(set)
+    for finding in report.findings:
+        marks[finding.code].add(mark_of(report, finding))
+    for code, count, _ in rows:
+        mark = "[~]" if len(marks[code]) > 1 else next(iter(marks[code]))
         shown = report.palette.rule(code, facts(code).url)
         yield f"{count:>{width}}  {shown}  {report.palette.level(mark)}  {facts(code).name}\n"
 

@@ -137,14 +137,14 @@ def _properties(report: Report, finding: Finding) -> dict[str, Any]:
     if bottleneck:
         properties["bottleneck"] = bottleneck
     if finding.fix:
-        properties["fix"] = {"applicability": str(finding.fix.level), "message": valid(finding.fix.message)}
+        properties["fix"] = {"applicability": finding.fix.level.applicability, "message": valid(finding.fix.message)}
         if finding.fix.reason:
             properties["fix"]["reason"] = finding.fix.reason
     return properties
 
 
 def _fix(report: Report, finding: Finding) -> dict[str, Any] | None:
-    """The edits that a viewer may apply; a display-only fix is given in the properties instead."""
+    """The edits that a viewer may apply; a suggestion is given in the properties instead."""
     if finding.fix is None or finding.fix.level is Level.DISPLAY:
         return None
     lines = report.lines(finding.path)

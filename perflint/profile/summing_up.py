@@ -109,7 +109,8 @@ def _others(
 
 
 def _share(ms: float, mean: float) -> float:
-    return round(ms / mean, 4) if mean else 0.0
+    """Six decimals: a call of 0.03 ms has a share in a step of a second too, and 0.0 would look like no call."""
+    return round(ms / mean, 6) if mean else 0.0
 
 
 def _rounded(value: float) -> float:

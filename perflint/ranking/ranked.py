@@ -64,9 +64,9 @@ class Ranking:
         unknown = sum(bound.share is None for bound in self.bounds.values())
         said = []
         if unknown:
-            said.append(f" The profile does not show what {counted(unknown, 'finding')} can win.")
+            said.append(f" The profile does not show what {counted(unknown, 'finding')} can gain.")
         if self.hidden:
-            said.append(f" --min-share hides {self.hidden} that can win less than {percent(self.least)} of the step.")
+            said.append(f" --min-share hides {self.hidden} that can gain less than {percent(self.least)} of the step.")
         return "".join(said)
 
 

@@ -69,10 +69,16 @@ def _phases(found: Mapping[str, Any], lines: tuple[LineShare, ...]) -> dict[str,
 
 
 def _line(event: Any) -> LineShare | None:
-    """The share of one event's line; None for an event without a line or time."""
+    """The share of one event's line; None for an event without a line, or of which it is not known.
+
+    A share of 0 is known if the line ran: it is too small for the decimals of the file.
+    """
     known = _object(event, "events")
     path, row, part = known.get("path"), known.get("line"), share(known.get("share"))
-    if not isinstance(path, str) or not isinstance(row, int) or isinstance(row, bool) or not part:
+    if not isinstance(path, str) or not isinstance(row, int) or isinstance(row, bool) or part is None:
+        return None
+    times = known.get("times")
+    if not part and (known["share"] < 0 or not isinstance(times, int | float) or not times > 0):
         return None
     kind, phase, what = (value if isinstance(value := known.get(key), str) else "" for key in ("kind", "phase", "what"))
     return LineShare(path, row, kind, phase, what, part)

@@ -50,7 +50,7 @@ def read(file: BinaryIO, name: str) -> Profiled:
             "(export_chrome_tracing), an SQLite export of nsys, or a log with reader_cost and batch_cost"
         )
     if not count:
-        note = f"{name} has batch_cost but no reader_cost, so it does not show what a finding can win"
+        note = f"{name} has batch_cost but no reader_cost, so it does not show what a finding can gain"
         return Profiled(name, LOG, without, notes=(note,))
     if count >= _ENOUGH and first is not None:
         count, readers, batches = count - 1, readers - first[0], batches - first[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,6 +92,14 @@ def python_files(
     return search.found()
 
 
+def first_python_files(directory: Path, settings: Settings, most: int) -> list[Path]:
+    """Some files below a directory that a check of it would read: all of them if neither they nor its directories are
+    more than ``most``."""
+    search = _Search(settings)
+    search.directory(str(directory), most)
+    return search.found().files
+
+
 def passes_over(root: Path, parts: Sequence[str], settings: Settings) -> bool:
     """Whether a search of the directory ``root`` ignores an entry below it, whether it exists or not.
 
@@ -139,10 +148,12 @@ class _Search:
         files = [Path(shown) for shown in sorted(spelled.values())]
         return Found(files, self._problems, spelled, self.skipped, self.is_anything_excluded, self._leftovers)
 
-    def directory(self, shown: str) -> None:
+    def directory(self, shown: str, most: int = sys.maxsize) -> None:
+        """Search a directory and those below it: at most so many, and no more when so many files are found."""
         stack = [self._start(shown)]
-        while stack:
+        while stack and most and len(self._files) < most:
             stack.extend(self._search(stack.pop()))
+            most -= 1
 
     def passes_over(self, shown: str, parts: Sequence[str]) -> bool:
         """Whether an entry below a directory is ignored, or a directory on the way to it."""

@@ -17,7 +17,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.inputs.projects import split
 from perflint.lint import unused_noqa
 from perflint.run.intake import by_hand
-from perflint.run.one_project import PARALLEL_FROM, examine
+from perflint.run.one_project import PARALLEL_FROM, SHARES, examine
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.suppress import noqa
 from perflint.text.source import Source
@@ -55,7 +55,7 @@ def check(
         sources: the files of the project by path; they are read as one project, so a helper is checked as part of the
             loop that calls it.
         jobs: the number of processes to use.
-        progress: called with the number of finished files and of all files.
+        progress: called with the work that is done and all work, as `SHARES` of a file.
         gated: parse only what can contain a finding. False parses everything, which must find the same.
         last: the process ends after this check, so nothing has to be freed.
 
@@ -109,7 +109,7 @@ class _Run:
     files: int
     progress: Progress | None
     last: bool
-    files_done: int = 0
+    work_done: int = 0
     killed: WorkerKilled | None = None
 
     def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
@@ -142,9 +142,10 @@ class _Run:
         return found + unused_noqa.find(project.values(), found, self.settings, self.codes, is_whole)
 
     def _done(self, count: int) -> None:
-        self.files_done += count
+        """Count more work."""
+        self.work_done += count
         if self.progress:
-            self.progress(self.files_done, self.files)
+            self.progress(self.work_done, SHARES * self.files)
 
     def _in_processes(
         self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
@@ -160,7 +161,7 @@ class _Run:
                 self.killed = findings
             else:
                 found |= dict(zip(bundles[number], findings, strict=True))
-            self._done(sum(len(projects[index]) for index in bundles[number]))
+            self._done(SHARES * sum(len(projects[index]) for index in bundles[number]))
         return found
 
     def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
@@ -225,7 +226,7 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
 
 
 def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
-    """A finding whose fix becomes display-only if it would change a line where a comment silences this rule."""
+    """A finding whose fix becomes a suggestion if it would change a line where a comment silences this rule."""
     fix = finding.fix
     if fix is None or fix.level is Level.DISPLAY:
         return finding

@@ -17,6 +17,33 @@ from perflint.text.source import Source
 PARALLEL_FROM = 24
 """With fewer files, starting processes costs more than it saves."""
 
+SHARES = 2
+"""The work on a file: to parse it, and to check it. Following the steps parses the files one after the other."""
+
+
+class _Work:
+    """Counts the work on the files of a project.
+
+    Args:
+        files: how many there are.
+        done: called with the work that was done since.
+    """
+
+    def __init__(self, files: int, done: Done) -> None:
+        self._unparsed = files
+        self._done = done
+
+    def parsed(self) -> None:
+        """A file was parsed. Those that are parsed for the checks do not count again."""
+        if self._unparsed:
+            self._unparsed -= 1
+            self._done(1)
+
+    def checked(self, files: int) -> None:
+        """Some files were checked; what is not parsed by now does not have to be, or was by another process."""
+        self._done(self._unparsed + files)
+        self._unparsed = 0
+
 
 def examine(
     sources: Mapping[str, Source],
@@ -33,10 +60,12 @@ def examine(
         sources: the files of the project by path.
         jobs: the number of processes to use, including this one.
         gated: parse only what can contain a finding.
-        done: called as files are finished.
+        done: called with the work that was done since, as `SHARES` of a file.
         last: the process ends after this, so nothing has to be freed.
     """
     project = opened(sources, settings)
+    work = _Work(len(sources), done)
+    project.on_parse = work.parsed
     rules = catalogue.shipped()
     examination = Examination(project, settings, selection.with_waits(codes, rules), gated)
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
@@ -44,9 +73,9 @@ def examine(
         if jobs > 1:
             from perflint.run.together import Together  # imported late: most runs have one project and one process
 
-            drafts, broken = Together(examination, jobs - 1, done).find()
+            drafts, broken = Together(examination, jobs - 1, work.checked).find()
         else:
-            drafts, broken = examination.find(done)
+            drafts, broken = examination.find(work.checked)
         found = messages.write(drafts, rules, settings)
         return [finding for finding in found if finding.code in codes], broken
     finally:

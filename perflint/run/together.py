@@ -42,7 +42,7 @@ class Together:
     Args:
         examination: that of the project, not used yet.
         others: how many processes help this one.
-        done: called as this process finishes files, and at the end for those of the others.
+        done: called as files are finished, by this process or by the others.
     """
 
     def __init__(self, examination: Examination, others: int, done: Done) -> None:
@@ -68,16 +68,17 @@ class Together:
             self._work_ahead(partners)
             answers = [partner.hear() for partner in partners]
             elsewhere = frozenset().union(*map(self._take, answers)) - steps
+            self._count(len(elsewhere))
             drafts, broken = self._finish([path for path in dict.fromkeys(self._in_order()) if path not in elsewhere])
             for answer, partner in zip(answers, partners, strict=True):
                 drafts |= partner.hear()
                 broken |= answer.broken
-            self._done(self._left)
+            self._count(self._left)
             return [draft for found in drafts.values() for draft in found], broken
 
     def _help(self, tell: _Tell, hear: Callable[[], frozenset[str]]) -> None:
         """The work of another process."""
-        self._project.parsed = self._parsed_by_others
+        self._project.parsed, self._project.on_parse = self._parsed_by_others, None
         named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
         asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
         tell(_Answer(asked, self._examination.rows, self._broken(), self._project.memory.portable))
@@ -145,7 +146,7 @@ class Together:
         """The findings in some files, with more processes that begin with everything that this one knows."""
         count = self._others if len(paths) >= _FINISHED_TOGETHER_FROM else 0
         with _partners([partial(self._tell_finished, paths)] * count) as partners:
-            drafts, broken = self._finished(paths, self._count_one)
+            drafts, broken = self._finished(paths, lambda: self._count(1))
             for partner in partners:
                 more, errors = partner.hear()
                 drafts |= more
@@ -153,18 +154,20 @@ class Together:
         return drafts, broken
 
     def _tell_finished(self, paths: list[str], tell: _Tell, _: Callable[[], object]) -> None:
+        self._project.on_parse = None
         tell(self._finished(paths, lambda: None))
 
-    def _count_one(self) -> None:
-        self._left -= 1
-        self._done(1)
+    def _count(self, files: int) -> None:
+        self._left -= files
+        self._done(files)
 
     def _finished(self, paths: list[str], done: Callable[[], None]) -> _Found:
-        """The findings in those of these files that no other process takes."""
+        """The findings in those of these files that no other process takes; ``done`` is called for each of them all."""
         drafts: _Drafts = {}
-        for path in filter(self._checks.take, paths):
-            self._ask(gates.place_rows, self._places, [path])
-            drafts |= self._drafts([path])
+        for path in paths:
+            if self._checks.take(path):
+                self._ask(gates.place_rows, self._places, [path])
+                drafts |= self._drafts([path])
             done()
         return drafts, self._broken()
 

@@ -121,7 +121,7 @@ def _quick_fixes(result: Result, source: Source, place: types.Range, client: Cli
 
 
 def _fix(finding: Finding, source: Source, document: Document, client: Client) -> types.CodeAction | None:
-    """The fix of one finding; one that needs completion by hand is shown, if the editor can, but not applied."""
+    """The fix of one finding; a suggestion is shown, if the editor can, but not applied."""
     fix = finding.fix
     if fix is None or finding.code in FILE_CODES:
         return None
@@ -139,11 +139,10 @@ def _fix(finding: Finding, source: Source, document: Document, client: Client) -
 
 
 def _titled(fix: Fix) -> str:
-    level = "by hand" if fix.level is Level.DISPLAY else str(fix.level)
     reason = " ".join(fix.reason.split())
     if len(reason) > _MOST_OF_A_REASON:
         reason = reason[:_MOST_OF_A_REASON].rsplit(" ", 1)[0] + " ..."
-    return f"{fix.message} ({level}{f': {reason}' if reason and fix.level is Level.UNSAFE else ''})"
+    return f"{fix.message} ({fix.level}{f': {reason}' if reason and fix.level is Level.UNSAFE else ''})"
 
 
 def _everywhere(result: Result, touched: Sequence[Finding]) -> Iterator[types.CodeAction]:

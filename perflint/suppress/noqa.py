@@ -21,9 +21,10 @@ _SKIP_FILE = re.compile(r"(?:^|[\r\n])[ \t\f]*#[ \t]*perflint:[ \t]*skip-file(?!
 def suppressed(finding: Finding, source: Source) -> bool:
     """Whether a ``# noqa`` comment silences a finding of this source.
 
-    It counts on the first or last line of the finding, or of the statement around it. As in flake8, a line that
-    continues in a triple-quoted string or after a backslash counts as one line with those that follow, text in a string
-    counts like a comment, a listed code silences all codes that begin with it, and codes are case-sensitive.
+    It counts on each line of the finding, and on the first and the last line of the statement around it, or of its
+    header if it has a body: a comment in the body is about the body. As in flake8, a line that continues in a
+    triple-quoted string or after a backslash counts as one line with those that follow, text in a string counts like a
+    comment, a listed code silences all codes that begin with it, and codes are case-sensitive.
     """
     rows = _rows(source)
     return rows is not None and any(rows.silence(row, finding.code) for row in rows_of(finding, source))
@@ -45,11 +46,27 @@ def skips_file(source: Source) -> bool:
 
 
 def rows_of(finding: Finding, source: Source) -> set[int]:
-    """The rows on which a comment counts, before joining: the first and last of the finding and of its statement."""
-    ranges = [(finding.start, finding.end)]
-    if finding.statement is not None:
-        ranges.append(finding.statement)
-    return {source.lines.position(offset)[0] for start, end in ranges for offset in (start, max(start, end - 1))}
+    """The rows on which a comment counts, before joining: those of the finding, and the ends of its statement."""
+    statements = _statements(source)
+    rows = set(_ends(finding.statement, source)) if finding.statement is not None else set()
+    for place in finding.places or ((finding.start, finding.end),):
+        first, last = _ends(place, source)
+        begins, ends = statements.get(first, (first, last))
+        rows.update(range(first, min(last, ends) + 1), () if finding.statement is not None else (begins, ends))
+    return rows
+
+
+def _ends(place: tuple[int, int], source: Source) -> tuple[int, int]:
+    """The first and the last row of a place."""
+    start, end = place
+    return source.lines.position(start)[0], source.lines.position(max(start, end - 1))[0]
+
+
+@lru_cache(maxsize=16)
+def _statements(source: Source) -> dict[int, tuple[int, int]]:
+    """The first and last row of the statement, or of its header, at each row that has one."""
+    ends = {line.statement: line.last for line in code_lines(source) or () if line.statement is not None}
+    return {row: (first, last) for first, last in ends.items() for row in range(first, last + 1)}
 
 
 class _Rows:

@@ -1,4 +1,8 @@
-"""Logical lines for reading comments: a string or a backslash joins several rows of a file to one line."""
+"""Logical lines for reading comments: a string or a backslash joins several rows of a file to one line.
+
+Brackets do not join rows to one line, because each of their rows can have its own comment; they join lines to one
+statement.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,16 @@ _STRING_ENDS = {getattr(tokenize, name, None) for name in ("FSTRING_END", "TSTRI
 
 @dataclass(frozen=True)
 class CodeLine:
-    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment at their end, if there is one."""
+    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment at their end, if there is one.
+
+    ``statement`` is the row where its simple statement or the header of its compound statement begins (the first of
+    them, if semicolons separate several); None between statements.
+    """
 
     first: int
     last: int
     comment: int | None
+    statement: int | None
 
 
 @lru_cache(maxsize=16)
@@ -34,19 +43,23 @@ def code_lines(source: Source) -> tuple[CodeLine, ...] | None:
 
 def _found(source: Source) -> Iterator[CodeLine]:
     first = strings = 0
-    comment = None
+    comment = statement = None
     for token in tokens(source):
         if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
             continue
         first = first or token.start[0]
+        if statement is None and token.type not in (tokenize.COMMENT, tokenize.NL):
+            statement = token.start[0]
         strings += (token.type in _STRING_STARTS) - (token.type in _STRING_ENDS)
         if strings:
             continue
         if token.type == tokenize.COMMENT:
             comment = source.lines.line_start(token.start[0]) + token.start[1]
         elif token.type in (tokenize.NL, tokenize.NEWLINE):
-            yield CodeLine(first, token.end[0], comment)
+            yield CodeLine(first, token.end[0], comment, statement)
             first, comment = 0, None
+            if token.type == tokenize.NEWLINE:
+                statement = None
 
 
 def tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
