@@ -323,7 +323,7 @@ def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> 
     if tensor is None:
         return True
     key = (in_place.may_change, tensor.id, loop) if isinstance(tensor, ast.Name) else tensor
-    return context.once(key, lambda: in_place.may_change(tensor, loop, scope, context.file))
+    return context.once(key, lambda: in_place.may_change(tensor, loop, scope))
 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
