@@ -158,7 +158,12 @@ def watch(name, value):
 
 
 def measure(value):
+    print(f"{{value.numpy()}} {{np.round(value)}}")
     return float(value.mean())
+
+
+def show(value):
+    print(value)
 
 
 def evaluate(model, loader, seen=None):
@@ -196,6 +201,7 @@ def evaluate(model, loader, seen=None):
         ("print(p.mean().stop_gradient)", "return None", "`stop_gradient` of a tensor without a gradient"),
         ("p.register_hook(print)", "return None", "`register_hook` of a tensor without a gradient"),
         ("assert p.is_leaf is False", "return None", "`is_leaf` of a tensor without a gradient"),
+        ("show(p)", "return None", "printed"),
         ("watch('p', value=p)", "return None", "`is_leaf` of a tensor without a gradient"),
     ],
 )

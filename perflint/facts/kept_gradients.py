@@ -139,14 +139,18 @@ class _Followed:
             self._follow(statement)
 
     def tells(self, is_detached: bool) -> Iterator[str]:
-        """What in the statements shows that a tensor has no graph, and (``is_detached``) that it is another object."""
+        """What in the statements shows that a tensor has no graph, and (``is_detached``) that it is another object.
+
+        What is printed of a tensor that was not detached may be an array: only the value that was passed here counts.
+        """
+        given = frozenset(self._names)
         self._spread()
         for statement in self._statements:
             for item in (part for header in _own(statement.node) for part in walk(header)):
                 asked = self._asks(item)
                 if asked:
                     yield _ASKS.format(name=asked)
-                if self._shows(item):
+                if self._shows(item) if is_detached else any(dotted(value) in given for value in _printed(item)):
                     yield _PRINTED
                 same = self._tells_apart(item) if is_detached else ""
                 if same:
