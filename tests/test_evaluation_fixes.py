@@ -153,6 +153,19 @@ logger = logging.getLogger()
 metric = paddle.metric.Accuracy()
 
 
+def watch(name, value):
+    print(name, value.is_leaf)
+
+
+def measure(value):
+    print(f"{{value.numpy()}} {{np.round(value)}}")
+    return float(value.mean())
+
+
+def show(value):
+    print(value)
+
+
 def evaluate(model, loader, seen=None):
     model.eval()
     total, count, outputs, logs = 0.0, 0, [], {{}}
@@ -185,6 +198,11 @@ def evaluate(model, loader, seen=None):
         ("print(p.mean())", "return None", "prints"),
         ("print('p: %s' % p)", "return None", "prints"),
         ("text = f'{p}'", "return text", "prints"),
+        ("print(p.mean().stop_gradient)", "return None", "`stop_gradient` of a tensor without a gradient"),
+        ("p.register_hook(print)", "return None", "`register_hook` of a tensor without a gradient"),
+        ("assert p.is_leaf is False", "return None", "`is_leaf` of a tensor without a gradient"),
+        ("show(p)", "return None", "printed"),
+        ("watch('p', value=p)", "return None", "`is_leaf` of a tensor without a gradient"),
     ],
 )
 def test_a_tensor_that_leaves_the_loop_with_its_gradient(inside: str, after: str, reason: str) -> None:
@@ -209,6 +227,8 @@ def test_a_tensor_that_leaves_the_loop_with_its_gradient(inside: str, after: str
         ("print(f'{p.mean():.3f}', float(p.mean()), p.shape)", "return count"),
         ("p = p.numpy()\n        model.last = p", "return p"),
         ("seen.append(p.shape)", "return count"),
+        ("count += measure(p) > 0", "return count"),
+        ("count += id(p) > 0 and p is not None", "return count"),
     ],
 )
 def test_what_leaves_the_loop_as_a_number_is_what_it_was(inside: str, after: str) -> None:

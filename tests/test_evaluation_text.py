@@ -9,6 +9,7 @@ import pytest
 from perflint.facts import evaluation_loops
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
+from perflint.text.source import Source
 from tests import corpus
 
 
@@ -34,7 +35,7 @@ def _as_its_tree_says(text: str) -> bool:
 )
 def test_a_loop_that_may_evaluate(text: str) -> None:
     assert _as_its_tree_says(text)
-    assert evaluation_loops._names_evaluation(text)
+    assert evaluation_loops._names_evaluation(Source("m.py", text).rows_text)
 
 
 @pytest.mark.parametrize(
@@ -65,5 +66,5 @@ def test_text_says_no_less_than_the_tree() -> None:
         except SyntaxError:
             continue
         seen += found
-        assert evaluation_loops._names_evaluation(text) or not found, path
+        assert evaluation_loops._names_evaluation(source.rows_text) or not found, path
     assert seen

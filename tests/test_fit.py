@@ -87,6 +87,12 @@ def test_what_is_short_or_cannot_be_broken_stays_as_the_edit_makes_it(text: str,
     assert changed(text, old, new) == text.replace(old, new, 1)
 
 
+def test_a_long_row_with_what_python_does_not_take_for_a_line_end_stays_as_it_is() -> None:
+    long = 'said = describe("the loss\u2028of this step", loss, step, epoch, accuracy)\n'
+    text = f"{long}total += loss.item()\n"
+    assert changed(text, "loss.item()", LONG) == text.replace("loss.item()", LONG)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_edits_of_edits_are_edits(seed: int) -> None:
     chance = random.Random(seed)

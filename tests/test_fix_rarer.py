@@ -48,11 +48,6 @@ def advice(text: str, *select: str) -> str:
         ("pbar.set_postfix(loss=loss.item())", 10, "the progress bar shows only every 10th value"),
         ("pbar.set_description(str(step))", 3, "the progress bar shows only every 3rd value"),
         (
-            "print(next(names))",
-            10,
-            "9 of 10 lines are no longer printed; `next()` would no longer run at each step",
-        ),
-        (
             "logger.log(20, loss)",
             10,
             "9 of 10 lines are no longer printed; what `logger.log` does with each line is not known",

@@ -146,6 +146,32 @@ def test_a_list_keeps_tensors_until_the_loop_is_over(inside: str, new: str) -> N
     assert run(result) == run(text)
 
 
+KEEPS = """
+
+class Keeper:
+    def __init__(self):
+        self.value = paddle.zeros([])
+
+    def kept(self, loss):
+        self.value.set_value(loss.detach())
+        return {}
+
+
+keeper = Keeper()
+"""
+
+
+@pytest.mark.parametrize(("returned", "kept"), [("self.value", ".detach().clone()"), ("self.value * 2", ".detach()")])
+def test_a_tensor_that_a_method_keeps_as_well_is_copied(returned: str, kept: str) -> None:
+    inside = "part = keeper.kept(loss)\nlosses.append(part.item())"
+    text = script("losses = []", inside, "return losses", KEEPS.format(returned))
+    result = fixed(text, "PPF201", level=Level.UNSAFE)
+    assert result == text.replace("part.item()", f"part{kept}").replace(
+        "    return losses", "    losses[:] = [float(x) for x in losses]\n    return losses"
+    )
+    assert run(result) == run(text)
+
+
 def test_sums_in_nested_loops_are_read_after_the_step_loop() -> None:
     text = """\
 import paddle

@@ -475,6 +475,16 @@ def test_two_loops_are_two_findings() -> None:
         ("total += loss\nprint(total)", "return total", "stop_gradient"),
         ("history.append(loss)", "print(history)", "stop_gradient"),
         ("total += loss\nloss.backward(retain_graph=True)", "return total", "retain_graph"),
+        ("total += loss", "mean = total / 2\nprint(mean)", "stop_gradient"),
+        ("history.append(loss)", "for one in history:\n    print(one)", "stop_gradient"),
+        ("history.append(loss)", "print([one for one in history])", "stop_gradient"),
+        ("total += loss", "return total.stop_gradient", "`stop_gradient` of a tensor without a gradient"),
+        ("total += loss\nargs.leaf = total.is_leaf", "return total", "`is_leaf`"),
+        ("total += loss\ntotal.register_hook(print)", "return total", "`register_hook`"),
+        ("history.append(loss)", "return history[-1].grad_fn", "`grad_fn`"),
+        ("history.append(loss)\nargs.same = history[-1] is loss", "return total", "another object"),
+        ("history.append(loss)\nargs.last = id(history[-1])", "return total", "another object"),
+        ("history.append(loss)", "paddle.save(history, 'losses')", "another object"),
     ],
 )
 def test_what_tells_a_tensor_without_a_graph_from_one_with(inside: str, after: str, reason: str) -> None:
@@ -482,6 +492,53 @@ def test_what_tells_a_tensor_without_a_graph_from_one_with(inside: str, after: s
     assert finding.fix is not None
     assert finding.fix.level is Level.UNSAFE
     assert reason in finding.fix.reason
+
+
+SHOW = """
+
+def show(values, unused=None):
+    print(values)
+
+
+def show_number(values):
+    print(float(values[-1] if values is not None else 0))
+
+
+def main(model, loader, optimizer, args):
+    result = train(model, loader, optimizer, args)
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "after", "caller", "is_noticed"),
+    [
+        ("total += loss", "return total", "print(result)", True),
+        ("total += loss", "return total / 2, 1", "mean, count = result\n    print(mean)", True),
+        ("total += loss", "return total", "print(float(result), result is None)", False),
+        ("history.append(loss)", "show(history)", "pass", True),
+        ("history.append(loss)", "show_number(history)", "pass", False),
+        ("history.append(loss)", "return history", "show(unused=1, values=result)", True),
+    ],
+)
+def test_who_gets_the_kept_tensor_may_print_it(inside: str, after: str, caller: str, is_noticed: bool) -> None:
+    (finding,) = found(script("total = 0.0", inside, after) + SHOW.format(caller))
+    assert finding.fix is not None
+    assert finding.fix.level is (Level.UNSAFE if is_noticed else Level.SAFE)
+
+
+@pytest.mark.parametrize(
+    ("method", "is_noticed"),
+    [("print(self.total)", True), ("print(float(self.total))", False), ("print(self.total.stop_gradient)", True)],
+)
+def test_a_method_may_print_a_kept_attribute(method: str, is_noticed: bool) -> None:
+    text = script("total = 0.0", "total += loss", "pass").replace("total", "self.total")
+    head, _, body = text.partition("def train(")
+    inside = "\n".join(f"    {row}" if row else row for row in f"def train(self, {body}".splitlines())
+    shown = f"\n\n    def show(self):\n        {method}\n"
+    (finding,) = found(f"{head}class Trainer:\n{inside}{shown}")
+    assert finding.fix is not None
+    assert finding.fix.level is (Level.UNSAFE if is_noticed else Level.SAFE)
 
 
 @pytest.mark.parametrize("after", ["print(float(total))", "print(f'{total:.3f}')", "print(total.item() / 3)"])

@@ -35,11 +35,15 @@ _FACTOR_REASON = "the other operand must be a plain number, and its type is not 
 _WHOLE_REASON = "before the first step 0.0 is printed instead of 0"
 _ERROR_REASON = "after an error on the device the sum can no longer be read, whereas a number could still be printed"
 _ALIAS_REASON = "other code that uses the list finds tensors in it while the loop runs"
+_SEEN_REASON = "other code that reads the sum finds a tensor in it while the loop runs"
 _EARLY_REASON = "after an error or an interrupt in the loop the list still contains tensors"
 _MEMORY_REASON = "the tensors stay in memory, about 4 KB each, until the loop ends, which may take long"
 
 _BUILTINS = ("float", "int", "isinstance")
-_LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "enumerate", "bool", "str"})
+_LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "bool", "str"})
+_LOOK_LATER = frozenset({"enumerate", "zip", "reversed", "iter", "map", "filter"})
+"""Calls whose result reads the list only when it is iterated over."""
+
 _Trust = tuple[Level, str]
 _SAFE: _Trust = (Level.SAFE, "")
 
@@ -118,6 +122,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     trust = _least(
         _trust(read, context),
         _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
+        _unless(not held.is_seen_elsewhere, _SEEN_REASON),
         _unless(not ending.after_errors, _ERROR_REASON),
         _unless(not whole or _follow_a_sum(looks, held, point), _WHOLE_REASON),
     )
@@ -289,7 +294,8 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
     ending = held.ending
     trust = _least(
         _trust(read, context),
-        _unless(all(map(_only_looks, before)), _ALIAS_REASON),
+        _unless(not held.has_other_names and all(map(_only_looks, before)), _ALIAS_REASON),
+        _unless(not held.is_seen_elsewhere, _ALIAS_REASON),
         _unless(ending is not None and ending.last is loop, _EARLY_REASON),
         _unless(not isinstance(loop, ast.While), _MEMORY_REASON),
     )
@@ -317,7 +323,7 @@ def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> 
     if tensor is None:
         return True
     key = (in_place.may_change, tensor.id, loop) if isinstance(tensor, ast.Name) else tensor
-    return context.once(key, lambda: in_place.may_change(tensor, loop, scope, context.file))
+    return context.once(key, lambda: in_place.may_change(tensor, loop, scope))
 
 
 def _is_an_empty_list(held: Accumulator) -> bool:
@@ -338,6 +344,8 @@ def _only_looks(use: Use) -> bool:
     """Whether a use does not keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
     if isinstance(use.parent, ast.Call):
         name = dotted(use.parent.func) or ""
+        if name in _LOOK_LATER:
+            return isinstance(use.parents[-2], ast.For)
         return name in _LOOK_ONLY or name.startswith(("np.", "numpy.", "math.", "statistics."))
     return isinstance(use.parent, (ast.Subscript, ast.Compare, ast.BinOp, ast.FormattedValue, ast.If, ast.For))
 

@@ -19,6 +19,7 @@ from perflint.lint.context import Context, local_name
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_optimizer
+from perflint.text.source import spans_rows
 
 _OPTIMIZER = "paddle.optimizer.Optimizer"
 
@@ -99,7 +100,7 @@ def without_costly(argument: cst.Arg, match: ArgumentMatch, context: Context) ->
     """The text of a list or set without the costly items; ``""`` if it has comments or more than one row."""
     text, node = context.text(argument.value), context.expression(argument.value)
     items = _items(node)
-    if "#" in text or "\n" in text or not all(isinstance(item, ast.Constant) for item in items):
+    if "#" in text or spans_rows(text) or not all(isinstance(item, ast.Constant) for item in items):
         return ""
     kept = [ast.unparse(item) for item in items if string_of(item) not in match.holds]
     if not kept:

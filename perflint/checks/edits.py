@@ -13,7 +13,7 @@ from perflint.findings import Edit
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.walk import children
-from perflint.text.source import Source
+from perflint.text.source import Source, spans_rows
 
 _HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
 """Characters that may make a line break part of a string, or significant."""
@@ -142,15 +142,15 @@ def source_of(node: cst.BaseExpression, context: Context) -> str:
     """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
     text = context.text(node)
     atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
-    if isinstance(node, atoms) and "\n" in text and not _HOLDS_ROWS.search(text):
+    if isinstance(node, atoms) and spans_rows(text) and not _HOLDS_ROWS.search(text):
         text = _on_one_row(text)
-    return text if isinstance(node, atoms) and "\n" not in text else f"({text})"
+    return text if isinstance(node, atoms) and not spans_rows(text) else f"({text})"
 
 
 def _on_one_row(text: str) -> str:
     """An expression in brackets joined to one row; it has no comments or multi-line strings."""
-    text = re.sub(r"(?<=[(\[{])\s*\n\s*|\s*\n\s*(?=[)\]}.])", "", text)
-    return re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r"(?<=[(\[{])\s*[\r\n]\s*|\s*[\r\n]\s*(?=[)\]}.])", "", text)
+    return re.sub(r"\s*[\r\n]\s*", " ", text)
 
 
 def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:

@@ -11,7 +11,7 @@ import libcst as cst
 from perflint.checks import rarer
 from perflint.checks.aligned import keep_aligned
 from perflint.checks.edits import block_and_line, indent_rows, indentation, one_level, rows_inside_strings
-from perflint.checks.log_run import run_of
+from perflint.checks.log_run import more_than, more_than_logs, run_of
 from perflint.facts.handed_counter import handed_counter
 from perflint.facts.step_index import StepIndex, step_index
 from perflint.findings import Edit, Fix, Level
@@ -28,6 +28,7 @@ from perflint.training.batch_loops import says_predict
 _CHECKPOINT_INTERVAL = 1000
 _ONCE_TITLE = "set the text once, before the loop"
 _ONCE = "nothing in it changes from step to step: pass it as `tqdm(..., desc=...)`"
+_APART = "{more}: do that on a row of its own first"
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
 """The first and the last of some statements of one block."""
@@ -52,6 +53,9 @@ def fix(call: cst.Call, family: str, context: Context) -> Guarded:
         return Guarded(rarer.words(title, advice))
     if family == "progress" and _says_the_same(call, context):
         return Guarded(rarer.words(_ONCE_TITLE, _ONCE))
+    more = more_than_logs(context.expression(call), context.here)
+    if more:
+        return Guarded(rarer.words(title, _APART.format(more=more)))
     run = run_of(call, family, context)
     names = _NAMES.findall(context.file.source.text, *run.range(context)) if run is not None else ()
     counter = counter_here(context, frozenset(names))
@@ -108,6 +112,10 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
     against, counter, line = _against(context), counter_here(context), _own_line(context)
     if against or counter is None:
         return rarer.words(title, against or _how_to_count(context, counter))
+    node = context.node
+    more = more_than(context.expression(node), context.here) if isinstance(node, cst.Call) and line else ""
+    if more:
+        return rarer.words(title, _APART.format(more=more))
     if line is None:
         return rarer.words(title, f"what uses the result must move too, and {rarer.reason([what], interval, [also])}")
     return rarer.fix(title, _every_nth((line, line), counter, interval, context), [what], interval, [also])

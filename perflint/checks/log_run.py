@@ -10,24 +10,14 @@ import libcst as cst
 from perflint.checks.edits import block_and_line, call_in
 from perflint.checks.log_calls import code_of, log_family, reads
 from perflint.configuration.selection import level_for
+from perflint.facts.effects import effect_at, keeps_state
 from perflint.findings import Level
 from perflint.lint.context import Context, local_name, method_of
-from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import walk
+from perflint.training.steps import Point, points_of
 
-# Calls that only look: skipping them at most steps changes only the log.
-_PURE = frozenset(
-    {"item", "numpy", "tolist", "float", "int", "bool", "len", "str", "repr", "round", "format", "join", "mean"}
-    | {"sum", "max", "min", "abs", "time", "perf_counter", "get_lr", "get_last_lr", "items", "keys", "values", "get"}
-    | {"astype", "cast", "detach", "cpu", "list", "dict", "tuple", "zip", "range", "sorted", "type", "now"}
-    | {"strftime", "basename", "ljust", "rjust", "center", "clone", "squeeze", "reshape", "get_rank"}
-    | {"get_world_size", "array", "asarray", "exp", "sqrt", "localtime", "gmtime"}
-)
 _PLAIN_LOGGERS = frozenset({"info", "warning", "warn", "error", "critical"})
-_LOOK_WITH_ARGUMENTS = frozenset({"get", "join"})
-"""Those among them that must have arguments: ``queue.get()`` and ``thread.join()`` wait for others."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +49,7 @@ def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
         return None
     block, line = place
     alone = LogRun(line, line, (family,), (_beside(call, family, context),))
-    if _does_more(call, family, context):
+    if family == "declared":
         return alone
     neighbours = _Neighbours(block, context)
     at = neighbours.nodes.index(point.statement.node)
@@ -78,6 +68,7 @@ class _Neighbours:
         place = context.here.statement.place
         self.nodes = place.block if place is not None else context.here.scope.node.body
         self._context = context
+        self._points = points_of(context.file)
         lines = (line for line in block.body if isinstance(line, cst.SimpleStatementLine))
         self._lines = {context.rows(line)[0]: line for line in lines}
         self._families: dict[ast.stmt, str] = {}
@@ -85,8 +76,8 @@ class _Neighbours:
     def family(self, node: ast.stmt) -> str:
         """The family of a log statement, ``""`` for anything else."""
         if node not in self._families:
-            line = self._lines.get(node.lineno)
-            self._families[node] = _family_of_line(line, self._context) if line is not None else ""
+            line, point = self._lines.get(node.lineno), self._points.get(node)
+            self._families[node] = _family_of_line(line, point, self._context) if line and point else ""
         return self._families[node]
 
     def run(self, first: int, last: int) -> LogRun:
@@ -128,7 +119,10 @@ class _Neighbours:
         if isinstance(self._context.here.scope.node, ast.Module) or not isinstance(node, ast.Assign):
             return False
         is_kept = _is_kept((node.lineno, node.end_lineno or node.lineno), self._context)
-        return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and not is_kept and not does(node.value)
+        if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name) or is_kept:
+            return False
+        point = self._points.get(node)
+        return point is not None and not effect_at(point, node.value)
 
 
 def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scope) -> bool:
@@ -141,11 +135,13 @@ def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scop
     return bool(read) and not outside and all(node.lineno < row for row in read)
 
 
-def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
+def _family_of_line(line: cst.SimpleStatementLine, point: Point, context: Context) -> str:
     """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
     call = call_in(line)
     family = log_family(call, context) if call is not None else ""
-    if call is None or not family or _is_kept(context.rows(line), context) or _does_more(call, family, context):
+    if call is None or family in ("", "declared") or _is_kept(context.rows(line), context):
+        return ""
+    if not isinstance(point.statement.node, ast.Expr) or more_than_logs(point.statement.node.value, point):
         return ""
     code = code_of(call, context)
     own = code_of(context.node, context) if isinstance(context.node, cst.Call) else code
@@ -153,9 +149,17 @@ def _family_of_line(line: cst.SimpleStatementLine, context: Context) -> str:
     return family if code in context.codes and alike else ""
 
 
-def _does_more(call: cst.Call, family: str, context: Context) -> bool:
-    """Whether a logging call does more than log, so that it cannot share a guard with others."""
-    return family == "declared" or bool(_done_by(call, context))
+def more_than(call: ast.expr | None, point: Point) -> str:
+    """What a statement does besides a call in it, in words; ``""`` if it then only reads values."""
+    done = effect_at(point, point.statement.node, call)
+    return f"`{done}` would no longer run at each step" if done else ""
+
+
+def more_than_logs(log: ast.expr | None, point: Point) -> str:
+    """The same for a call that logs, which may itself do more: it counts its calls, for example."""
+    if isinstance(log, ast.Call) and keeps_state(point, log):
+        return f"`{ast.unparse(log.func)}` also changes what other code may read"
+    return more_than(log, point)
 
 
 def _is_kept(rows: tuple[int, int], context: Context) -> bool:
@@ -170,25 +174,4 @@ def _beside(call: cst.Call, family: str, context: Context) -> str:
         return f"what `{name}` does besides logging is not known"
     if family == "text" and method_of(call) not in {"", *_PLAIN_LOGGERS}:
         return f"what `{name}` does with each line is not known"
-    done = _done_by(call, context)
-    return f"`{done}` would no longer run at each step" if done else ""
-
-
-def _done_by(call: cst.Call, context: Context) -> str:
-    """What the arguments of a call may do besides reading values; ``""`` if nothing."""
-    expression = context.expression(call)
-    given = arguments_of(expression) if isinstance(expression, ast.Call) else ()
-    return next(filter(None, map(does, given)), "")
-
-
-def does(value: ast.expr) -> str:
-    """What in an expression may do more than read values, in words; ``""`` if nothing does."""
-    for node in walk(value):
-        if isinstance(node, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
-            return ast.unparse(node)
-        if not isinstance(node, ast.Call):
-            continue
-        name = terminal(node)
-        if name not in _PURE or (name in _LOOK_WITH_ARGUMENTS and not node.args):
-            return f"{dotted(node.func) or name}()"
     return ""

@@ -11,6 +11,7 @@ from perflint.facts.spent_graphs import is_spent
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of, shorten
 from perflint.lint.registry import step_check, step_gate
+from perflint.text.source import spans_rows
 from perflint.training.steps import Point, Step
 
 CODE = "PPF507"
@@ -50,7 +51,7 @@ def retained_graph(call: cst.Call, context: Context, step: Step) -> None:
 
 
 def _fix(call: cst.Call, argument: cst.Arg, context: Context) -> Fix:
-    if argument is call.args[-1] and "\n" not in context.text(call):
+    if argument is call.args[-1] and not spans_rows(context.text(call)):
         before = [other for other in call.args if other is not argument]
         start = context.range(before[-1])[1] if before else context.range(argument)[0]
         edit = Edit(start, context.range(call)[1] - 1, "")

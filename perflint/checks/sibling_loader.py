@@ -15,6 +15,7 @@ from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
+from perflint.text.source import spans_rows
 from perflint.training.steps import Point
 
 WORKERS = "num_workers"
@@ -36,7 +37,7 @@ def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> s
     for scope, statement, value in _given(context.file, own):
         if _means_the_same(value, scope, statement, point):
             text = source.text[slice(*source.lines.span(value))]
-            return text if "\n" not in text else ""
+            return "" if spans_rows(text) else text
     return ""
 
 

@@ -18,6 +18,7 @@ from perflint.lint.context import Context
 from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
+from perflint.text.source import spans_rows
 from perflint.training.steps import Point
 
 FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "same number", "operand"
@@ -191,7 +192,7 @@ def _made_once(call: cst.Call, context: Context) -> list[Edit]:
     is part of the state would add a key to every checkpoint, and old ones would lack it.
     """
     point, text = context.here, context.text(call)
-    if "\n" in text:
+    if spans_rows(text):
         return []
     name = _new_name(call, point, context)
     if point.step is not None and point.step.forward:

@@ -1,8 +1,8 @@
 """A number or a list that a loop adds to: its initial value, and what can read it before the end of the loop.
 
 A fix makes the loop add tensors and converts them to numbers afterwards. In between nothing else may read them. This
-module finds what may: a closure, a handler of an exception in the loop, a `finally`, the code after a `with` that
-suppresses errors.
+module finds what may: a second name of a list, a closure, a handler of an exception in the loop, a `finally`, the code
+after a `with` that suppresses errors. ``onlookers.py`` finds code elsewhere that may.
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from perflint.facts.onlookers import may_look_at
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
 from perflint.syntax.tree import children, walk
 
-_SEES_ALL_NAMES = frozenset({"locals", "vars", "eval", "exec", "globals", "currentframe", "_getframe"})
+_BUILTINS = frozenset({"locals", "vars", "eval", "exec", "globals"})
+_FRAMES = frozenset({"currentframe", "_getframe", "inspect.stack"})
+_SEES_NAMES = _BUILTINS | _FRAMES | {"stack"}
+"""Functions that see all names of their caller."""
+
 _INTERRUPTS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration", "BdbQuit"})
 """Exceptions after which the device can still be read."""
 
@@ -56,23 +61,30 @@ class ScopeUses:
 
     def __init__(self, scope: Scope, file: FileIndex) -> None:
         self.scope = scope
+        self.file = file
         self.by_name: dict[str, list[Use]] = {}
         self.statements = {statement.node: statement for statement in scope.statements}
         self.jumps = [item for item in scope.statements if isinstance(item.node, (ast.Break, ast.Continue))]
         self.sees_all_names = False
-        """Whether it calls ``locals()`` or the like."""
+        """Whether it calls ``locals()`` or the like, or passes such a function on."""
 
         self.generators: dict[str, list[ast.GeneratorExp]] = {}
         self._hidden: set[str] = _names_of_functions(scope, file)
         for statement in scope.statements:
             for use in _uses(statement):
                 self.by_name.setdefault(use.node.id, []).append(use)
-        for item in walk(scope.node):
-            self._look_at(item)
         self._bound = {
             use.node.id for uses in self.by_name.values() for use in uses if isinstance(use.node.ctx, ast.Store)
         }
         self._bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
+        asked: set[ast.AST] = set()
+        for item in walk(scope.node):
+            if isinstance(item, (ast.Name, ast.Attribute)):
+                self.sees_all_names = self.sees_all_names or self._sees_all(item, item in asked)
+            elif isinstance(item, ast.Call) and item.args:
+                asked.add(item.func)
+            else:
+                self._look_at(item)
 
     @cached_property
     def by_chain(self) -> Mapping[str, Sequence[Use]]:
@@ -115,14 +127,20 @@ class ScopeUses:
                 self.generators.setdefault(name, []).append(item)
         elif isinstance(item, ast.comprehension):
             self._hidden |= plain_names(item.target)
-        elif isinstance(item, ast.Call):
-            called = (dotted(item.func) or "").rpartition(".")[2]
-            sees = called in _SEES_ALL_NAMES and not (called == "vars" and item.args) and not _is_method(item, called)
-            self.sees_all_names = self.sees_all_names or sees
         elif isinstance(item, ast.alias):
             self._hidden.add(item.asname or item.name)
         else:  # `except ... as name`, `case name`
             self._hidden |= {name for name in (getattr(item, "name", None), getattr(item, "rest", None)) if name}
+
+    def _sees_all(self, node: ast.Name | ast.Attribute, is_asked: bool) -> bool:
+        """Whether a function that sees the names of its caller is meant; ``is_asked``: it is called with arguments."""
+        last = node.id if isinstance(node, ast.Name) else node.attr
+        if last not in _SEES_NAMES and not (isinstance(node, ast.Name) and self.file.names.is_bound(last)):
+            return False
+        meant = self.file.names.resolve(dotted(node) or f"?.{last}").removeprefix("builtins.")
+        if meant in _BUILTINS:
+            return not (meant == "vars" and is_asked) and not self.binds(meant)
+        return meant in _FRAMES or meant.rpartition(".")[2] in _FRAMES
 
 
 @query
@@ -167,6 +185,17 @@ class Accumulator:
         """Whether something may read or change the value without a visible use of the name: a closure, a generator."""
         made_before = [item for item in self._scope.generators.get(self.name, ()) if not _is_inside(item, self._loop)]
         return self._scope.is_hidden(self.name) or bool(made_before)
+
+    @property
+    def is_seen_elsewhere(self) -> bool:
+        """Whether code outside of the function, or of the module, may read the name while the loop runs."""
+        return may_look_at(self._scope.file, self._scope.scope, self.name)
+
+    @property
+    def has_other_names(self) -> bool:
+        """Whether a statement that makes the value also gives it another name: ``self.losses = losses = []``."""
+        nodes = [item.node for item in self.bindings]
+        return any(not isinstance(node, ast.AnnAssign) and len(getattr(node, "targets", ())) != 1 for node in nodes)
 
     @cached_property
     def bindings(self) -> list[Statement]:
@@ -303,11 +332,6 @@ def _is_within(inner: Scope, outer: Scope) -> bool:
     while scope is not None and scope is not outer:
         scope = scope.parent
     return scope is outer
-
-
-def _is_method(call: ast.Call, name: str) -> bool:
-    """Whether a call is a method: ``model.eval()`` is not ``eval()``."""
-    return isinstance(call.func, ast.Attribute) and name in ("eval", "exec", "vars", "locals", "globals")
 
 
 def _uses(statement: Statement) -> Iterator[Use]:

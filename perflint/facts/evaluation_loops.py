@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
-_LOOP = re.compile(r"(?:^|\r)[ \t\f]*for\b", re.MULTILINE)
+_LOOP = re.compile(r"^[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _MOST_CALLERS = 3
@@ -101,7 +101,7 @@ class Evaluation:
 @query
 def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never happens."""
-    if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.text):
+    if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.rows_text):
         return {}
     if file.is_foreign:
         return {}

@@ -21,7 +21,7 @@ from perflint.facts.differentiated import (
     uncut,
 )
 from perflint.facts.gradients_off import NoGrad
-from perflint.facts.kept_gradients import is_printed
+from perflint.facts.kept_gradients import notices_detach
 from perflint.facts.lifetimes import keeps_all, outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
@@ -36,7 +36,6 @@ _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
-_PRINTED = "a tensor that is printed says `stop_gradient=True` then"
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def _seen(point: Point, target: ast.expr) -> str:
     if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
         return _WANTED
     name = dotted(base_of(target))
-    return _PRINTED if name is not None and is_printed(point.file, point.scope, name) else ""
+    return notices_detach(point.file, point.scope, name) if name is not None else ""
 
 
 def _retains_graphs(scope: Scope) -> bool:

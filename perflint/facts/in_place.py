@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from perflint.dataflow.dispatch import Dispatch
 from perflint.facts.accumulators import ScopeUses
 from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Loop
+from perflint.syntax.parameters import all_parameters, arguments_of
+from perflint.syntax.scopes import LOOPS, Loop, Scope
 
 _WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
 _SHARE = frozenset(
@@ -40,7 +43,7 @@ _ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", 
 """Methods of other objects that take a loss and do not change it."""
 
 
-def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) -> bool:
+def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
     """Whether the memory of a tensor may be written to after an expression in a loop has returned it.
 
     False for the result of arithmetic, which nothing else shares, and for a name that each step binds to the result of
@@ -56,25 +59,38 @@ def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses, file: FileIndex) 
     inside = (
         use for use in scope.by_name.get(tensor.id, ()) if use.statement.node is loop or use.statement.is_in(loop)
     )
-    return any(_changes(use.node, use.parents, file) for use in inside)
+    return any(_changes(use.node, use.parents, scope) for use in inside)
 
 
-def _changes(node: ast.Name, parents: Sequence[ast.AST], file: FileIndex) -> bool:
+def _changes(node: ast.Name, parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
     if isinstance(node.ctx, ast.Store):
-        return not _is_fresh(parents)
+        return not _is_fresh(parents, scope)
     if isinstance(node.ctx, ast.Del):
         return False
-    return _handed_on(node, parents, file)
+    return _handed_on(node, parents, scope.file)
 
 
-def _is_fresh(parents: Sequence[ast.AST]) -> bool:
+def _is_fresh(parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
     """Whether the statement that binds a name gives it a separate tensor: ``loss, output = step(x)``."""
     statement = parents[0]
     if isinstance(statement, ast.AugAssign):
         return True
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
-    return isinstance(statement.value, (ast.Call, ast.BinOp, ast.UnaryOp))
+    if isinstance(statement.value, ast.Call):
+        dispatch = Dispatch.of(scope.file.project)
+        targets = dispatch.targets_by_names(scope.file, scope.scope, statement.value)
+        return not any(target.sure and _returns_what_it_keeps(target.file, target.scope) for target in targets)
+    return isinstance(statement.value, (ast.BinOp, ast.UnaryOp))
+
+
+@query
+def _returns_what_it_keeps(_: FileIndex, scope: Scope) -> bool:
+    """Whether a function returns a tensor that something else has, too: a parameter, ``self.loss``, a global name."""
+    returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return) and item.node.value]
+    parts = (part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
+    own = bindings_of(scope).keys() - set(all_parameters(scope))
+    return any(isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id not in own) for part in parts)
 
 
 def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:

@@ -1,7 +1,8 @@
 """Finds whether the gradient of a tensor that a loop computes may be missed: it is returned, stored, or printed.
 
-Under ``no_grad`` the same tensor has the same values, but its ``stop_gradient`` is True. So its gradient cannot be
-computed later, and if it is printed, ``stop_gradient=True`` is printed with it.
+Under ``no_grad``, and after ``detach``, the same tensor has the same values, but its ``stop_gradient`` is True. So its
+gradient cannot be computed later, ``register_hook`` fails, and if it is printed, ``stop_gradient=True`` is printed with
+it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.call_graph import CallGraph
 from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
+from perflint.facts.onlookers import may_look_at
+from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.parameters import all_parameters, argument_for, arguments_of
+from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
@@ -22,6 +27,21 @@ if TYPE_CHECKING:
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
 _PRINTS = "a tensor that it prints says `stop_gradient=True` then"
+_ASKS = "`{name}` of a tensor without a gradient is another one, or fails"
+_PRINTED = "a tensor that is printed says `stop_gradient=True` then"
+_SAME = "the kept tensor is another object, with another name, which `{name}` shows"
+_READ_ELSEWHERE = "other code that reads it may ask for its graph"
+
+_GRAPH = frozenset(
+    {"stop_gradient", "is_leaf", "grad", "grad_fn", "grad_node", "gradient", "register_hook", "retain_grads"}
+    | {"_grad_ivar", "_register_grad_hook", "_register_backward_hook", "requires_grad"}
+)
+"""Attributes and methods of a tensor that tell whether it has a graph."""
+_TELL_OBJECTS_APART = frozenset({"id", "save", "dump", "dumps", "deepcopy", "ref", "proxy", "weakref"})
+_MOST_PLACES = 50
+"""How many places that read an attribute are examined; with more, it is unknown what they do with it."""
+_DEEPEST = 3
+"""Through how many functions a stored tensor is followed."""
 
 _COUNTS = frozenset({"accuracy", "accumulate", "compute", "update"})
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
@@ -39,27 +59,69 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast
         calls: the calls in the loop whose results have gradients.
     """
     found = _Followed(file, scope, loop, frozenset(calls))
-    return next(found.reasons(), "")
+    handed = (_noticed(*place, False, 1) for place in found.handed_on())
+    return next(found.reasons(), "") or next(filter(None, handed), "")
 
 
-def is_printed(file: FileIndex, scope: Scope, name: str) -> bool:
-    """Whether a scope prints the value of a name itself, not only a number of it."""
-    question = is_printed, file.names  # to distinguish NumPy's functions from others
-    return name in scope.once(question, lambda: _Followed(file, scope, None, frozenset()).shown())
+def notices_detach(file: FileIndex, scope: Scope, held: str) -> str:
+    """Why it may be noticed that a tensor was detached before it was stored under a name; ``""`` if it cannot.
+
+    Args:
+        held: the name of a sum or of a container, such as ``total`` or ``self.losses``.
+    """
+    if isinstance(scope.node, ast.Module) and may_look_at(file, scope, held):
+        return _READ_ELSEWHERE
+    found = _noticed(file, scope, held, True, _DEEPEST)
+    return found or (_noticed_outside(file, scope, held) if "." in held else "")
+
+
+@query(cycle="")
+def _noticed(file: FileIndex, scope: Scope, held: str | ast.Call, is_detached: bool, depth: int) -> str:
+    """Why the statements of a function, and of those that get a tensor from it, may notice that it has no graph.
+
+    Args:
+        held: the name that holds the tensor, or a call that returns it.
+        is_detached: whether it is another object than the one with the graph.
+        depth: through how many functions the value may still be followed.
+    """
+    calls = frozenset({held}) if isinstance(held, ast.Call) else frozenset()
+    found = _Followed(file, scope, None, calls, {held} if isinstance(held, str) else set())
+    said = next(found.tells(is_detached), "")
+    if said or not depth:
+        return said
+    handed = (_noticed(*place, is_detached, depth - 1) for place in found.handed_on())
+    return next(filter(None, handed), "")
+
+
+def _noticed_outside(file: FileIndex, scope: Scope, held: str) -> str:
+    """The same for an attribute that other functions read."""
+    name = held.rpartition(".")[2]
+    reading = {
+        (other, load.scope, read)
+        for other in file.project.mentions.of(name)
+        for load in other.loads.get(name, ())
+        if load.scope is not None and (read := dotted(load.node)) and "." in read and load.scope is not scope
+    }
+    if len(reading) > _MOST_PLACES:
+        return _READ_ELSEWHERE
+    return next(filter(None, (_noticed(*place, True, 1) for place in reading)), "")
 
 
 class _Followed:
     """The names of a scope that have a tensor with a gradient, from the loop on."""
 
-    def __init__(self, file: FileIndex, scope: Scope, loop: Loop | None, calls: frozenset[ast.Call]) -> None:
+    def __init__(
+        self, file: FileIndex, scope: Scope, loop: Loop | None, calls: frozenset[ast.Call], names: Iterable[str] = ()
+    ) -> None:
         self._file = file
+        self._scope = scope
         self._calls = calls
         self._parameters = {argument.arg for argument in walk(scope.node) if isinstance(argument, ast.arg)}
         first = loop.lineno if loop is not None else 0
         self._statements = [item for item in scope.statements if item.node.lineno >= first]
         around = next((item for item in self._statements if item.node is loop), None)
         self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
-        self._names: set[str] = set()
+        self._names = set(names)
 
     def reasons(self) -> Iterator[str]:
         """The reasons, in the order of the statements."""
@@ -76,21 +138,70 @@ class _Followed:
             yield from self._reasons_at(statement)
             self._follow(statement)
 
-    def shown(self) -> frozenset[str]:
-        """The names whose values a statement prints."""
-        return frozenset(
-            name
-            for statement in self._statements
-            for header in _own(statement.node)
-            for item in walk(header)
-            for value in _printed(item)
-            for name in self._holding(value)
-            if isinstance(name, str)
-        )
+    def tells(self, is_detached: bool) -> Iterator[str]:
+        """What in the statements shows that a tensor has no graph, and (``is_detached``) that it is another object.
+
+        What is printed of a tensor that was not detached may be an array: only the value that was passed here counts.
+        """
+        given = frozenset(self._names)
+        self._spread()
+        for statement in self._statements:
+            for item in (part for header in _own(statement.node) for part in walk(header)):
+                asked = self._asks(item)
+                if asked:
+                    yield _ASKS.format(name=asked)
+                if self._shows(item) if is_detached else any(dotted(value) in given for value in _printed(item)):
+                    yield _PRINTED
+                same = self._tells_apart(item) if is_detached else ""
+                if same:
+                    yield _SAME.format(name=same)
+
+    def handed_on(self) -> Iterator[tuple[FileIndex, Scope, str | ast.Call]]:
+        """Who gets a tensor from here: a function it is passed to, with its parameter; where it is returned, calls."""
+        graph = CallGraph.of(self._file.project)
+        for call in self._scope.calls:
+            if any(map(self._carries, arguments_of(call))):
+                for file, called in graph.reached(self._file, self._scope, call):
+                    for parameter in all_parameters(called):
+                        given = argument_for(called, call, parameter)
+                        if given is not None and self._carries(given):
+                            yield file, called, parameter
+        returned = (item.node.value for item in self._statements if isinstance(item.node, ast.Return))
+        if any(value is not None and self._carries(value) for value in returned):
+            yield from ((site.file, site.scope, site.call) for site in graph.calls(self._file, self._scope))
+
+    def _spread(self) -> None:
+        """Add the names that get a tensor from those known so far, whatever else they are bound to."""
+        for _ in range(_MOST_ROUNDS):
+            known = len(self._names)
+            for statement in self._statements:
+                for target, value in _assigned(statement.node):
+                    self._names |= set(_bases(target)) if self._carries(value) else set()
+            if len(self._names) == known:
+                return
+
+    def _asks(self, item: ast.AST) -> str:
+        """The attribute of a tensor that tells whether it has a graph."""
+        if not isinstance(item, ast.Attribute) or item.attr not in _GRAPH or not isinstance(item.ctx, ast.Load):
+            return ""
+        return item.attr if self._carries(item.value) else ""
+
+    def _tells_apart(self, item: ast.AST) -> str:
+        """What tells a tensor from another one with the same values."""
+        if isinstance(item, ast.Compare) and isinstance(item.ops[0], (ast.Is, ast.IsNot)):
+            sides = (item.left, item.comparators[0])
+            is_none = any(isinstance(side, ast.Constant) for side in sides)
+            return "is" if not is_none and any(map(self._carries, sides)) else ""
+        if not isinstance(item, ast.Call) or terminal(item) not in _TELL_OBJECTS_APART:
+            return ""
+        return terminal(item) or "" if any(map(self._carries, item.args)) else ""
 
     def _reasons_at(self, statement: Statement) -> Iterator[str]:
         node = statement.node
         for item in (part for header in _own(node) for part in walk(header)):
+            asked = self._asks(item)
+            if asked:
+                yield _ASKS.format(name=asked)
             if self._shows(item):
                 yield _PRINTS
             if isinstance(item, (ast.Yield, ast.YieldFrom)) and item.value is not None and self._carries(item.value):
@@ -154,7 +265,7 @@ class _Followed:
                 name = dotted(item)
                 if name is not None:
                     yield name
-                waiting += [] if item.attr in HOST_ATTRIBUTES else [item.value]
+                waiting += [] if item.attr in HOST_ATTRIBUTES | _GRAPH else [item.value]
             elif isinstance(item, ast.Call):
                 waiting += [] if self._is_cut(item) else children(item)
             elif not isinstance(item, (ast.Compare, ast.JoinedStr)):

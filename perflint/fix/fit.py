@@ -25,7 +25,7 @@ from perflint.fix.parsed_text import Reading
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import last_row
 from perflint.syntax.tree import walk
-from perflint.text.source import LineTable
+from perflint.text.source import LineTable, lines_of
 
 _STEP = "    "
 _BLACK = 88
@@ -34,7 +34,7 @@ _BLACK = 88
 
 def usual_limit(text: str) -> int:
     """The line length if the project does not set one: black's default, or that of the longest row."""
-    return max(_BLACK, *map(_width, text.splitlines() or [""]))
+    return max(_BLACK, *map(_width, _rows(text)))
 
 
 def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[Edit]:
@@ -48,7 +48,7 @@ def fitted(text: str, edits: Sequence[Edit], limit: int, newline: str) -> list[E
     """
     result = spliced(text, 0, len(text), edits)
     lines = LineTable(result)
-    old = set(text.splitlines())
+    old = set(_rows(text))
     long = [row for row in range(1, lines.rows + 1) if _width(lines.line(row)) > limit and lines.line(row) not in old]
     tree = Reading(result).tree if long else None
     if tree is None:
@@ -97,10 +97,15 @@ def _broken(text: str, lines: LineTable, statement: ast.stmt | None, limit: int,
         inner, closing = f"{newline}{indent}{unit}", f"{newline}{indent}"
         changes = [Edit(start, start, opens[:1] + inner), Edit(end, end, closing + opens[1:])]
         first = lines.line_start(row)
-        rows = spliced(text, first, first + len(lines.line(row)), changes).splitlines()
+        rows = _rows(spliced(text, first, first + len(lines.line(row)), changes))
         if all(_width(part) <= limit for part in rows):
             return changes
     return []
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of a text without their line ends."""
+    return [row.rstrip("\r\n") for row in lines_of(text) or [""]]
 
 
 def _width(row: str) -> int:

@@ -189,7 +189,7 @@ class FileIndex(FileText):
 
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
         """The statements in whose own rows a match of a pattern begins, scope by scope."""
-        return self._statements_at(match.start() for match in pattern.finditer(self.source.text))
+        return self._statements_at(match.start() for match in pattern.finditer(self.source.rows_text))
 
     def _statements_at(self, offsets: Iterable[int]) -> Iterator[tuple[Scope, Statement]]:
         rows = list(dict.fromkeys(self.source.lines.position(offset)[0] for offset in offsets))

@@ -73,7 +73,7 @@ def checking(project: Project) -> tuple[FileIndex, ...]:
 
 @query
 def _stated_in(file: FileIndex) -> tuple[tuple[Version, int, bool], ...]:
-    return tuple(stated(file.source.text)) if file.has("paddle") else ()
+    return tuple(stated(file.source.rows_text)) if file.has("paddle") else ()
 
 
 def stated(text: str) -> Iterator[tuple[Version, int, bool]]:

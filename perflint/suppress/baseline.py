@@ -20,7 +20,7 @@ from perflint.files.writing import write_whole
 from perflint.findings import Finding
 from perflint.inputs.patterns import relative
 from perflint.suppress.fingerprints import fingerprints
-from perflint.text.source import Source
+from perflint.text.source import Source, lines_of
 
 NAME = "perflint-baseline.json"
 """The file used if none is named."""
@@ -173,7 +173,7 @@ def _text(source: Source | None, row: int) -> str:
 
 def _texts(source: Source) -> set[str]:
     """All lines of a file as stored in entries."""
-    return {_shortened(line) for line in source.text.splitlines()}
+    return {_shortened(line) for line in lines_of(source.text)}
 
 
 def _shortened(line: str) -> str:

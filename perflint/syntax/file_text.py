@@ -91,7 +91,7 @@ class FileText:
 
     def may_assign(self, name: str) -> bool:
         """Whether something may be assigned from this name: it ends a statement with a ``=``."""
-        text = self.source.text
+        text = self.source.rows_text
         return any(_ENDS.match(text, at + len(name)) and _follows_equals(text, at) for at in places(text, name))
 
     def renamings(self, name: str) -> list[str]:
@@ -110,7 +110,7 @@ class FileText:
 
     def matches(self, pattern: re.Pattern[str]) -> bool:
         """Whether a pattern matches somewhere in the text."""
-        return pattern.search(self.source.text) is not None
+        return pattern.search(self.source.rows_text) is not None
 
     @cached_property
     def may_have_stars(self) -> bool:

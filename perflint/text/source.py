@@ -38,6 +38,11 @@ def lines_of(text: str) -> list[str]:
     return [text[start:end] for start, end in pairwise(starts) if start < end]
 
 
+def spans_rows(text: str) -> bool:
+    """Whether a piece of a text is on more than one row."""
+    return "\n" in text or "\r" in text
+
+
 def _starts(text: str) -> list[int]:
     """The offset of each row; the last one is empty if the text ends with a line end."""
     if "\r" in text:
@@ -141,6 +146,11 @@ class Source:
     def lines(self) -> LineTable:
         """The line table of ``text``."""
         return LineTable(self.text)
+
+    @cached_property
+    def rows_text(self) -> str:
+        """``text`` with ``\\n`` as its only line end, for patterns that ask for rows; all offsets stay the same."""
+        return self.text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in self.text else self.text
 
     @cached_property
     def newline(self) -> str:
