@@ -134,8 +134,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
     if found is None or not found.shown:
         return
     kind = Evaluator(point.file, point.full_env).kind(read.slice)
-    certain = kind.is_tensor and not kind.guess
-    is_likely = certain or (not kind.is_host and _looks_like_a_tensor(read, found, context))
+    is_likely = (kind.is_tensor and not kind.guess) or (not kind.is_host and _looks_like_a_tensor(read, found, context))
     confidence = _confidence(call, read, found, context) if is_likely else None
     if confidence is None:
         return
@@ -143,7 +142,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
     context.report(
         CODE,
         call,
-        _fix(call, read, found, certain, context),
+        _fix(call, read, found, context),
         context.step,
         confidence=confidence,
         costs_on_cpu=True,
@@ -189,16 +188,17 @@ def _is_scalar(call: cst.Call, context: Context) -> bool:
     return False
 
 
-def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
+def _fix(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Fix:
     is_method = isinstance(call.func, cst.Attribute) and read.spelling in _METHODS
     receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
         return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
+    reasons = [] if context.is_surely_tensor(receiver) else [_TYPE_REASON.format(base=base)]
     if read.spelling in _CONVERSIONS:
-        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), Level.SAFE)
-    reasons = [] if certain else [_TYPE_REASON.format(base=base)]
+        level = Level.UNSAFE if reasons else Level.SAFE
+        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
     if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
         reasons.append(_LAYOUT_REASON)
     blocks = (parent for parent in context.parents if isinstance(parent, cst.With))
