@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""
+_MOST_STEPS = 64
+"""How many different steps may lead to a value: ``b = a + a``, ``c = b + b`` and so on would double them each time."""
+_MOST_BITS = 64
+"""The longest integers that are computed with: ``b = a * a``, ``c = b * b`` and so on would double their digits."""
 
 
 class ValueOrigin(enum.Enum):
@@ -182,10 +186,16 @@ def after(values: Iterable[Value], *steps: OriginStep) -> Found:
     """The values at the end of some steps, without those whose path passes twice through one call."""
     sites = {step.site for step in steps if step.site is not None}
     return tuple(
-        value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
+        value if value.value is Special.UNKNOWN else _along(value, (*steps, *value.steps))
         for value in values
-        if sites.isdisjoint(value.calls)
+        if not sites or sites.isdisjoint(value.calls)
     )
+
+
+def _along(value: Value, steps: Iterable[OriginStep]) -> Value:
+    """A value at the end of these steps, each of which counts once; unknown if there are too many."""
+    path = tuple(dict.fromkeys(steps))
+    return replace(value, steps=path) if len(path) <= _MOST_STEPS else OPEN[0]
 
 
 def is_kind(value: Value, kind: ObjectKind) -> bool:
@@ -219,7 +229,14 @@ def computing(node: ast.expr) -> tuple[list[ast.expr], Compute] | None:
 
 
 def _of_numbers(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
-    return applied(function, given) if all(isinstance(each.value, (int, float)) for each in given) else OPEN[0]
+    is_small = all(isinstance(each.value, (int, float)) and not _is_huge(each.value) for each in given)
+    if is_small and function is operator.pow:  # it is the only one whose result may be far longer than its operands
+        is_small = abs(given[1].value) <= _MOST_BITS
+    return applied(function, given) if is_small else OPEN[0]
+
+
+def _is_huge(number: float) -> bool:
+    return isinstance(number, int) and number.bit_length() > _MOST_BITS
 
 
 def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
@@ -232,7 +249,7 @@ def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
     except (ArithmeticError, ValueError, TypeError):
         return OPEN[0]
     written = given[0] if len(given) == 1 else Value(result)
-    return replace(written, value=result, steps=tuple(chain.from_iterable(each.steps for each in given)))
+    return _along(replace(written, value=result), chain.from_iterable(each.steps for each in given))
 
 
 def _listed(value: Value) -> Value:
