@@ -134,7 +134,8 @@ def slice_read(call: cst.Call, context: Context) -> None:
     if found is None or not found.shown:
         return
     kind = Evaluator(point.file, point.full_env).kind(read.slice)
-    is_likely = (kind.is_tensor and not kind.guess) or (not kind.is_host and _looks_like_a_tensor(read, found, context))
+    certain = kind.is_tensor and not kind.guess
+    is_likely = certain or (not kind.is_host and _looks_like_a_tensor(read, found, context))
     confidence = _confidence(call, read, found, context) if is_likely else None
     if confidence is None:
         return
@@ -142,7 +143,7 @@ def slice_read(call: cst.Call, context: Context) -> None:
     context.report(
         CODE,
         call,
-        _fix(call, read, found, context),
+        _fix(call, read, found, certain, context),
         context.step,
         confidence=confidence,
         costs_on_cpu=True,
@@ -188,14 +189,16 @@ def _is_scalar(call: cst.Call, context: Context) -> bool:
     return False
 
 
-def _fix(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Fix:
+def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
     is_method = isinstance(call.func, cst.Attribute) and read.spelling in _METHODS
     receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
         return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
-    reasons = [] if context.is_surely_tensor(receiver) else [_TYPE_REASON.format(base=base)]
+    # Where it is something else, `.numpy()` fails already, but not the other reads, which arrays and lists have, too.
+    is_tensor = certain if read.spelling == "numpy" else context.is_surely_tensor(receiver)
+    reasons = [] if is_tensor else [_TYPE_REASON.format(base=base)]
     if read.spelling in _CONVERSIONS:
         level = Level.UNSAFE if reasons else Level.SAFE
         return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))

@@ -273,7 +273,7 @@ class PathWalk:
     def _note(self, node: ast.Name | ast.Attribute, name: str, told: _Told, inner: May | None = None) -> None:
         may = self._now(name) if inner is None else inner if name not in self._locals else union(inner, self._now(name))
         if name in told:
-            may = told[name](may) or may
+            may = told[name](may)
         if name in self._ahead and (UNKNOWN in may or TENSOR in may):
             may = A_TENSOR  # otherwise the program fails a few statements further down
         self._reads[node] = union(self._reads.get(node, NOTHING), may)
@@ -296,7 +296,7 @@ class PathWalk:
         for name, keep in self._told_by(test, value, 0):
             if name in self._locals:
                 now = self._now(name)
-                self._set(name, keep(now) or now)
+                self._set(name, keep(now))
 
     def _told_by(self, test: ast.expr, value: bool, depth: int) -> Iterator[tuple[str, Callable[[May], May]]]:
         """What a test says about names."""

@@ -32,7 +32,7 @@ ANYTHING, A_TENSOR, A_NUMBER = frozenset({UNKNOWN}), frozenset({TENSOR}), frozen
 _MOST = 8
 _WIDEST = 16
 _DEEPEST = 3
-"""How many alternatives, items of a tuple, and tuples in tuples are told apart."""
+"""How many alternatives, items of a tuple, and tuples in tuples are distinguished."""
 _MOST_NESTED = 60
 _COLLATE = 8
 """The position of ``collate_fn`` in ``DataLoader``."""
