@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""
-_MOST_STEPS = 64
-"""How many different steps may lead to a value: ``b = a + a``, ``c = b + b`` and so on would double them each time."""
 _MOST_BITS = 64
 """The longest integers that are computed with: ``b = a * a``, ``c = b * b`` and so on would double their digits."""
 
@@ -186,16 +184,15 @@ def after(values: Iterable[Value], *steps: OriginStep) -> Found:
     """The values at the end of some steps, without those whose path passes twice through one call."""
     sites = {step.site for step in steps if step.site is not None}
     return tuple(
-        value if value.value is Special.UNKNOWN else _along(value, (*steps, *value.steps))
+        value if value.value is Special.UNKNOWN else replace(value, steps=_once(*steps, *value.steps))
         for value in values
         if not sites or sites.isdisjoint(value.calls)
     )
 
 
-def _along(value: Value, steps: Iterable[OriginStep]) -> Value:
-    """A value at the end of these steps, each of which counts once; unknown if there are too many."""
-    path = tuple(dict.fromkeys(steps))
-    return replace(value, steps=path) if len(path) <= _MOST_STEPS else OPEN[0]
+def _once(*steps: OriginStep) -> tuple[OriginStep, ...]:
+    """Each step once: those of ``b = a + a``, ``c = b + b`` and so on would double each time."""
+    return tuple(dict.fromkeys(steps))
 
 
 def is_kind(value: Value, kind: ObjectKind) -> bool:
@@ -249,7 +246,7 @@ def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
     except (ArithmeticError, ValueError, TypeError):
         return OPEN[0]
     written = given[0] if len(given) == 1 else Value(result)
-    return _along(replace(written, value=result), chain.from_iterable(each.steps for each in given))
+    return replace(written, value=result, steps=_once(*chain.from_iterable(each.steps for each in given)))
 
 
 def _listed(value: Value) -> Value:
