@@ -889,3 +889,69 @@ def _(n: int) -> Files:
         for i in range(count)
     }
     return {**files, "p/__init__.py": "", **_program("f0(loss)\n", top="from p.m0 import f0\n")}
+
+
+# -- chains of constants ----------------------------------------------------------------------------------------------
+
+_OPERATORS = "+,-,*,/,//,%,**,@,&,|,^,<<,>>,==,!=,<,<=,>,>=,is,is not,in,not in,and,or"
+_CALLS = "int,float,bool,str,len,abs,round,max,min,sum,divmod,pow,sorted,tuple,list,set,dict,g"
+_CONSTANTS = {operator: f"v{{j}} = v{{i}} {operator} v{{i}}" for operator in _OPERATORS.split(",")}
+_CONSTANTS |= {f"{call}()": f"v{{j}} = {call}(v{{i}}, v{{i}}) + {call}(v{{i}})" for call in _CALLS.split(",")}
+_CONSTANTS |= {
+    "signs": "v{j} = -v{i} + ~v{i} + (not v{i})",
+    "a chain of comparisons": "v{j} = v{i} < v{i} < v{i}",
+    "a conditional": "v{j} = v{i} + 1 if args.c{i} else v{i} + 2",
+    "a conditional on itself": "v{j} = v{i} if v{i} else v{i}",
+    "an f-string": "v{j} = f'{{v{i}}}{{v{i}}}'",
+    "format": "v{j} = '{{}}{{}}'.format(v{i}, v{i})",
+    "%": "v{j} = '%s%s' % (v{i}, v{i})",
+    "methods of text": "v{j} = str(v{i}).replace(str(v{i}), str(v{i}))",
+    "tuples": "v{j} = (v{i}, v{i})",
+    "an item of a tuple": "v{j} = (v{i}, v{i})[0]",
+    "an item of a list": "v{j} = [v{i}, v{i}][v{i}]",
+    "the greatest of a list": "v{j} = max([v{i}, v{i}])",
+    "a slice": "v{j} = [v{i}, v{i}][v{i}:v{i}]",
+    "sets": "v{j} = {{v{i}, v{i}}}",
+    "dicts": "v{j} = {{'a': v{i}, 'b': v{i}}}",
+    "an entry of a dict": "v{j} = {{'a': v{i}, 'b': v{i}}}['a']",
+    "an entry with a default": "v{j} = {{'a': v{i}}}.get('a', v{i}) + {{'a': v{i}}}.get('b', v{i})",
+    "keywords of dict": "v{j} = dict(**{{'a': v{i}}}, b=v{i})['a']",
+    "a comprehension": "v{j} = [v{i} for _ in (v{i}, v{i})][0]",
+    "unpacking": "v{j}, w{j} = v{i} + v{i}, v{i}",
+    "+=": "v{j} = v{i}\nv{j} += v{i}",
+    ":=": "v{j} = (w{j} := v{i}) + w{j}",
+    "two branches": "if args.c{i}:\n    v{j} = v{i} + 1\nelse:\n    v{j} = v{i} + 2",
+    "a flag": "v{j} = v{i}\nif v{i}:\n    v{j} = v{i} + v{i}",
+    "a while": "v{j} = v{i}\nwhile v{j} < v{i}:\n    v{j} = v{j} + v{i}",
+    "attributes of a class": "class C{j}:\n    a = v{i}\n    b = v{i}\nv{j} = C{j}.a + C{j}.b",
+    "attributes of an object": "class C{j}:\n    def __init__(self):\n        self.a = v{i}\nv{j} = C{j}().a",
+    "getattr": "class C{j}:\n    a = v{i}\nv{j} = getattr(C{j}, 'a', v{i}) + getattr(C{j}, 'b', v{i})",
+    "what a helper returns": "def f{j}():\n    return v{i} + v{i}\nv{j} = f{j}() + f{j}()",
+    "what a helper hands back": "def f{j}(a, b):\n    return a\nv{j} = f{j}(v{i}, v{i}) + f{j}(v{i}, v{i})",
+    "defaults": "def f{j}(a=v{i}, b=v{i}):\n    return a + b\nv{j} = f{j}() + f{j}(v{i})",
+    "a lambda": "v{j} = (lambda a: a + v{i})(v{i})",
+    "attributes of anything": "v{j} = v{i}.a + v{i}.f(v{i})",
+}
+_ENDS = {
+    "the workers of a loader": "loader = paddle.io.DataLoader(data, num_workers=v{n})\n",
+    "a test": "if v{n}:\n    print(loss.item())\n",
+    "a width": "layer = paddle.nn.Linear(v{n}, v{n})\n",
+    "what is summed up": "args.total += loss.item() * v{n}\nargs.kept.append(v{n})\n",
+}
+
+
+def _chain(form: str, end: str, start: str, place: str) -> Shape:
+    def shape(n: int) -> Files:
+        return _program(**{place: start + _rows(n, form)}, last=indent(end.format(n=n), " " * 8))
+
+    return shape
+
+
+CHAINS: dict[str, Shape] = {
+    f"{form} for {end} {place}": _chain(_CONSTANTS[form], _ENDS[end], f"v0 = {start}\n", place)
+    for form in _CONSTANTS
+    for end in _ENDS
+    for place, start in (("inside", "2"), ("top", "2"), ("inside", "loss"))
+    if start == "2" or end == "what is summed up"
+}
+"""Chains ``v1 = v0 + v0``, ``v2 = v1 + v1`` and so on, of each form that a constant (or a loss) goes through."""

@@ -372,7 +372,7 @@ def test_a_whole_number_that_is_printed_before_the_first_sum() -> None:
         ("F.cross_entropy(model(x), y, reduction='none')[:1]", "float(part)", Level.SAFE, ""),
         ("F.cross_entropy(model(x), y, reduction='none')[:1]", "part.item()", Level.UNSAFE, "of shape [1]"),
         ("args.part(x)", "part.item()", Level.UNSAFE, "a Paddle tensor"),
-        ("(x > 0).sum()", "float(part)", Level.SAFE, ""),
+        ("(F.relu(x) > 0).sum()", "float(part)", Level.SAFE, ""),
     ],
 )
 def test_what_the_fix_asks_of_a_tensor_that_the_read_does_not(loss: str, read: str, level: Level, reason: str) -> None:

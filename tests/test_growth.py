@@ -24,7 +24,7 @@ from perflint.output.report import Report
 from perflint.run import engine
 from perflint.suppress import baseline, noqa
 from perflint.text.source import LineTable, Source
-from tests.growth_shapes import SHAPES
+from tests.growth_shapes import CHAINS, SHAPES
 from tests.support import STEP
 
 ALL = Settings(join_lines=False, select=("ALL",), min_confidence=Confidence.LOW)
@@ -93,7 +93,7 @@ def characters(text: str) -> tuple[str, list[int]]:
 
 def sources(shape: str, n: int) -> dict[str, Source]:
     """The files of a shape."""
-    return {path: Source(path, text) for path, text in SHAPES[shape](n).items()}
+    return {path: Source(path, text) for path, text in {**SHAPES, **CHAINS}[shape](n).items()}
 
 
 def check_all(shape: str, n: int) -> list[Finding]:
@@ -101,14 +101,19 @@ def check_all(shape: str, n: int) -> list[Finding]:
     return engine.check(sources(shape, n), ALL)
 
 
-def expect_growth(run: Callable[[int], object], n: int, cost: Callable[[Callable[[], object]], int] = calls) -> None:
+def expect_growth(
+    run: Callable[[int], object],
+    n: int,
+    cost: Callable[[Callable[[], object]], int] = calls,
+    most: float = _MOST,
+) -> None:
     """Twice as much costs little more than twice as much.
 
     Raises:
         AssertionError: it costs far more.
     """
     once, twice = cost(lambda: run(n)), cost(lambda: run(2 * n))
-    assert twice <= _MOST * once, f"{once} for {n}, {twice} for {2 * n}"
+    assert twice <= most * once, f"{once} for {n}, {twice} for {2 * n}"
 
 
 @pytest.mark.parametrize(
@@ -116,6 +121,23 @@ def expect_growth(run: Callable[[int], object], n: int, cost: Callable[[Callable
 )
 def test_a_program_twice_as_long(shape: str) -> None:
     expect_growth(lambda n: check_all(shape, n), _SIZES.get(shape, 100))
+
+
+@pytest.mark.parametrize(
+    "shape", [pytest.param(shape, marks=pytest.mark.slow) if at % 5 else shape for at, shape in enumerate(CHAINS)]
+)
+def test_a_value_that_is_used_twice_in_each_row(shape: str) -> None:
+    """Following both uses separately would take a thousand times as long for ten more rows."""
+    expect_growth(lambda n: check_all(shape, n), 10, most=4)
+
+
+def test_integers_do_not_grow() -> None:
+    for row in (
+        "v = 9 ** 9 ** 9 ** 9\n",
+        "v = 7\n" + "".join(f"v{i} = {9**i} ** {9**i}\nv = v{i}\n" for i in range(9)),
+    ):
+        text = STEP + "".join(f"        {line}\n" for line in f"{row}if v > 3: print(loss)".splitlines())
+        assert calls(lambda text=text: engine.check({"train.py": Source("train.py", text)}, ALL)) < 1_000_000  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import libcst as cst
 
 from perflint.checks import accumulator_edits as edits
 from perflint.checks.edits import insert_row_after_loop, on_device, source_of
+from perflint.dataflow.surely import Surely
 from perflint.facts import in_place
 from perflint.facts.accumulators import Accumulator, ScopeUses, Use, uses_in
 from perflint.findings import Edit, Fix, Level
@@ -16,7 +17,7 @@ from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.syntax.bindings import values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Scope, Statement
+from perflint.syntax.scopes import Loop, Statement
 from perflint.training.steps import Point
 
 _TITLE = "keep the sum on the device and read it once after the loop"
@@ -110,7 +111,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
         return None
     held, factors = Accumulator(added[0], loop, scope), added[1]
     ending = None if held.is_hidden else held.ending
-    starts = _numbers(held, point.scope)
+    starts = _numbers(held, context)
     if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
         return None
     looks = edits.looks(held, loop, ending.last, context)
@@ -118,7 +119,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if looks is None or logs is None:
         return None
     whole = any(isinstance(start, int) for start in starts)
-    plain = all(_is_plain_number(factor, point.scope, context) for factor in factors)
+    plain = all(_is_number(context.expression(factor), context) for factor in factors)
     trust = _least(
         _trust(read, context),
         _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
@@ -189,22 +190,22 @@ def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.Ba
     return None
 
 
-def _numbers(held: Accumulator, scope: Scope) -> list[int | float] | None:
+def _numbers(held: Accumulator, context: Context) -> list[int | float] | None:
     """The numbers that the sum starts or restarts with; None if it may be something else."""
     if held.entering is None:
         return None
-    found = [_numbers_bound(statement, held, held.entering, scope) for statement in held.bindings]
+    found = [_numbers_bound(statement, held, held.entering, context) for statement in held.bindings]
     return None if None in found else [number for numbers in found for number in numbers or ()]
 
 
 def _numbers_bound(
-    statement: Statement, held: Accumulator, entering: list[Statement], scope: Scope
+    statement: Statement, held: Accumulator, entering: list[Statement], context: Context
 ) -> list[int | float] | None:
     """The numbers that one statement binds the sum to; None if it may bind it to something else."""
     node, is_outside, is_last = statement.node, not held.is_in_loop(statement), _is_in_last(statement, held)
     if isinstance(node, ast.AugAssign):
         reaches = statement in entering or (isinstance(node.op, ast.Add) and is_last)
-        return None if is_outside and reaches and not _is_number(node.value, scope) else []
+        return None if is_outside and reaches and not _is_number(node.value, context) else []
     values = _given(node, held)
     numbers = [number for number in map(_number, values) if number is not None]
     if values and len(numbers) == len(values):
@@ -213,9 +214,9 @@ def _numbers_bound(
     return [] if comes_after_the_fix else None
 
 
-def _is_number(value: ast.expr, scope: Scope) -> bool:
-    """Whether a value is a plain number, or a read that becomes a tensor itself."""
-    return _plain(value, scope, 0) or _ends_in_a_read(value)
+def _is_number(value: ast.expr | None, context: Context) -> bool:
+    """Whether a value of a statement of the function is a plain number, or a read, which may become a tensor."""
+    return value is not None and Surely.of(context.file.project).is_number(value, context.file, context.here.scope)
 
 
 def _is_in_last(statement: Statement, held: Accumulator) -> bool:
@@ -252,15 +253,7 @@ def _adds_numbers(held: Accumulator, point: Point, context: Context) -> bool:
         and item is not point.statement
         and held.is_in_loop(item)
     ]
-    return all(_is_number(value, point.scope) for value in added)
-
-
-def _ends_in_a_read(value: ast.expr) -> bool:
-    """``loss.item()``, and ``loss.item() * n``: a Python number."""
-    if isinstance(value, ast.BinOp):
-        return _ends_in_a_read(value.left) or _ends_in_a_read(value.right)
-    called = value.func if isinstance(value, ast.Call) else None
-    return dotted(called) == "float" if isinstance(called, ast.Name) else getattr(called, "attr", "") == "item"
+    return all(_is_number(value, context) for value in added)
 
 
 def _follow_a_sum(looks: list[edits.SumLook], held: Accumulator, point: Point) -> bool:
@@ -357,7 +350,7 @@ def _trust(read: _Read, context: Context) -> _Trust:
     kind: Kind = context.kind(read.tensor)
     if read.spelling in _ARRAYS:
         return _unsafe(_NUMPY_REASON if kind.scalar else f"{_NUMPY_REASON}; {_SHAPE_REASON}")
-    if not kind.is_tensor or kind.guess:
+    if not context.is_surely_tensor(read.tensor):
         return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
     if read.spelling == "float":
         return _SAFE  # it needs of the tensor what the `float()` after the loop needs
@@ -378,29 +371,3 @@ def _least(*parts: _Trust) -> _Trust:
     """The lowest of some levels, with all reasons against a higher one."""
     level = min(level for level, _ in parts)
     return level, "; ".join(dict.fromkeys(reason for _, reason in parts if reason))
-
-
-# -- plain numbers ---------------------------------------------------------------------------------------------------
-
-
-def _is_plain_number(node: cst.BaseExpression, scope: Scope, context: Context) -> bool:
-    expression = context.expression(node)
-    return expression is not None and _plain(expression, scope, 0)
-
-
-def _plain(node: ast.expr, scope: Scope, depth: int) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, (int, float))
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "len"
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if isinstance(node, ast.Name) and depth < 3:
-        values = [
-            statement.node.value
-            for statement in scope.statements
-            if isinstance(statement.node, ast.Assign)
-            and any(isinstance(target, ast.Name) and target.id == node.id for target in statement.node.targets)
-        ]
-        return bool(values) and all(_plain(value, scope, depth + 1) for value in values)
-    return False

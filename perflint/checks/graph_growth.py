@@ -50,6 +50,6 @@ def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Conte
 
 def _fix(found: Growth, context: Context) -> Fix:
     ends = [context.file.source.lines.span(name)[1] for name in found.names]
-    reason = "; ".join(filter(None, ("" if found.sure else _PLAIN, found.seen)))
+    reason = "; ".join(filter(None, (_PLAIN if found.may_be_numbers else "", found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
     return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)

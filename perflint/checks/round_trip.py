@@ -190,6 +190,7 @@ def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
         return Level.DISPLAY, "a comment would be lost"
     if spelling in ("item", "tolist"):
         return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
+    # (Where it is a number, the read itself fails: only tensors have a method `numpy`.)
     if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
         return Level.UNSAFE, "only if what is read is a Paddle tensor"
     if kind.scalar:

@@ -196,9 +196,12 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
         return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
+    # Where it is something else, `.numpy()` fails already, but not the other reads, which arrays and lists have, too.
+    is_tensor = certain if read.spelling == "numpy" else context.is_surely_tensor(receiver)
+    reasons = [] if is_tensor else [_TYPE_REASON.format(base=base)]
     if read.spelling in _CONVERSIONS:
-        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), Level.SAFE)
-    reasons = [] if certain else [_TYPE_REASON.format(base=base)]
+        level = Level.UNSAFE if reasons else Level.SAFE
+        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
     if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
         reasons.append(_LAYOUT_REASON)
     blocks = (parent for parent in context.parents if isinstance(parent, cst.With))

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""
+_MOST_BITS = 64
+"""The longest integers that are computed with: ``b = a * a``, ``c = b * b`` and so on would double their digits."""
 
 
 class ValueOrigin(enum.Enum):
@@ -182,10 +184,15 @@ def after(values: Iterable[Value], *steps: OriginStep) -> Found:
     """The values at the end of some steps, without those whose path passes twice through one call."""
     sites = {step.site for step in steps if step.site is not None}
     return tuple(
-        value if value.value is Special.UNKNOWN else replace(value, steps=(*steps, *value.steps))
+        value if value.value is Special.UNKNOWN else replace(value, steps=_once(*steps, *value.steps))
         for value in values
-        if sites.isdisjoint(value.calls)
+        if not sites or sites.isdisjoint(value.calls)
     )
+
+
+def _once(*steps: OriginStep) -> tuple[OriginStep, ...]:
+    """Each step once: those of ``b = a + a``, ``c = b + b`` and so on would double each time."""
+    return tuple(dict.fromkeys(steps))
 
 
 def is_kind(value: Value, kind: ObjectKind) -> bool:
@@ -219,7 +226,14 @@ def computing(node: ast.expr) -> tuple[list[ast.expr], Compute] | None:
 
 
 def _of_numbers(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
-    return applied(function, given) if all(isinstance(each.value, (int, float)) for each in given) else OPEN[0]
+    is_small = all(isinstance(each.value, (int, float)) and not _is_huge(each.value) for each in given)
+    if is_small and function is operator.pow:  # it is the only one whose result may be far longer than its operands
+        is_small = abs(given[1].value) <= _MOST_BITS
+    return applied(function, given) if is_small else OPEN[0]
+
+
+def _is_huge(number: float) -> bool:
+    return isinstance(number, int) and number.bit_length() > _MOST_BITS
 
 
 def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
@@ -232,7 +246,7 @@ def applied(function: Callable[..., Any], given: tuple[Value, ...]) -> Value:
     except (ArithmeticError, ValueError, TypeError):
         return OPEN[0]
     written = given[0] if len(given) == 1 else Value(result)
-    return replace(written, value=result, steps=tuple(chain.from_iterable(each.steps for each in given)))
+    return replace(written, value=result, steps=_once(*chain.from_iterable(each.steps for each in given)))
 
 
 def _listed(value: Value) -> Value:

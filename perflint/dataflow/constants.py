@@ -187,7 +187,10 @@ class Constants(Part):
     def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
         """``widths[0]`` of a literal list."""
         found: list[Value] = []
-        for base, index in product(self._values(node.value, place, want), self._values(node.slice, place, want)):
+        bases, indices = self._values(node.value, place, want), self._values(node.slice, place, want)
+        if len(bases) * len(indices) > MOST:
+            return OPEN
+        for base, index in product(bases, indices):
             items = getattr(base.value.node, "elts", []) if is_kind(base, ObjectKind.LIST) else []
             if type(index.value) is not int or not -len(items) <= index.value < len(items):
                 return OPEN

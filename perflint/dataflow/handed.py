@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import reduce
 from typing import TypeVar
 
-from perflint.index.kinds import UNKNOWN, Kind, dict_of, entries_of, join, rest_of
+from perflint.index.kinds import HOST, UNKNOWN, Kind, dict_of, entries_of, join, rest_of
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, defaults_of, is_spread
@@ -46,6 +46,15 @@ def parameter_env(
     if args.vararg is not None and len(arguments) > len(scope.parameters):
         env[args.vararg.arg] = reduce(join, arguments[len(scope.parameters) :])
     return env
+
+
+def left_out(scope: Scope, call: ast.Call) -> dict[str, Kind]:
+    """The kinds of the parameters that a call leaves at a default which is a number or a text."""
+    if is_spread(call):
+        return {}
+    given = {*scope.parameters[: len(call.args)], *(keyword.arg for keyword in call.keywords)}
+    constants = ((name, value) for name, value in defaults_of(scope).items() if isinstance(value, ast.Constant))
+    return {name: HOST for name, value in constants if name not in given and value.value is not None}
 
 
 def _keywords(named: Mapping[str, Kind], others: list[Kind]) -> Kind:

@@ -63,7 +63,7 @@ def impossible(test: ast.expr, value: bool, kind: Callable[[ast.expr], Kind], fi
     if isinstance(test, ast.BoolOp):
         parts = (impossible(part, value, kind, file, depth + 1) for part in test.values)
         return any(parts) if isinstance(test.op, ast.And) == value else all(parts)
-    asked = _asked(test, file)
+    asked = asked_type(test, file)
     return asked is not None and _is_ruled_out(kind(asked.node), asked, value)
 
 
@@ -87,12 +87,13 @@ def _certain(test: ast.expr, value: bool, file: FileIndex, depth: int) -> Iterat
             for part in test.values:
                 yield from _certain(part, value, file, depth + 1)
     else:
-        asked = _asked(test, file)
+        asked = asked_type(test, file)
         if asked is not None:
             yield asked, value
 
 
-def _asked(test: ast.expr, file: FileIndex) -> _Asked | None:
+def asked_type(test: ast.expr, file: FileIndex) -> _Asked | None:
+    """Which value a test asks for its type; None if it asks for something else."""
     if not isinstance(test, ast.Call) or not test.args or test.keywords:
         return None
     name = dotted(test.func) or ""

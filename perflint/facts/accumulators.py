@@ -16,7 +16,7 @@ from perflint.facts.onlookers import may_look_at
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits, stops_errors
 from perflint.syntax.tree import children, walk
 
 _BUILTINS = frozenset({"locals", "vars", "eval", "exec", "globals"})
@@ -27,7 +27,6 @@ _SEES_NAMES = _BUILTINS | _FRAMES | {"stack"}
 _INTERRUPTS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration", "BdbQuit"})
 """Exceptions after which the device can still be read."""
 
-_PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
 _LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
 
 
@@ -277,7 +276,7 @@ class Accumulator:
                 looks, errors = self._looked_at_by(node, link.branch)
                 last, after_errors = (node, after_errors or errors) if looks else (last, after_errors)
             elif isinstance(node, (ast.With, ast.AsyncWith)) and self._is_used_behind(node):
-                kinds = [_stops_errors(item.context_expr) for item in node.items]
+                kinds = [stops_errors(item.context_expr) for item in node.items]
                 if any(kind is not False for kind in kinds):
                     last, after_errors = node, after_errors or True in kinds
         return last, after_errors
@@ -372,14 +371,3 @@ def _is_interrupt(kind: ast.expr | None) -> bool:
     """Whether a handler is for exceptions that end a run from outside, not for errors."""
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return all(part is not None and (dotted(part) or "").rpartition(".")[2] in _INTERRUPTS for part in parts)
-
-
-def _stops_errors(manager: ast.expr) -> bool | None:
-    """Whether a ``with`` suppresses exceptions; None if unknown."""
-    called = dotted(manager.func if isinstance(manager, ast.Call) else manager) or ""
-    last = called.rpartition(".")[2]
-    if last in ("suppress", "raises"):
-        return True
-    if last in _PASSES_ERRORS_ON or called.startswith("paddle.") or last.endswith(("guard", "autocast", "auto_cast")):
-        return False
-    return None

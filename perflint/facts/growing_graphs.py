@@ -10,6 +10,7 @@ from itertools import islice
 
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.flow import differentiated
+from perflint.dataflow.surely import Surely
 from perflint.dataflow.values import Values
 from perflint.facts.differentiated import (
     argument_names,
@@ -44,11 +45,13 @@ class Growth:
 
     ``names``: the names in it whose graph is kept.
     ``sure``: ``backward`` is called on each of them, not only on a sum that contains them.
+    ``may_be_numbers``: on some path, one of them is no tensor, and so has no ``detach``.
     ``seen``: why a tensor without its graph may be noticed, ``""`` if it is not.
     """
 
     names: tuple[ast.expr, ...]
     sure: bool
+    may_be_numbers: bool
     seen: str = ""
 
 
@@ -59,10 +62,17 @@ def growth(point: Point) -> Growth | None:
     stored = _stored_graph(point, carriers, carriers.within)
     if stored is None:
         stored = _stored_graph(point, carriers, carriers.beside_a_loss)
-        return None if stored is None or not _is_beside_growth(point) else Growth(stored[1], False)
+        if stored is None or not _is_beside_growth(point):
+            return None
+        return Growth(stored[1], False, _may_be_numbers(stored[1], point))
     target, names = stored
     sure = all(carriers.is_differentiated(name) for name in names)
-    return Growth(names, sure, _seen(point, target))
+    return Growth(names, sure, _may_be_numbers(names, point), _seen(point, target))
+
+
+def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
+    surely = Surely.of(point.file.project)
+    return not all(surely.is_tensor(name, point.file, point.scope) for name in names)
 
 
 def _stored_graph(

@@ -15,6 +15,7 @@ from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Evaluator
 from perflint.dataflow.settled import Known
+from perflint.dataflow.surely import Surely
 from perflint.dataflow.type_tests import impossible
 from perflint.facts import doubt
 from perflint.facts.broken_code import follows_a_failure
@@ -177,6 +178,13 @@ class Context:
         if expression is None:
             return UNKNOWN
         return Evaluator(self.file, point.full_env if point else {}).kind(expression)
+
+    def is_surely_tensor(self, node: cst.CSTNode) -> bool:
+        """Whether an expression of the current statement is a tensor on every path: a safe edit needs that."""
+        point, expression = self.point, self.expression(node)
+        if point is None or expression is None:
+            return False
+        return Surely.of(self.file.project).is_tensor(expression, self.file, point.scope)
 
     def name(self, node: cst.CSTNode) -> str:
         """The qualified name of a dotted expression, ``""`` if it is not one."""

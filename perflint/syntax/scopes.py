@@ -22,6 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     TRIES = (ast.Try,)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+_PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
 _Answer = TypeVar("_Answer")
 _MOST_LINKS = 64
 """Links in a chain of places, not counting the bodies of compound statements: of hundreds of ``elif``, or of tests
@@ -342,6 +343,17 @@ def exits(body: list[ast.stmt]) -> bool:
     call = last.value if isinstance(last, ast.Expr) else None
     name = dotted(call.func) if isinstance(call, ast.Call) else None
     return name in ("sys.exit", "exit", "quit", "os._exit")
+
+
+def stops_errors(manager: ast.expr) -> bool | None:
+    """Whether a ``with`` suppresses exceptions; None if unknown."""
+    called = dotted(manager.func if isinstance(manager, ast.Call) else manager) or ""
+    last = called.rpartition(".")[2]
+    if last in ("suppress", "raises"):
+        return True
+    if last in _PASSES_ERRORS_ON or called.startswith("paddle.") or last.endswith(("guard", "autocast", "auto_cast")):
+        return False
+    return None
 
 
 def headers(node: ast.stmt) -> list[ast.expr]:

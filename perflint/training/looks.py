@@ -22,7 +22,7 @@ from perflint.dataflow.dispatch import Dispatch, Target
 from perflint.dataflow.environment import Environment
 from perflint.dataflow.evaluate import Env, Evaluator
 from perflint.dataflow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
-from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
+from perflint.dataflow.handed import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.dataflow.object_fields import told_to_method
 from perflint.dataflow.settled import Known
 from perflint.dataflow.values import Values
@@ -227,6 +227,8 @@ class _Looking:
             if is_generator(target.scope):
                 continue  # calling a generator runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
+            if target.bound:
+                parameters = {**left_out(target.scope, call), **parameters}
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
