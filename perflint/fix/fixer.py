@@ -16,7 +16,7 @@ from itertools import accumulate
 from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged
 from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
-from perflint.fix.taken_edits import Taken
+from perflint.fix.taken_edits import Taken, is_clear
 from perflint.fix.unused_imports import removals, taking, unused_imports
 from perflint.text.source import Source
 
@@ -118,33 +118,37 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
     """One pass: apply every fix that does not conflict with an earlier one, in the order of their first edits.
 
     Edits conflict if they overlap, or if they touch so that their order would matter; an edit that two fixes share is
-    applied once. Missing imports are added after the docstring and the first imports.
+    applied once. Missing imports are added below the imports above the first edit that needs them.
     """
     chosen: list[Fix] = []
     skipped: list[Fix] = []
     taken = Taken(text)
-    wanted: list[str] = []
+    wanted: dict[str, int] = {}
     place = ImportPlace(text)
     for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):
-        missing = [statement for statement in place.missing(fix.imports) if statement not in wanted]
-        fits = bool(fix.edits) and taken.fits(fix)
-        if fits and (missing or wanted):
-            fits = taken.leave(place) and place.free(fix.edits)
-        if not fits:
+        start = min(fix.edits, default=Edit(0, 0, "")).start
+        missing = [statement for statement in place.missing(fix.imports, start) if statement not in wanted]
+        new = {statement: place.at(start) for statement in missing}
+        fits = (
+            bool(fix.edits) and taken.fits(fix) and taken.leaves(new.values()) and is_clear(fix.edits, wanted.values())
+        )
+        if not fits or not is_clear(fix.edits, new.values()):
             skipped.append(fix)
             continue
         chosen.append(fix)
-        wanted += missing
+        wanted.update(new)
         taken.add(fix)
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
-    edits = in_order([*place.edits(wanted), *taken.edits])
+    added = [
+        place.edit([item for item, at in wanted.items() if at == spot], spot) for spot in sorted({*wanted.values()})
+    ]
+    edits = in_order([*added, *taken.edits])
     return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
     """All edits of a fix in order of place, including the insertion of the imports that ``text`` lacks."""
-    place = _import_place(text)
-    return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
+    return merged([*_import_place(text).edits(fix), *fix.edits])
 
 
 _import_place = lru_cache(maxsize=4)(ImportPlace)  # this parses the text, and is called for each finding of a file

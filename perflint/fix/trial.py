@@ -121,7 +121,7 @@ class Trials:
         """
         outline, text = self._outline, self._source.text
         inside = outline.inside(region, after)
-        missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
+        missing = ImportPlace(text).missing(fix.imports, min(fix.edits).start) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
             return {}  # no name was added or removed, so pyflakes has nothing new to report
         self._left -= _PER_FUNCTION * outline.size

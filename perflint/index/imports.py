@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.always_bound import always_does, given_by
+from perflint.syntax.names import Names, dotted
 from perflint.syntax.words import places
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _ROW = re.compile(r"[^#\r\n]*")
 _OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
 _DYNAMIC = ("import_module", "__import__")
 _BY_SETTINGS = re.compile(r"\b(?:(?:instantiate|locate|import_string)\(|_target_\b)")
+_BRINGING = {"numpy": ("paddle",)}
+"""Packages that import others whenever they are imported."""
 _BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
 
@@ -90,6 +93,27 @@ class Imports(Part):
     def _stated(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that the import statements of one file bring in."""
         return frozenset(found for target in file.names.imported for found in self._loaded(target, file))
+
+    @query(cycle=False)
+    def always_loads(self, file: FileIndex, package: str) -> bool:
+        """Whether importing a file has always imported a package, such as Paddle."""
+        return self.have_loaded(file.tree.body, package, file)
+
+    def have_loaded(self, statements: Iterable[ast.stmt], package: str, file: FileIndex) -> bool:
+        """Whether some statements of a module have always imported a package, themselves or through another file."""
+        return any(always_does(item, lambda node: self._loads(node, package, file)) for item in statements)
+
+    def _loads(self, node: ast.stmt, package: str, file: FileIndex) -> bool:
+        """Whether an import brings in a package: by its name, or by a file that does not import this one in turn."""
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            return False
+        bringing = (package, *_BRINGING.get(package, ()))
+        if any(each.loads.partition(".")[0] in bringing for each in given_by(node)):
+            return True
+        one = Names(file.module, file.is_package)
+        one.add_import(node)
+        found = {loaded for target in one.imported for loaded in self._loaded(target, file)}
+        return any(self.always_loads(other, package) and file not in self.closure([other]) for other in found - {file})
 
     def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
         """The modules that importing a qualified name runs: the one with or around the name, and its packages."""
