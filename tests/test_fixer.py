@@ -429,13 +429,6 @@ def test_the_row_of_a_fix_is_known_without_its_blanks() -> None:
     assert [[made.row for made in round_] for round_ in outcome.applied] == [["one"]]
 
 
-@pytest.mark.parametrize(("path", "expected"), [("a.py", "pass\npass\n"), ("__init__.py", "import gc\npass\npass\n")])
-def test_an_import_that_all_fixes_together_leave_unused(path: str, expected: str) -> None:
-    sources = {path: Source(path, "import gc\ngc.collect()\ngc.collect()\n")}
-    outcome = fix_all(sources, rule(r"gc[.]collect[(][)]", "pass"), Level.SAFE)
-    assert outcome.changed[path].text == expected
-
-
 def test_what_only_appears_in_a_later_round_is_fixed_in_it() -> None:
     outcome = run(both(rule("one", "two"), rule("two", "three", "PPF405")), a="one\n")
     assert outcome.changed["a"].text == "three\n"

@@ -47,7 +47,7 @@ class ImportPlace:
 
     def edits(self, fix: Fix) -> list[Edit]:
         """The insertion of the imports that a fix needs and that the text lacks."""
-        start = min(fix.edits, default=Edit(0, 0, "")).start
+        start = first_written(fix)
         missing = self.missing(fix.imports, start)
         return [self.edit(missing, self.at(start))] if missing else []
 
@@ -72,6 +72,12 @@ class ImportPlace:
             if statement.lineno <= row:
                 row = max(row, statement.end_lineno or row)
         return row
+
+
+def first_written(fix: Fix) -> int:
+    """Where the first text of a fix begins that may need its imports; an import that it removes does not."""
+    written = [edit for edit in fix.edits if edit.content] or fix.edits
+    return min(written, default=Edit(0, 0, "")).start
 
 
 def _imports(node: ast.stmt) -> bool:

@@ -21,7 +21,7 @@ _ROW = re.compile(r"[^#\r\n]*")
 _OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
 _DYNAMIC = ("import_module", "__import__")
 _BY_SETTINGS = re.compile(r"\b(?:(?:instantiate|locate|import_string)\(|_target_\b)")
-_BRINGING = {"numpy": ("paddle",)}
+BRINGING = {"numpy": ("paddle",)}
 """Packages that import others whenever they are imported."""
 _BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
@@ -57,7 +57,7 @@ class Imports(Part):
         """Whether the path of a file ends like a module that another file imports but that is not found from there."""
         own = file.parts[:-1] if file.is_package else file.parts
         return bool(own) and any(
-            _ends_with(own, target.split(".")) and next(self._loaded(target, other), None) is None
+            _ends_with(own, target.split(".")) and next(self.brought_by(target, other), None) is None
             for target in other.names.imported
         )
 
@@ -87,12 +87,12 @@ class Imports(Part):
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that one file imports, including packages on the way."""
-        return (self._stated(file) | frozenset(self._dynamic(file))) - {file}
+        return (self._stated(file) | self.named_by_calls(file)) - {file}
 
     @query
     def _stated(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that the import statements of one file bring in."""
-        return frozenset(found for target in file.names.imported for found in self._loaded(target, file))
+        return frozenset(found for target in file.names.imported for found in self.brought_by(target, file))
 
     @query(cycle=False)
     def always_loads(self, file: FileIndex, package: str) -> bool:
@@ -107,15 +107,15 @@ class Imports(Part):
         """Whether an import brings in a package: by its name, or by a file that does not import this one in turn."""
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
             return False
-        bringing = (package, *_BRINGING.get(package, ()))
+        bringing = (package, *BRINGING.get(package, ()))
         if any(each.loads.partition(".")[0] in bringing for each in given_by(node)):
             return True
         one = Names(file.module, file.is_package)
         one.add_import(node)
-        found = {loaded for target in one.imported for loaded in self._loaded(target, file)}
+        found = {loaded for target in one.imported for loaded in self.brought_by(target, file)}
         return any(self.always_loads(other, package) and file not in self.closure([other]) for other in found - {file})
 
-    def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
+    def brought_by(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
         """The modules that importing a qualified name runs: the one with or around the name, and its packages."""
         parts, directory = tuple(part for part in target.split(".") if part), origin.parts[:-1]
         for length in range(len(directory), -1, -1):
@@ -126,10 +126,10 @@ class Imports(Part):
                 yield from filter(None, found)
                 return
 
-    def _dynamic(self, file: FileIndex) -> Iterator[FileIndex]:
+    @query
+    def named_by_calls(self, file: FileIndex) -> frozenset[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        for name in _imported_by_call(file):
-            yield from self._below(_prefix(name), file)
+        return frozenset(one for name in _imported_by_call(file) for one in self._below(_prefix(name), file))
 
     @query
     def by_settings(self, file: FileIndex) -> bool:

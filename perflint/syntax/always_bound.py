@@ -158,6 +158,11 @@ class AlwaysBound:
             for item in found
         )
 
+    @property
+    def of_module(self) -> frozenset[str]:
+        """The names that the module binds, whether always or not."""
+        return frozenset(self._bindings(self._tree))
+
     def function_of(self, node: Code) -> ast.AST | None:
         """The function that a statement runs in; None for code of the module or of a class."""
         scope = next(step.node for step in reversed(self._way(node)) if isinstance(step.node, _SCOPES))
