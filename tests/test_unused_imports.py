@@ -6,11 +6,14 @@ import ast
 
 import pytest
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import apply, fix_all, spliced
 from perflint.fix.parsed_text import Reading
 from perflint.fix.unused_imports import removals, unused_imports
+from perflint.run import engine
 from perflint.text.source import Source
+from tests.evaluation_samples import EVALUATE
 
 
 def without(text: str, *names: str) -> str:
@@ -137,3 +140,49 @@ def test_it_stays_where_another_fix_of_the_run_uses_it() -> None:
     other = Fix("free", (Edit(28, 29, "gc.get_count()"),), Level.SAFE)
     assert apply(text, [first]).text == "x = 1\n"
     assert apply(text, [first, other]).text == "import gc\n\nx = gc.get_count()\n"
+
+
+SAMPLES = """\
+import paddle
+import paddle.nn.functional as F
+
+
+def step(model, x, optimizer):
+    target = paddle.to_tensor(F.softmax(model(x)).numpy())
+    loss = F.mse_loss(model(x), target)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    return loss
+"""
+LOOP = """\
+from steps import step
+
+for x in loader:
+    step(model, x, optimizer)
+"""
+
+
+def _fixed(files: dict[str, str]) -> str:
+    known = {path: Source(path, text) for path, text in files.items()}
+    outcome = fix_all(known, lambda now: engine.check(dict(now), Settings(select=("PPF206", "PPF601"))), Level.SAFE)
+    assert outcome.rejected == ()
+    return outcome.changed["steps.py"].text
+
+
+def test_a_run_removes_an_import_that_nothing_needs() -> None:
+    assert _fixed({"steps.py": SAMPLES, "main.py": LOOP}).startswith("import paddle.nn")
+
+
+def test_a_run_keeps_an_import_that_another_of_its_fixes_uses() -> None:
+    evaluate = EVALUATE.replace("import paddle\n", "")
+    text = _fixed({"steps.py": SAMPLES + evaluate, "main.py": LOOP})
+    assert text.startswith("import paddle\n")
+    assert "@paddle.no_grad()" in text
+    assert ".detach()" in text
+
+
+def test_a_fix_is_made_although_its_import_stays() -> None:
+    text = _fixed({"steps.py": SAMPLES, "main.py": f"{LOOP}import steps as S\nS.paddle.seed(1)\n"})
+    assert text.startswith("import paddle\n")
+    assert ".detach()" in text

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 
 from perflint.findings import Fix, Level
 from perflint.index.imports import Imports
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.always_bound import AlwaysBound, Code
+from perflint.syntax.scopes import Function
 from perflint.syntax.tree import walk
 
 _USUAL = {
@@ -62,6 +64,8 @@ def spelling(
     """
     bound, root = names_in(file), root or target.partition(".")[0]
     written = bound.spelled(target, root, node, is_run)
+    if _is_starred_over((written or "").partition(".")[0] or _USUAL.get(root, (root,))[0], file, frozenset()):
+        return None
     if written is not None:
         return Spelling(written)
     name, statement = _USUAL.get(root, (root, f"import {root}"))
@@ -95,10 +99,25 @@ def names_in(file: FileIndex) -> AlwaysBound:
     return AlwaysBound(file.tree)
 
 
-def _names_in(function: ast.AST) -> set[str]:
-    """The names that a function mentions, in whatever way."""
-    found = set()
-    for item in walk(function):
+def _is_starred_over(name: str, file: FileIndex, seen: frozenset[FileIndex]) -> bool:
+    """Whether a star import may give a name a meaning that it has in another file of the project only."""
+    sources = [Modules.of(file.project).module_named(base, file) for base in file.names.stars]
+    return any(
+        (name in names_in(source).of_module and not _is_alike(name, source, file))
+        or _is_starred_over(name, source, seen | {file})
+        for source in sources
+        if source is not None and source not in seen
+    )
+
+
+def _is_alike(name: str, one: FileIndex, other: FileIndex) -> bool:
+    return one.names.is_bound(name) and one.names.resolve(name) == other.names.resolve(name)
+
+
+def _names_in(function: Function) -> set[str]:
+    """The names that a function has: its parameters, and what its body mentions in whatever way."""
+    found: set[object] = {item.arg for item in walk(function.args) if isinstance(item, ast.arg)}
+    for item in (item for node in function.body for item in walk(node)):
         for field in ("id", "arg", "name", "rest"):
             found.add(getattr(item, field, None))
         if isinstance(item, (ast.Import, ast.ImportFrom)):

@@ -87,19 +87,23 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
             if is_from_it and any(alias.name in (name, "*") for alias in node.names):
                 return True
         elif isinstance(node, ast.Attribute) and node.attr == name:
-            if not _is_outside(node.value, other):
+            if not _is_outside(node.value, other, module):
                 return True
         elif (string_of(node) or "").rpartition(".")[2] == name or string_of(node) == module:
             return True
     return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
 
 
-def _is_outside(node: ast.expr, file: FileIndex) -> bool:
-    """Whether an expression is a module that does not belong to the project."""
-    name = dotted(node)
+def _is_outside(node: ast.expr, file: FileIndex, module: str) -> bool:
+    """Whether an expression is a module that does not belong to the project, nor has the name of the module asked for.
+
+    (A program may find that one in a directory of ``sys.path``.)
+    """
+    name, imports = dotted(node), Imports.of(file.project)
     if name is None or not file.names.is_bound(name.partition(".")[0]):
         return False
-    return not any(any(Imports.of(file.project).brought_by(meaning, file)) for meaning in file.names.meanings(name))
+    meanings = file.names.meanings(name)
+    return not any(module in meaning.split(".") or any(imports.brought_by(meaning, file)) for meaning in meanings)
 
 
 def _names_of(file: FileIndex, module: str) -> set[str]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS, TRIES, leaves
+from perflint.syntax.scopes import FUNCTIONS, TRIES, Function, leaves
 from perflint.syntax.tree import children, first_row, walk
 
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
@@ -163,7 +163,7 @@ class AlwaysBound:
         """The names that the module binds, whether always or not."""
         return frozenset(self._bindings(self._tree))
 
-    def function_of(self, node: Code) -> ast.AST | None:
+    def function_of(self, node: Code) -> Function | None:
         """The function that a statement runs in; None for code of the module or of a class."""
         scope = next(step.node for step in reversed(self._way(node)) if isinstance(step.node, _SCOPES))
         return scope if isinstance(scope, FUNCTIONS) else None
