@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Edit, Finding, Fix, Level
+from perflint.findings import Confidence, Edit, Finding, Fix, Level
 from perflint.fix.fixer import apply, fix_all, spliced
 from perflint.fix.parsed_text import Reading
 from perflint.fix.unused_imports import removals, unused_imports
@@ -142,6 +142,7 @@ def test_it_stays_where_another_fix_of_the_run_uses_it() -> None:
     assert apply(text, [first, other]).text == "import gc\n\nx = gc.get_count()\n"
 
 
+SETTINGS = Settings(select=("PPF206", "PPF601"), min_confidence=Confidence.LOW)
 SAMPLES = """\
 import paddle
 import paddle.nn.functional as F
@@ -165,7 +166,7 @@ for x in loader:
 
 def _fixed(files: dict[str, str]) -> str:
     known = {path: Source(path, text) for path, text in files.items()}
-    outcome = fix_all(known, lambda now: engine.check(dict(now), Settings(select=("PPF206", "PPF601"))), Level.SAFE)
+    outcome = fix_all(known, lambda now: engine.check(dict(now), SETTINGS), Level.SAFE)
     assert outcome.rejected == ()
     return outcome.changed["steps.py"].text
 

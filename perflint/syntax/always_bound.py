@@ -143,7 +143,7 @@ class AlwaysBound:
         return any(always_does(item, gives, passes) for item in _before(way, owner))
 
     def is_bound(self, name: str, node: Code) -> bool:
-        """Whether the file gives a name any meaning that code in the place of a statement sees."""
+        """Whether the file gives a name any meaning that some code sees."""
         return self._owner(name, self._way(node)) is not None
 
     def is_another(self, name: str, target: str, node: Code) -> bool:
