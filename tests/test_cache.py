@@ -296,7 +296,7 @@ def made_up(**changes: object) -> bytes:
     return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
 
 
-FIX = ["Do it", [[0, 1, "x"]], 2, "", [], ""]
+FIX = ["Do it", [[0, 1, "x"]], 2, "", [], "", []]
 
 
 def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: Output) -> None:

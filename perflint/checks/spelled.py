@@ -103,11 +103,16 @@ def _is_starred_over(name: str, file: FileIndex, seen: frozenset[FileIndex]) -> 
     """Whether a star import may give a name a meaning that it has in another file of the project only."""
     sources = [Modules.of(file.project).module_named(base, file) for base in file.names.stars]
     return any(
-        (name in names_in(source).of_module and not _is_alike(name, source, file))
+        (name in _of_module(source) and not _is_alike(name, source, file))
         or _is_starred_over(name, source, seen | {file})
         for source in sources
         if source is not None and source not in seen
     )
+
+
+@query
+def _of_module(file: FileIndex) -> frozenset[str]:
+    return names_in(file).of_module
 
 
 def _is_alike(name: str, one: FileIndex, other: FileIndex) -> bool:
