@@ -87,6 +87,8 @@ class Fix:
 
     ``imports`` holds whole import statements (``"import paddle"``) that the edited file needs; the fix engine
     adds those that are missing.  ``reason`` says in words why a fix is not ``safe`` (empty for safe ones).
+    ``unneeded`` names imports, as pyflakes does, that nothing else needs; the fix engine removes those that all edits
+    together leave unused.
     ``paddle`` is the earliest release of Paddle that has what the edit uses, such as ``"2.5"`` (empty: each since 2.0).
     """
 
@@ -96,6 +98,14 @@ class Fix:
     reason: str = ""
     imports: tuple[str, ...] = ()
     paddle: str = ""
+    unneeded: tuple[str, ...] = ()
+
+
+def imports_of(fixes: Iterable[Fix]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The imports that some fixes need together, and those that they leave unneeded."""
+    known = list(fixes)
+    needed = dict.fromkeys(statement for fix in known for statement in fix.imports)
+    return tuple(needed), tuple(dict.fromkeys(name for fix in known for name in fix.unneeded))
 
 
 @dataclass(frozen=True)

@@ -284,7 +284,7 @@ def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Outp
 def with_digest(text: str) -> bytes:
     """An entry that somebody has made up, and whose digest is right."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"perflint cache entry 4 {digest}\n{text}".encode()
+    return f"perflint cache entry 5 {digest}\n{text}".encode()
 
 
 def made_up(**changes: object) -> bytes:
@@ -296,7 +296,7 @@ def made_up(**changes: object) -> bytes:
     return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
 
 
-FIX = ["Do it", [[0, 1, "x"]], 2, "", [], ""]
+FIX = ["Do it", [[0, 1, "x"]], 2, "", [], "", []]
 
 
 def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: Output) -> None:
@@ -312,7 +312,7 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
     [
         b"",
         b"{",
-        b"perflint cache entry 3 " + b"0" * 64 + b'\n{"roots":{},"findings":[]}',
+        b"perflint cache entry 4 " + b"0" * 64 + b'\n{"roots":{},"findings":[]}',
         b"\x80\x04\x95\x00",  # a pickle
         with_digest(""),
         with_digest("[" * 100_000),

@@ -70,11 +70,14 @@ def test_missing_import_is_added() -> None:
     assert fix_of(text)[0] == result
 
 
-def test_import_inside_a_function_does_not_count() -> None:
+def test_import_inside_a_function_is_used_there() -> None:
     text = EVALUATE.replace("import paddle\n\n\n", "").replace(
         "    model.eval()", "    import paddle\n\n    model.eval()"
     )
-    assert fix_of(text)[0] == "import paddle\n" + text.replace("def evaluate", "@paddle.no_grad()\ndef evaluate")
+    result, level = fix_of(text)
+    assert "    with paddle.no_grad():\n        for" in result
+    assert result.count("import paddle") == 1
+    assert level is Level.SAFE
 
 
 def test_name_that_is_taken_is_left_to_a_person() -> None:

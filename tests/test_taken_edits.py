@@ -60,10 +60,9 @@ def test_the_same_fixes_fit(seed: int) -> None:
 
 def test_whether_the_place_of_imports_is_left_alone() -> None:
     text = "import os\nprint(os)\n"
-    place, taken = ImportPlace(text), Taken(text)
+    place, taken = ImportPlace(text).at(text.index("print")), Taken(text)
     taken.add(Fix("", (Edit(0, 6, "import"),), Level.SAFE))
-    assert taken.leave(place)
+    assert taken.leaves([place])
     taken.add(Fix("", (Edit(7, 12, "sys\nx"),), Level.SAFE))
-    assert not taken.leave(place)
-    taken.add(Fix("", (Edit(16, 18, "y"),), Level.SAFE))
-    assert not taken.leave(place)
+    assert not taken.leaves([place])
+    assert taken.leaves([])

@@ -6,17 +6,19 @@ import ast
 
 import pytest
 
-from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fix.fixer import fix_all, spliced
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence, Edit, Finding, Fix, Level
+from perflint.fix.fixer import apply, fix_all, spliced
 from perflint.fix.parsed_text import Reading
-from perflint.fix.unused_imports import removals, taking, unused_imports
+from perflint.fix.unused_imports import removals, unused_imports
+from perflint.run import engine
 from perflint.text.source import Source
+from tests.evaluation_samples import EVALUATE
 
 
-def without(text: str, *names: str, path: str = "a.py") -> str | None:
-    """A text without some imports; None where they have to stay."""
-    edits = removals(Source(path, text), ast.parse(text), names)
-    return None if edits is None else spliced(text, 0, len(text), sorted(edits))
+def without(text: str, *names: str) -> str:
+    """A text without some imports, except for those that have to stay."""
+    return spliced(text, 0, len(text), sorted(removals(Source("a.py", text), ast.parse(text), names)))
 
 
 @pytest.mark.parametrize(
@@ -61,15 +63,32 @@ def test_an_import_is_taken_out(text: str, name: str, expected: str) -> None:
     ],
 )
 def test_an_import_that_cannot_go_without_harm_stays(text: str, name: str) -> None:
-    assert without(text, name) is None
+    assert without(text, name) == text
 
 
-def test_a_package_keeps_what_others_may_take_from_it() -> None:
-    assert without("import gc\n", "gc", path="tools/__init__.py") is None
+def test_of_two_names_of_one_statement_one_stays() -> None:
+    assert without("from gc import b, c\nx = 1\n", "gc.b", "gc.c") == "from gc import c\nx = 1\n"
 
 
-def test_two_names_of_one_statement_are_left_to_a_person() -> None:
-    assert without("from gc import b, c\nx = 1\n", "gc.b", "gc.c") is None
+def test_of_two_imports_of_a_package_with_effects_one_stays() -> None:
+    text = "import package\nfrom package import more\nx = 1\n"
+    assert without(text, "package", "package.more") == "from package import more\nx = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "goes"),
+    [
+        ("import paddle\nimport os\nfrom paddle import nn\n", "paddle", True),
+        ("from paddle import nn\nx = 1\nimport paddle\n", "paddle", True),
+        ('import os\nimport paddle\nos.environ["A"] = "1"\nfrom paddle import nn\n', "paddle", False),
+        ('import os\nimport numpy as np\nos.environ["A"] = "1"\nimport paddle\n', "numpy as np", False),
+        ('import os\nimport numpy as np\nos.environ["A"] = "1"\nimport sys\n', "numpy as np", True),
+        ("import paddle\ndef f():\n    import paddle as P\n", "paddle as P", True),
+        ("def f():\n    import paddle as P\nimport paddle\n", "paddle", False),
+    ],
+)
+def test_a_package_is_not_loaded_later_than_before(text: str, name: str, goes: bool) -> None:
+    assert (without(text, name) != text) is goes
 
 
 @pytest.mark.parametrize("row", ["import gc", "import numpy as np", "import os.path", "from os.path import join as d"])
@@ -84,32 +103,23 @@ def test_what_was_unused_before_or_is_no_import_is_not_meant() -> None:
     assert unused_imports(Reading(""), Reading("import gc\nmissing\n")) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "is_taken"),
-    [
-        ("from train import np\n", True),
-        ("from tools.train import (\n    main,\n    np,\n)\n", True),
-        ("from .train import *\n", True),
-        ("import train\nx = train.np.zeros(3)\n", True),
-        ("from train import main\nimport numpy as np\n", False),
-        ("from trainer import np\n", False),
-        ("import train\n", False),
-    ],
-)
-def test_another_file_may_take_the_name_from_here(text: str, is_taken: bool) -> None:
-    assert bool(taking("numpy as np", "tools/train.py").search(text)) is is_taken
-
-
 CALLS = "import gc\nimport os\n\nos.sep\ngc.collect()\ngc.collect()\n"
 
 
-def _calls(sources: dict[str, Source]) -> list[Finding]:
+def _calls(sources: dict[str, Source], unneeded: tuple[str, ...] = ("gc",)) -> list[Finding]:
     """Each ``gc.collect()`` with the fix that deletes its row, which leaves the other one and the import."""
     text = sources["train.py"].text
     row = "gc.collect()\n"
     starts = [at for at in range(len(text)) if text.startswith(row, at)]
     return [
-        Finding("PPF704", "train.py", at, at + 12, "m", Fix("delete it", (Edit(at, at + 13, ""),), Level.SAFE))
+        Finding(
+            "PPF704",
+            "train.py",
+            at,
+            at + 12,
+            "m",
+            Fix("delete it", (Edit(at, at + 13, ""),), Level.SAFE, unneeded=unneeded),
+        )
         for at in starts
     ]
 
@@ -119,7 +129,61 @@ def test_an_import_that_only_several_fixes_together_leave_unused_goes_with_them(
     assert outcome.changed["train.py"].text == "import os\n\nos.sep\n"
 
 
-def test_it_stays_where_another_file_takes_it() -> None:
-    sources = {"train.py": Source("train.py", CALLS), "b.py": Source("b.py", "from train import gc\n")}
-    outcome = fix_all(sources, lambda now: _calls(dict(now)), Level.SAFE)
+def test_it_stays_where_something_else_needs_it() -> None:
+    outcome = fix_all({"train.py": Source("train.py", CALLS)}, lambda now: _calls(dict(now), ()), Level.SAFE)
     assert outcome.changed["train.py"].text == "import gc\nimport os\n\nos.sep\n"
+
+
+def test_it_stays_where_another_fix_of_the_run_uses_it() -> None:
+    text = "import gc\n\ngc.collect()\nx = 1\n"
+    first = Fix("delete it", (Edit(11, 24, ""),), Level.SAFE, unneeded=("gc",))
+    other = Fix("free", (Edit(28, 29, "gc.get_count()"),), Level.SAFE)
+    assert apply(text, [first]).text == "x = 1\n"
+    assert apply(text, [first, other]).text == "import gc\n\nx = gc.get_count()\n"
+
+
+SETTINGS = Settings(select=("PPF206", "PPF601"), min_confidence=Confidence.LOW)
+SAMPLES = """\
+import paddle
+import paddle.nn.functional as F
+
+
+def step(model, x, optimizer):
+    target = paddle.to_tensor(F.softmax(model(x)).numpy())
+    loss = F.mse_loss(model(x), target)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    return loss
+"""
+LOOP = """\
+from steps import step
+
+for x in loader:
+    step(model, x, optimizer)
+"""
+
+
+def _fixed(files: dict[str, str]) -> str:
+    known = {path: Source(path, text) for path, text in files.items()}
+    outcome = fix_all(known, lambda now: engine.check(dict(now), SETTINGS), Level.SAFE)
+    assert outcome.rejected == ()
+    return outcome.changed["steps.py"].text
+
+
+def test_a_run_removes_an_import_that_nothing_needs() -> None:
+    assert _fixed({"steps.py": SAMPLES, "main.py": LOOP}).startswith("import paddle.nn")
+
+
+def test_a_run_keeps_an_import_that_another_of_its_fixes_uses() -> None:
+    evaluate = EVALUATE.replace("import paddle\n", "")
+    text = _fixed({"steps.py": SAMPLES + evaluate, "main.py": LOOP})
+    assert text.startswith("import paddle\n")
+    assert "@paddle.no_grad()" in text
+    assert ".detach()" in text
+
+
+def test_a_fix_is_made_although_its_import_stays() -> None:
+    text = _fixed({"steps.py": SAMPLES, "main.py": f"{LOOP}import steps as S\nS.paddle.seed(1)\n"})
+    assert text.startswith("import paddle\n")
+    assert ".detach()" in text

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level, paddle_for
+from perflint.checks.edits import indentation, insert_argument, insert_row_after_loop, one_level
+from perflint.checks.spelled import spelling
 from perflint.dataflow.call_graph import CallGraph
 from perflint.facts.checkpoint_uses import uses_a_checkpoint
 from perflint.facts.fluid import imports_fluid
@@ -44,6 +45,7 @@ _NO_MODEL = "only a model's own state_dict() can be copied and written later wit
 _NO_STATEMENT = "it is part of a larger expression"
 _SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
 _TOGETHER = "it is one of several saves that are made together"
+_TAKEN = "`paddle` is another name there"
 _FLUID = "save less often"
 _NOT_IN_FLUID = "releases of Paddle with paddle.fluid cannot save in the background"
 _USED_AGAIN = "the loop uses the file again, which may not be complete by then"
@@ -71,11 +73,11 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
     """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
     if imports_fluid(context.file):
         return Fix(_FLUID, (), Level.DISPLAY, _NOT_IN_FLUID)
-    model = _model(call, context)
-    reason = _NO_MODEL if model is None else _why_not(call, loop, context)
-    if model is None or reason:
+    model, spelled = _model(call, context), spelling("paddle", context.here.statement.node, context.file)
+    reason = _NO_MODEL if model is None else _TAKEN if spelled is None else _why_not(call, loop, context)
+    if model is None or spelled is None or reason:
         return Fix(_TITLE, (), Level.DISPLAY, reason)
-    paddle, imports = paddle_for(call, context.file)
+    paddle = spelled.name
     # A GPU build copies each tensor to pinned memory before it continues; other builds copy nothing.
     copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
     edits = [
@@ -83,7 +85,7 @@ def fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
     reason = _REASON + (_SAME_PATH if _is_one_path(call, context) else "")
-    return Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, imports, _SINCE)
+    return spelled.trusted(Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, spelled.imports, _SINCE))
 
 
 def _is_one_path(call: cst.Call, context: Context) -> bool:

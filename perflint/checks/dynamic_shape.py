@@ -6,7 +6,7 @@ import ast
 
 import libcst as cst
 
-from perflint.checks.edits import name_of_paddle
+from perflint.checks.spelled import paddle_at
 from perflint.checks.untrained import is_untrained
 from perflint.dataflow.truth_values import COMPARING
 from perflint.facts.dense_forms import Form, dense_form
@@ -124,7 +124,7 @@ def _picks(point: Point, function: str) -> bool:
 def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, context: Context) -> Fix:
     """The rewrite in words; for the mean over a mask, as code."""
     value, mask = _operands(expression, name)
-    called, paddle = context.parents[-2], name_of_paddle(context.file)
+    called, paddle = context.parents[-2], paddle_at(context.here.statement.node, context.file)
     is_mean = isinstance(called, cst.Call) and not called.args and method_of(called) == "mean"
     if value is None or mask is None or paddle is None or not is_mean:
         return Fix(advice, (), Level.DISPLAY, _REASONS.get(form, _REASON))

@@ -10,8 +10,7 @@ from itertools import takewhile
 import libcst as cst
 
 from perflint.findings import Edit
-from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name, method_of
+from perflint.lint.context import Context, method_of
 from perflint.lint.walk import children
 from perflint.text.source import Source, spans_rows
 
@@ -158,20 +157,3 @@ def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
     while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
         tensor = cst.ensure_type(tensor.func, cst.Attribute).value
     return tensor
-
-
-def paddle_for(call: cst.Call, file: FileIndex) -> tuple[str, tuple[str, ...]]:
-    """The name of Paddle in a file that calls one of its functions, and the import that is needed, if any."""
-    first = local_name(call.func).partition(".")[0]
-    name = first if file.names.resolve(first) == "paddle" else "paddle"
-    return name, () if file.names.is_bound(name) else ("import paddle",)
-
-
-def name_of_paddle(file: FileIndex) -> str | None:
-    """The name that a file's own imports give to Paddle (``pd`` after ``import paddle as pd``); None without one."""
-    for node in file.tree.body:
-        for alias in node.names if isinstance(node, ast.Import) else ():
-            if alias.name == "paddle" or (alias.name.startswith("paddle.") and not alias.asname):
-                name = alias.asname or "paddle"
-                return name if file.names.resolve(name) == "paddle" else None
-    return None

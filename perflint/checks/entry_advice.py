@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 import libcst as cst
 
 from perflint.catalogue import Rule
-from perflint.checks.edits import indent_rows, indentation, name_of_paddle, one_level
+from perflint.checks.edits import indent_rows, indentation, one_level
+from perflint.checks.spelled import spelling
 from perflint.facts.entry_points import EntryPoint, entries_of
 from perflint.findings import Edit, Fix, Level, Related
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.text.source import Source
@@ -48,14 +48,6 @@ def places_beside(entry: EntryPoint) -> tuple[Related, ...]:
 def model_of(entry: EntryPoint) -> str:
     """The model of a step as source text, or words for it."""
     return f"`{entry.models[0]}`" if entry.models else "the model"
-
-
-def paddle_in(file: FileIndex) -> tuple[str, tuple[str, ...]] | None:
-    """The name of Paddle in a file, and the needed import; None if the name has another meaning."""
-    name = name_of_paddle(file)
-    if name is not None:
-        return name, ()
-    return None if file.names.is_bound("paddle") else ("paddle", ("import paddle",))
 
 
 def rows_of_their_own(nodes: Sequence[ast.stmt], around: ast.AST) -> bool:
@@ -101,14 +93,13 @@ def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:
 
     It is only shown if the loops are in another file than the backward pass, which is what is reported.
     """
-    found = paddle_in(entry.file)
-    if found is None or entry.driven_from is not entry.file:
+    at = outermost_loop(entry)
+    spelled = spelling("paddle", at, entry.file) if entry.driven_from is entry.file else None
+    if spelled is None:
         return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
-    name, imports = found
-    source, at = entry.file.source, outermost_loop(entry)
-    written = (line.format(paddle=name) for line in lines)
-    edits = tuple(insert_above(source, at, line) for line in written)
-    return Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, imports)
+    written = (line.format(paddle=spelled.name) for line in lines)
+    edits = tuple(insert_above(entry.file.source, at, line) for line in written)
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
 
 
 def outermost_loop(entry: EntryPoint) -> ast.stmt:

@@ -8,8 +8,9 @@ from itertools import dropwhile, takewhile
 import libcst as cst
 
 from perflint.checks.arguments import find_argument
-from perflint.checks.edits import block_and_line, call_in, paddle_for
+from perflint.checks.edits import block_and_line, call_in
 from perflint.checks.guard import guard_edits
+from perflint.checks.spelled import spelling
 from perflint.facts.checkpoint_uses import uses_a_checkpoint
 from perflint.facts.save_targets import PATH_POSITION
 from perflint.facts.shared_saves import SAVES, EveryRank, every_rank_in
@@ -84,11 +85,14 @@ def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
     reader = _reader(call, saves, context)
     if reader:
         return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
-    paddle, imports = paddle_for(call, context.file)
-    edits = guard_edits((run[0], run[-1]), f"if {paddle}.distributed.get_rank() == 0:", context)
+    here = _in_index(call, context)
+    spelled = spelling("paddle", here[1].node, context.file) if here is not None else None
+    if spelled is None:
+        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+    edits = guard_edits((run[0], run[-1]), f"if {spelled.name}.distributed.get_rank() == 0:", context)
     if len(run) - 1 != found.more:
-        return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, imports)
-    return Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, imports)
+        return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, spelled.imports)
+    return spelled.trusted(Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, spelled.imports))
 
 
 def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
@@ -96,13 +100,12 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
 
     ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
     """
-    file, start = context.file, context.range(save)[0]
+    file = context.file
     arguments = (_path_of(each) for each in run)
     written = (context.expression(argument.value) for argument in arguments if argument is not None)
     known = [path for path in written if path is not None]
     paths = set(map(ast.unparse, known))
-    saves = file.calls_named(local_name(save.func).rpartition(".")[2])
-    here = next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
+    here = _in_index(save, context)
     if here is None:
         return 0
     folders = {name for path in known for name in _parts_of(path)}
@@ -116,6 +119,13 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
         if uses_a_checkpoint(file, call)
     )
     return using[0][0] if using else 0
+
+
+def _in_index(save: cst.Call, context: Context) -> tuple[Scope, Statement, ast.Call] | None:
+    """A save in the tree of the index, with its statement."""
+    file, start = context.file, context.range(save)[0]
+    saves = file.calls_named(local_name(save.func).rpartition(".")[2])
+    return next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
 
 
 def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:

@@ -7,6 +7,7 @@ import ast
 import libcst as cst
 
 from perflint.checks.edits import indentation
+from perflint.checks.spelled import spelling
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
 from perflint.lint.context import Context, local_name
@@ -97,11 +98,19 @@ def _changes(expression: ast.expr, point: Point) -> bool:
 def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context) -> Fix:
     loader = local_name(call.args[0].value)
     name = f"{loader.rpartition('.')[2]}_batches"
-    if drawn is None or not loader or point.loop is None or len(drawn.args) != 1 or name in context.file.identifiers:
+    count = spelling("itertools.count", point.statement.node, context.file)
+    if (
+        count is None
+        or drawn is None
+        or not loader
+        or point.loop is None
+        or len(drawn.args) != 1
+        or name in context.file.identifiers
+    ):
         return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
     source = context.file.source
     start = source.lines.line_start(point.loop.lineno)
-    text = f"{name} = (batch for _ in itertools.count() for batch in {loader})"
+    text = f"{name} = (batch for _ in {count.name}() for batch in {loader})"
     line = f"{indentation(source, point.loop.lineno)}{text}{source.newline}"
     edits = (Edit(start, start, line), Edit(*context.range(call), name))
-    return Fix(_TITLE, edits, Level.UNSAFE, _REASON, ("import itertools",))
+    return count.trusted(Fix(_TITLE, edits, Level.UNSAFE, _REASON, count.imports))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint import catalogue
-from perflint.checks.entry_advice import entry_at, model_of, paddle_in, places_beside, put_under, rows_of_their_own
+from perflint.checks.entry_advice import entry_at, model_of, places_beside, put_under, rows_of_their_own
+from perflint.checks.spelled import spelling
 from perflint.facts import amp
 from perflint.facts.entry_points import EntryPoint, entries_of
 from perflint.facts.entry_work import DeviceWork, work_of
@@ -73,14 +74,13 @@ def _scaler(entry: EntryPoint) -> str:
 def _fix(entry: EntryPoint) -> Fix:
     rule = catalogue.shipped()[CODE]
     reason = _obstacle(entry)
-    found = paddle_in(entry.file)
-    if reason or found is None:
+    spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
+    if reason or spelled is None:
         return Fix(rule.fix_title, (), Level.DISPLAY, reason or rule.fix_reason, paddle=_PADDLE)
-    name, imports = found
     source = entry.file.source
-    header = f'with {name}.amp.auto_cast(dtype="bfloat16"):'
+    header = f'with {spelled.name}(dtype="bfloat16"):'
     edits = tuple(put_under(source, entry.forward, header, entry.scope, entry.backward))
-    return Fix(rule.fix_title, edits, Level.UNSAFE, rule.fix_reason, imports, _PADDLE)
+    return spelled.trusted(Fix(rule.fix_title, edits, Level.UNSAFE, rule.fix_reason, spelled.imports, _PADDLE))
 
 
 def _obstacle(entry: EntryPoint) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import libcst as cst
 
 from perflint.checks.edits import indent_rows, indentation, one_level, rows_inside_strings
+from perflint.checks.spelled import Spelling, spelling
 from perflint.dataflow.flow import is_generator
 from perflint.facts.evaluation_loops import Evaluation, confirmed, evaluations
-from perflint.facts.fluid import imports_in, name_in_fluid
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, shorten
@@ -51,30 +51,48 @@ def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
 
 
 def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
-    spelled = _spelling(context.file, found)
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
     if found.is_fluid and not reason:
         level, reason = Level.UNSAFE, _OLD_PADDLE
     if is_generator(found.scope):
         level, reason = Level.DISPLAY, _GENERATOR
+    decorated = _decorated(found, context.file)
+    spelled = decorated or _spelling(found, found.loop, context.file)
     if spelled is None:
-        level, reason = Level.DISPLAY, _NAME_TAKEN
-    name, imports = spelled or ("paddle.no_grad", ())
-    node = found.scope.node
-    if found.whole and isinstance(node, ast.FunctionDef) and _EASY.issuperset(map(dotted, node.decorator_list)):
-        row = node.lineno
+        spelled, level, reason = Spelling("paddle.no_grad"), Level.DISPLAY, _NAME_TAKEN
+    if decorated is not None:
+        row = found.scope.row
         start = context.file.source.lines.line_start(row)
         # without parentheses, every version of fluid accepts it
-        decorator = f"@{name}" if found.is_fluid else f"@{name}()"
+        decorator = f"@{decorated.name}" if found.is_fluid else f"@{decorated.name}()"
         text = f"{indentation(context.file.source, row)}{decorator}{context.file.source.newline}"
-        return Fix(f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, imports)
-    return Fix(f"put the loop under `with {name}():`", tuple(_wrap(loop, found, name, context)), level, reason, imports)
+        return Fix(
+            f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, decorated.imports
+        )
+    title, edits = f"put the loop under `with {spelled.name}():`", tuple(_wrap(loop, found, spelled, context))
+    return spelled.trusted(Fix(title, edits, level, reason, spelled.imports))
 
 
-def _wrap(loop: cst.For, found: Evaluation, name: str, context: Context) -> list[Edit]:
+def _decorated(found: Evaluation, file: FileIndex) -> Spelling | None:
+    """How ``no_grad`` is written above the function, if a decorator is as good as a ``with``, and cannot fail there.
+
+    A decorator is evaluated when the module is imported, maybe without Paddle.
+    """
+    node = found.scope.node
+    if not found.whole or not isinstance(node, ast.FunctionDef):
+        return None
+    if not _EASY.issuperset(map(dotted, node.decorator_list)):
+        return None
+    spelled = _spelling(found, node, file)
+    return spelled if spelled is not None and not spelled.doubt else None
+
+
+def _wrap(loop: cst.For, found: Evaluation, spelled: Spelling, context: Context) -> list[Edit]:
     source, first, last = context.file.source, found.loop.lineno, _last_row(found, context)
     unit = one_level(indentation(source, found.loop.body[0].lineno), indentation(source, first))
-    return indent_rows(source, first, last, unit, f"with {name}():", rows_inside_strings([loop], context))
+    above = f"{spelled.row}{source.newline}{indentation(source, first)}" if spelled.row else ""
+    header = f"{above}with {spelled.name}():"
+    return indent_rows(source, first, last, unit, header, rows_inside_strings([loop], context))
 
 
 def _last_row(found: Evaluation, context: Context) -> int:
@@ -91,21 +109,8 @@ def _last_row(found: Evaluation, context: Context) -> int:
     return row
 
 
-def _spelling(file: FileIndex, found: Evaluation) -> tuple[str, tuple[str, ...]] | None:
-    """How ``no_grad`` is written above a loop, and the import that it needs; None if the name is taken."""
-    row = found.loop.lineno
-    if found.is_fluid:
-        named = name_in_fluid("dygraph.no_grad", file, found.scope.row if found.whole else row)
-        return (named, ()) if named else (_IN_FLUID, ("import paddle.fluid as fluid",))
-    for node in imports_in(file.tree.body):
-        if node.lineno > row:
-            continue
-        for alias in node.names:
-            if isinstance(node, ast.Import) and alias.name == "paddle":
-                return f"{alias.asname or 'paddle'}.no_grad", ()
-            if isinstance(node, ast.Import) and alias.name.startswith("paddle.") and not alias.asname:
-                return "paddle.no_grad", ()
-            if isinstance(node, ast.ImportFrom) and node.module == "paddle" and alias.name == "no_grad":
-                return alias.asname or "no_grad", ()
-    taken = file.names.is_bound("paddle") and file.names.resolve("paddle") != "paddle"
-    return None if taken else ("paddle.no_grad", ("import paddle",))
+def _spelling(found: Evaluation, node: ast.stmt, file: FileIndex) -> Spelling | None:
+    """How ``no_grad`` is written above a loop, or above a function; None if the name is taken."""
+    target, root = (f"paddle.{_IN_FLUID}", "paddle.fluid") if found.is_fluid else ("paddle.no_grad", "paddle")
+    is_loop = node is found.loop
+    return spelling(target, node, file, root, is_run=is_loop, allows_row=is_loop)

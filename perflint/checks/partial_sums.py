@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import libcst as cst
 
 from perflint import catalogue
-from perflint.checks.edits import indentation, name_of_paddle
+from perflint.checks.edits import indentation
 from perflint.checks.entry_advice import put_under, rows_of_their_own
+from perflint.checks.spelled import paddle_at, spelling
 from perflint.facts.entry_points import forward_of
 from perflint.facts.partial_gradients import PartialGradients, partial_gradients
 from perflint.findings import Confidence, Fix, Level, Related
@@ -55,15 +56,22 @@ def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
     rule = catalogue.shipped()[CODE]
     forward, models = forward_of(point.file, point.scope, point.statement, call)
     nodes = _both_passes(point.statement, forward)
-    paddle = name_of_paddle(point.file)
-    if paddle is None or len(models) != 1 or not nodes or not _is_known_before(found.test, nodes, point):
+    paddle = paddle_at(point.statement.node, point.file)
+    idle = spelling("contextlib.nullcontext", point.statement.node, point.file)
+    if (
+        paddle is None
+        or idle is None
+        or len(models) != 1
+        or not nodes
+        or not _is_known_before(found.test, nodes, point)
+    ):
         return Fix(rule.fix_title, (), Level.DISPLAY, _ELSEWHERE)
     source = point.file.source
     condition = f"{_NAME} = {_negated(found.test)} and isinstance({models[0]}, {paddle}.DataParallel)"
     header = f"{condition}{source.newline}{indentation(source, nodes[0].lineno)}"
-    header += f"with {models[0]}.no_sync() if {_NAME} else contextlib.nullcontext():"
+    header += f"with {models[0]}.no_sync() if {_NAME} else {idle.name}():"
     edits = tuple(put_under(source, nodes, header, point.scope, point.statement))
-    return Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, ("import contextlib",))
+    return idle.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, idle.imports))
 
 
 def _both_passes(backward: Statement, forward: Sequence[ast.stmt]) -> Sequence[ast.stmt]:

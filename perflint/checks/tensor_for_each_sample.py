@@ -7,6 +7,7 @@ import ast
 import libcst as cst
 
 from perflint import catalogue
+from perflint.checks.spelled import spelling
 from perflint.facts.sample_tensors import SampleTensor, TensorSample, sample_tensors
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
@@ -16,6 +17,7 @@ from perflint.lint.registry import check, row_gate
 CODE = "PPF106"
 _UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
 _DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
+_TAKEN = "`np` is another name there"
 _INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
 _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
@@ -54,15 +56,15 @@ def _fix(found: TensorSample, file: FileIndex) -> Fix:
         return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
     if found.is_drawn or found.is_indexed:
         return Fix(rule.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
-    names = file.names
-    numpy = next((name for name in ("np", "numpy") if names.is_bound(name) and names.resolve(name) == "numpy"), "")
-    imports = () if numpy else ("import numpy as np",)
-    edits = tuple(_edit(tensor, numpy or "np", file) for tensor in found.tensors)
-    return Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, imports)
+    spelled = spelling("numpy.asarray", found.tensors[0].call, file)
+    if spelled is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _TAKEN)
+    edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
 
 
-def _edit(tensor: SampleTensor, numpy: str, file: FileIndex) -> Edit:
+def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
     source = file.source
     data = source.text[slice(*source.lines.span(tensor.data))]
     dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
-    return Edit(*source.lines.span(tensor.call), f"{numpy}.asarray({data}{dtype})")
+    return Edit(*source.lines.span(tensor.call), f"{asarray}({data}{dtype})")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import libcst as cst
 
-from perflint.checks.edits import name_of_paddle
 from perflint.checks.guard import counter_here
 from perflint.checks.read_advice import aims_of
 from perflint.checks.single_tensor import Evidence
+from perflint.checks.spelled import paddle_at
 from perflint.facts.host_need import picks_in_a_branch
 from perflint.facts.usages import Usage
 from perflint.findings import Edit, Fix, Level
@@ -191,7 +191,7 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
         )
     if function is None:
         return None
-    paddle = name_of_paddle(context.file)
+    paddle = paddle_at(context.here.statement.node, context.file)
     edits: tuple[Edit, ...] = ()
     if paddle is not None and all(_is_tensor(argument.value, context) for argument in node.args):
         edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
@@ -247,7 +247,7 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
         name: the name that gets the choice, if ``owner`` is a statement.
     """
     title, (first, second) = "choose on the device with `paddle.where`", choice
-    test, paddle = getattr(owner, "test", None), name_of_paddle(context.file)
+    test, paddle = getattr(owner, "test", None), paddle_at(context.here.statement.node, context.file)
     whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
     if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
         return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")

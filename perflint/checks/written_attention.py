@@ -9,7 +9,7 @@ import libcst as cst
 
 from perflint import catalogue
 from perflint.checks.delete import whole_rows
-from perflint.checks.entry_advice import paddle_in
+from perflint.checks.spelled import Spelling, spelling
 from perflint.facts.attention import WrittenAttention, turned
 from perflint.facts.entry_attention import TrainedAttention, trained_attention_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
@@ -70,15 +70,14 @@ def _beside(place: TrainedAttention) -> tuple[Related, ...]:
     return (step, *others)
 
 
-def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, tuple[str, ...]] | None:
-    """The call that does the same, and the needed import; None if Paddle has no name in the file."""
+def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, Spelling] | None:
+    """The call that does the same, and how its function is written; None if Paddle has no name there."""
     module, _, _ = (dotted(found.softmax.func) or "").rpartition(".")
-    imports: tuple[str, ...] = ()
-    if file.names.resolve(module) != "paddle.nn.functional":
-        paddle = paddle_in(file)
-        if paddle is None:
-            return None
-        module, imports = f"{paddle[0]}.nn.functional", paddle[1]
+    is_there = file.names.resolve(module) == "paddle.nn.functional"
+    name = "scaled_dot_product_attention"
+    spelled = Spelling(f"{module}.{name}") if is_there else _spelling(name, found, file)
+    if spelled is None:
+        return None
     weights = found.weights
     queries = _with_heads_last(weights.queries)
     if not weights.is_usual:
@@ -88,7 +87,11 @@ def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, tuple[str, ...
         arguments.append(f"attn_mask={ast.unparse(weights.mask)}")
     if found.dropout:
         arguments += [f"dropout_p={found.dropout}", "training=self.training"]
-    return f"{module}.scaled_dot_product_attention({', '.join(arguments)})", imports
+    return f"{spelled.name}({', '.join(arguments)})", spelled
+
+
+def _spelling(name: str, found: WrittenAttention, file: FileIndex) -> Spelling | None:
+    return spelling(f"paddle.nn.functional.{name}", found.statement.node, file)
 
 
 def _correction(found: WrittenAttention) -> str:
@@ -108,7 +111,7 @@ def _text(node: ast.expr) -> str:
     return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
 
 
-def _fix(found: WrittenAttention, call: str, imports: tuple[str, ...], file: FileIndex) -> Fix:
+def _fix(found: WrittenAttention, call: str, spelled: Spelling, file: FileIndex) -> Fix:
     """The call in place of the product with the values; the rows above it are removed."""
     rule, source = catalogue.shipped()[CODE], file.source
     rows = _rows(found, source)
@@ -117,7 +120,8 @@ def _fix(found: WrittenAttention, call: str, imports: tuple[str, ...], file: Fil
         return Fix(rule.fix_title, (), Level.DISPLAY, reason, paddle=_PADDLE)
     start, end = source.lines.span(found.result)
     put = Edit(start, end, call if found.is_turned else call + _TURN)
-    return Fix(rule.fix_title, tuple(sorted((*rows, put))), rule.fix_level, rule.fix_reason, imports, _PADDLE)
+    edits = tuple(sorted((*rows, put)))
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports, _PADDLE))
 
 
 def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from perflint.query import query
@@ -40,18 +40,8 @@ def fluid_row(file: FileIndex) -> int:
     """
     if not file.has_words("fluid"):
         return 0
-    return next((node.lineno for node in imports_in(file.tree.body, ()) if _names_fluid(node)), 0)
-
-
-def imports_in(
-    body: Iterable[ast.stmt], blocks: tuple[type[ast.stmt], ...] = (ast.If, ast.Try)
-) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports of a module, including those in some kinds of blocks."""
-    for node in body:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
-        elif isinstance(node, blocks) and isinstance(node, (ast.If, ast.Try)):
-            yield from imports_in([*node.body, *node.orelse], blocks)
+    imports = (node for node in file.tree.body if isinstance(node, (ast.Import, ast.ImportFrom)))
+    return next((node.lineno for node in imports if _names_fluid(node)), 0)
 
 
 def _names_fluid(node: ast.Import | ast.ImportFrom) -> bool:
@@ -73,25 +63,3 @@ def is_for_paddle_1(files: Iterable[FileIndex]) -> bool:
     """Whether some files of one program are for Paddle 1.x: they import ``paddle.fluid``, and nothing of Paddle 2."""
     distinct = list(dict.fromkeys(files))
     return any(map(imports_fluid, distinct)) and not any(map(_knows_paddle_2, distinct))
-
-
-def name_in_fluid(name: str, file: FileIndex, row: int) -> str | None:
-    """How a row of a file can write a name of fluid: ``fluid.dygraph.no_grad`` for ``dygraph.no_grad``.
-
-    None if no import above the row makes it available.
-    """
-    module, _, last = name.rpartition(".")
-    for node in imports_in(file.tree.body):
-        if node.lineno >= row:
-            continue
-        for alias in node.names:
-            if isinstance(node, ast.Import) and alias.name == FLUID:
-                return f"{alias.asname or FLUID}.{name}"
-            if isinstance(node, ast.ImportFrom) and (node.module, alias.name) == ("paddle", "fluid"):
-                return f"{alias.asname or 'fluid'}.{name}"
-            whole = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
-            if whole == f"{FLUID}.{module}" and (alias.asname or isinstance(node, ast.ImportFrom)):
-                return f"{alias.asname or alias.name}.{last}"
-            if whole == f"{FLUID}.{name}" and isinstance(node, ast.ImportFrom):
-                return alias.asname or alias.name
-    return None

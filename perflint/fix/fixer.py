@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
 from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged
-from perflint.fix.import_place import ImportPlace
+from perflint.fix.import_place import ImportPlace, first_written
 from perflint.fix.parsed_text import Reading
-from perflint.fix.taken_edits import Taken
-from perflint.fix.unused_imports import removals, taking, unused_imports
+from perflint.fix.taken_edits import Taken, is_clear
+from perflint.fix.unused_imports import bound_by, imports_in, removals, spelling_of, unused_imports
+from perflint.fix.whole_run import broken_files
+from perflint.syntax.tree import alike
 from perflint.text.source import Source
 
 Check = Callable[[Mapping[str, Source]], list[Finding]]
@@ -118,36 +120,64 @@ def apply(text: str, fixes: Iterable[Fix]) -> Applied:
     """One pass: apply every fix that does not conflict with an earlier one, in the order of their first edits.
 
     Edits conflict if they overlap, or if they touch so that their order would matter; an edit that two fixes share is
-    applied once. Missing imports are added after the docstring and the first imports.
+    applied once. Missing imports are added below the imports above the first edit that needs them.
     """
     chosen: list[Fix] = []
     skipped: list[Fix] = []
     taken = Taken(text)
-    wanted: list[str] = []
+    wanted: dict[str, int] = {}
     place = ImportPlace(text)
     for fix in sorted(dict.fromkeys(fixes), key=lambda fix: (min(fix.edits, default=Edit(0, 0, "")), fix.edits)):
-        missing = [statement for statement in place.missing(fix.imports) if statement not in wanted]
-        fits = bool(fix.edits) and taken.fits(fix)
-        if fits and (missing or wanted):
-            fits = taken.leave(place) and place.free(fix.edits)
-        if not fits:
+        start = first_written(fix)
+        missing = [statement for statement in place.missing(fix.imports, start) if statement not in wanted]
+        new = {statement: place.at(start) for statement in missing}
+        fits = (
+            bool(fix.edits) and taken.fits(fix) and taken.leaves(new.values()) and is_clear(fix.edits, wanted.values())
+        )
+        if not fits or not is_clear(fix.edits, new.values()):
             skipped.append(fix)
             continue
         chosen.append(fix)
-        wanted += missing
+        wanted.update(new)
         taken.add(fix)
     # The sort is stable and compares positions only: edits of one fix at one place keep the order the rule gave.
-    edits = in_order([*place.edits(wanted), *taken.edits])
+    added = [
+        place.edit([item for item, at in wanted.items() if at == spot], spot) for spot in sorted({*wanted.values()})
+    ]
+    edits = _tidied(text, in_order([*added, *taken.edits]), {name for fix in chosen for name in fix.unneeded})
     return Applied(spliced(text, 0, len(text), edits), tuple(chosen), tuple(skipped), edits)
 
 
 def complete_edits(text: str, fix: Fix) -> tuple[Edit, ...]:
-    """All edits of a fix in order of place, including the insertion of the imports that ``text`` lacks."""
-    place = _import_place(text)
-    return merged([*place.edits(place.missing(fix.imports)), *fix.edits])
+    """All edits of a fix in order of place, including those of the imports that it needs or leaves unused."""
+    return merged(_tidied(text, in_order([*_import_place(text).edits(fix), *fix.edits]), fix.unneeded))
 
 
-_import_place = lru_cache(maxsize=4)(ImportPlace)  # this parses the text, and is called for each finding of a file
+def _tidied(text: str, edits: tuple[Edit, ...], unneeded: Collection[str]) -> tuple[Edit, ...]:
+    """Some edits of a text, with those that remove the imports which all of them together leave unused.
+
+    Args:
+        text: the text.
+        edits: the edits, in order of place, not overlapping.
+        unneeded: the imports that nothing else needs, as pyflakes names them; only these are removed.
+    """
+    before, after = _reading(text), Reading(spliced(text, 0, len(text), edits))
+    if not unneeded or before.tree is None or after.tree is None:
+        return edits
+    old = list(imports_in(before.tree))
+    bound = {spelling_of(node, alias): bound_by(node, alias) for node in old for alias in node.names}
+    names = [name for name in unneeded if bound.get(name, name) not in after.names[0]]
+    unused = unused_imports(before, after) if names else None
+    added = [node for node in imports_in(after.tree) if not any(alike(node, other) for other in old)] if unused else ()
+    extra = removals(Source("", text), before.tree, [name for name in unused or () if name in names], added)
+    if not extra or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
+        return edits
+    result = in_order((*edits, *extra))
+    return result if Reading(spliced(text, 0, len(text), result)).tree is not None else edits
+
+
+_reading = lru_cache(maxsize=4)(Reading)  # these read the text, and are called for each finding of a file
+_import_place = lru_cache(maxsize=4)(ImportPlace)
 
 
 def spliced(text: str, start: int, end: int, edits: Iterable[Edit]) -> str:
@@ -164,7 +194,8 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
 
     The first check's level for a place is final: a suggestion, or a fix below ``level``, is not applied in a
     later round, even if the code around it has changed so that the rule would trust it then. A fix whose rule still
-    reports the place afterwards is not kept.
+    reports the place afterwards is not kept. At last, all edits are tried together: a file that they break keeps its
+    old text.
 
     Args:
         sources: the files by path.
@@ -193,9 +224,22 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
         current, findings = edited, after
     settled = not _round(current, shown.without(findings), level, refused)
     changed = {path: source for path, source in current.items() if source.text != sources[path].text}
-    return FixOutcome(
-        level, tuple(first), changed, tuple(findings), dict(fixed), tuple(refused.reports), settled, tuple(applied)
-    )
+    reports = tuple(refused.reports)
+    outcome = FixOutcome(level, tuple(first), changed, tuple(findings), dict(fixed), reports, settled, tuple(applied))
+    while broken := broken_files(sources, outcome.changed):
+        outcome = _taken_back(outcome, broken)
+    return outcome
+
+
+def _taken_back(outcome: FixOutcome, broken: Mapping[str, str]) -> FixOutcome:
+    """The outcome without the edits of some files, each with the reason."""
+    made = [item.finding for items in outcome.applied for item in items]
+    reports = [
+        Rejected(path, tuple(sorted({item.code for item in made if item.path == path})), reason, True)
+        for path, reason in broken.items()
+    ]
+    applied = (tuple(item for item in items if item.finding.path not in broken) for items in outcome.applied)
+    return replace(outcome.without(broken), rejected=(*outcome.rejected, *reports), applied=tuple(applied))
 
 
 class _Shown:
@@ -272,21 +316,19 @@ def _round(
         if source is None:
             continue
         wanted = [item for item in candidates if item.fix and item.fix.level >= level and refused.allows(source, item)]
-        result = _apply_checked(sources, source, wanted, refused)
+        result = _apply_checked(source, wanted, refused)
         if result and result.text != source.text:
             results[path] = result
     return results
 
 
-def _apply_checked(
-    sources: Mapping[str, Source], source: Source, findings: Sequence[Finding], refused: _Refused
-) -> Applied | None:
+def _apply_checked(source: Source, findings: Sequence[Finding], refused: _Refused) -> Applied | None:
     """Apply the fixes of these findings; leave out those that cause a result that cannot be kept."""
     while findings:
         result = apply(source.text, _fixes(findings))
         problem = _problem(source, result.text)
         if problem is None:
-            return _tidied(sources, source, result)
+            return result
         if Reading(source.text).tree is None:
             return None
         made = frozenset(result.fixes)
@@ -295,21 +337,6 @@ def _apply_checked(
         refused.add(source, blamed, *problem)
         findings = [finding for finding in findings if refused.allows(source, finding)]
     return None
-
-
-def _tidied(sources: Mapping[str, Source], source: Source, result: Applied) -> Applied:
-    """The result without imports that all fixes together leave unused, as after two ``gc.collect()``."""
-    before = Reading(source.text)
-    names = unused_imports(before, Reading(result.text))
-    if not names or before.tree is None:
-        return result
-    others = [other.text for other in sources.values() if other.path != source.path]
-    free = [name for name in names if not any(map(taking(name, source.path).search, others))]
-    extra = removals(source, before.tree, free)
-    if not extra or any(edit.start < own.end and own.start < edit.end for edit in extra for own in result.edits):
-        return result
-    edits = in_order((*result.edits, *extra))
-    return replace(result, text=spliced(source.text, 0, len(source.text), edits), edits=edits)
 
 
 def _problem(source: Source, text: str) -> tuple[str, bool] | None:

@@ -49,6 +49,12 @@ class Reading:
                 texts += 1
         return frozenset(read), frozenset(bound), texts
 
+    @property
+    def reads(self) -> Counter[str]:
+        """How often each name is read."""
+        found = [] if self.tree is None else walk(self.tree)
+        return Counter(node.id for node in found if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+
     def new_messages(self, before: Reading) -> Messages:
         """The messages of pyflakes about this text and not about the previous one: kind and subject, and the words."""
         return {message: self._flakes[1][message] for message in self._flakes[0] - before._flakes[0]}

@@ -7,9 +7,9 @@ compared: a file may have thousands.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 from perflint.findings import Edit, Fix, overlap
-from perflint.fix.import_place import ImportPlace
 from perflint.fix.parsed_text import Reading
 
 _Sort = tuple[bool, str]
@@ -29,8 +29,6 @@ class Taken:
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._at: dict[tuple[int, int], dict[_Sort, list[Edit]]] = {}
-        self._checked = 0
-        self._is_free = True
 
     def fits(self, fix: Fix) -> bool:
         """Whether a fix can join the edits already taken, and does not contradict itself."""
@@ -57,11 +55,9 @@ class Taken:
                 self._ends.insert(at, edit.end)
             self._at.setdefault(place, {}).setdefault(self._sort(edit), []).append(edit)
 
-    def leave(self, place: ImportPlace) -> bool:
-        """Whether no edit rewrites the place of new imports."""
-        self._is_free = self._is_free and place.free(self.edits[self._checked :])
-        self._checked = len(self.edits)
-        return self._is_free
+    def leaves(self, places: Iterable[int]) -> bool:
+        """Whether no edit rewrites the places of new imports."""
+        return is_clear(self.edits, places)
 
     def _clashes(self, edit: Edit, own: list[Edit]) -> bool:
         """Whether an edit overlaps one of another fix, or touches it so that their order matters."""
@@ -76,6 +72,11 @@ class Taken:
     def _sort(self, edit: Edit) -> _Sort:
         indent = edit.content[: len(edit.content) - len(edit.content.lstrip())]
         return (True, indent) if _is_row(edit, self._text) else (False, "")
+
+
+def is_clear(edits: Iterable[Edit], places: Iterable[int]) -> bool:
+    """Whether no edit rewrites the text around some places."""
+    return all(not edit.start < place < edit.end for place in places for edit in edits)
 
 
 def _is_row(edit: Edit, text: str) -> bool:

@@ -1,28 +1,29 @@
 """Tries each edit before it is offered, and withdraws those that would make the file worse.
 
-An edit is offered if the edited file compiles and pyflakes reports nothing new: no undefined name, and no import or
-variable that became unused. A safe one must also keep its promises (``promises``). A fix that fails keeps its title and
+An edit is offered if the edited file compiles and pyflakes reports nothing new: no undefined name, and no variable that
+became unused. A safe one must also keep its promises (``promises``). A fix that fails keeps its title and
 its reason, so the user still reads what to do, but loses its edit.
 
 For example, ``if step % 10 == 0:`` around a log line is not offered if there is no name ``step``. An import that
-becomes unused by the edit is removed along with it, unless another file imports the name from there.
+becomes unused by the edit may stay. A fix only notes which of the imports that it uses less nothing else needs; the
+fixer removes those that all edits together leave unused.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from perflint.findings import Edit, Fix, Level, in_order
 from perflint.fix.fit import fitted, usual_limit
 from perflint.fix.fixer import complete_edits, spliced
-from perflint.fix.import_place import ImportPlace
+from perflint.fix.import_place import ImportPlace, first_written
 from perflint.fix.outline import Outline, Region
 from perflint.fix.parsed_text import Messages, Reading
 from perflint.fix.promises import broken_promise
-from perflint.fix.unused_imports import removals
+from perflint.fix.unused_imports import bound_by, imports_in, spelling_of
 from perflint.syntax.tree import alike
 from perflint.text.source import Source
 
@@ -43,8 +44,7 @@ class Trials:
         source: the file.
         tree: its tree.
         limit: the greatest length of a row; None if the project does not set one.
-        is_taken: whether another file imports an imported name from this one.
-        is_loaded: whether another file that this one imports loads a package.
+        is_needed: whether something besides the code of the file needs a name that it imports.
     """
 
     def __init__(
@@ -52,14 +52,12 @@ class Trials:
         source: Source,
         tree: ast.Module,
         limit: int | None = None,
-        is_taken: Callable[[str], bool] = lambda _: False,
-        is_loaded: Callable[[str], bool] = lambda _: False,
+        is_needed: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._limit = usual_limit(source.text) if limit is None else limit
         self._source = source
         self._tree = tree
-        self._is_taken = is_taken
-        self._is_loaded = is_loaded
+        self._is_needed = is_needed
         self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
@@ -87,11 +85,12 @@ class Trials:
         if after.tree is None or (before.compiles and not after.compiles):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
         new = self._new_messages(region, before, after, fix)
-        extra = self._tidying(new, edits, fix.imports) if new else ()
-        if extra is None:
-            return _in_words(fix, f"the edit does not fit the code here: {next(iter(new.values()))}")
+        bad = [said for (kind, _), said in new.items() if kind != "UnusedImport"]
+        if bad:
+            return _in_words(fix, f"the edit does not fit the code here: {bad[0]}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
-        fix = replace(fix, edits=in_order((*self._fitted(region, edits, after), *extra)))
+        edits = in_order(self._fitted(region, edits, after))
+        fix = replace(fix, edits=edits, unneeded=tuple(self._unneeded(before.reads - after.reads)))
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
     def _fitted(self, region: Region, edits: Sequence[Edit], after: Reading) -> list[Edit]:
@@ -103,15 +102,13 @@ class Trials:
             return list(edits)
         return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
-    def _tidying(self, new: Messages, edits: Sequence[Edit], imports: Sequence[str]) -> list[Edit] | None:
-        """The edits that remove imports which became unused; None if pyflakes reports something else new."""
-        names = [name for kind, name in new if kind == "UnusedImport" and not self._is_taken(name)]
-        is_tidy = len(names) == len(new)
-        extra = removals(self._source, self._tree, names, imports, self._is_loaded) if is_tidy else None
-        if extra is None or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
-            return None
-        text = self._source.text
-        return extra if Reading(spliced(text, 0, len(text), in_order((*edits, *extra)))).tree is not None else None
+    def _unneeded(self, names: Collection[str]) -> Iterator[str]:
+        """The imports of some names that nothing but the code of the file needs, as pyflakes calls them."""
+        for node in imports_in(self._tree) if names else ():
+            for alias in node.names:
+                name = bound_by(node, alias)
+                if name in names and not self._is_needed(name):
+                    yield spelling_of(node, alias)
 
     def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
         """The messages of pyflakes about the edited file that it did not have about the file before.
@@ -121,7 +118,7 @@ class Trials:
         """
         outline, text = self._outline, self._source.text
         inside = outline.inside(region, after)
-        missing = ImportPlace(text).missing(fix.imports) if fix.imports else []
+        missing = ImportPlace(text).missing(fix.imports, first_written(fix)) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
             return {}  # no name was added or removed, so pyflakes has nothing new to report
         self._left -= _PER_FUNCTION * outline.size
@@ -159,4 +156,4 @@ def _is_same(one: Reading, other: Reading) -> bool:
 def _in_words(fix: Fix, problem: str) -> Fix:
     """The fix without its edit, which the user has to make."""
     reason = fix.reason if fix.level is Level.DISPLAY and fix.reason else problem
-    return replace(fix, edits=(), imports=(), level=Level.DISPLAY, reason=reason)
+    return replace(fix, edits=(), imports=(), unneeded=(), level=Level.DISPLAY, reason=reason)

@@ -6,16 +6,18 @@ For example, if the only ``gc.collect()`` of a file is removed, ``import gc`` is
 from __future__ import annotations
 
 import ast
-import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePath
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from perflint.findings import Edit, overlap
 from perflint.fix.parsed_text import Reading
+from perflint.index.imports import BRINGING
 from perflint.text.source import Source
 
 _Import = ast.Import | ast.ImportFrom
+_PURE = frozenset({"numpy"})
+"""Packages whose import has no effect that a program could notice."""
 
 
 def unused_imports(before: Reading, after: Reading) -> list[str] | None:
@@ -27,62 +29,69 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
     return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
 
 
-def removals(
-    source: Source,
-    tree: ast.Module,
-    names: Iterable[str],
-    added: Iterable[str] = (),
-    is_loaded: Callable[[str], bool] = lambda package: False,
-) -> list[Edit] | None:
-    """The edits that remove imports, as pyflakes names them, from a file; None if one has to stay or is unclear.
+def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[_Import] = ()) -> list[Edit]:
+    """The edits that remove imports, as pyflakes names them, from a file; those stay whose loss may be noticed.
 
     Args:
         source: the file.
         tree: its tree.
         names: the imports.
-        added: import statements that are added to the file.
-        is_loaded: whether another file that this one imports loads a package.
+        added: imports that are added to the file.
     """
-    if PurePath(source.path).name == "__init__.py":
-        return None  # other files may import what a package imports
-    edits = []
-    imports = list(_imports(tree))
-    new = [node for statement in added for node in _imports(ast.parse(statement))]
+    imports, new = list(imports_in(tree)), list(added)
+    gone: list[ast.alias] = []
+    edits: list[Edit] = []
     for name in names:
-        found = [(node, alias) for node in imports for alias in node.names if _spelling(node, alias) == name]
-        is_free = len(found) == 1 and _is_needless(*found[0], [*imports, *new], is_loaded)
-        edit = _removal(source, *found[0], is_first=not new) if is_free else None
-        if edit is None:
-            return None
-        edits.append(edit)
-    return edits if not overlap(sorted(edits)) else None
+        found = [(node, alias) for node in imports for alias in node.names if spelling_of(node, alias) == name]
+        if len(found) != 1 or not _is_needless(*found[0], tree.body, gone, new):
+            continue
+        edit = _removal(source, *found[0], is_first=not new)
+        if edit is not None and not overlap(sorted((*edits, edit))):
+            edits.append(edit)
+            gone.append(found[0][1])
+    return edits
 
 
-def taking(name: str, path: str) -> re.Pattern[str]:
-    """How a text uses an import of a file, as pyflakes names it: ``from train import np``, ``train.np``."""
-    module = re.escape(PurePath(path).stem)
-    bound = re.escape(name.rpartition(" ")[2].rpartition(".")[2])
-    taken = rf"(?:\*|\b{bound}\b)"
-    return re.compile(
-        rf"\bfrom[ \t]+[\w.]*\b{module}[ \t]+import\b(?:[ \t]*\([^)]*?{taken}|[^\n(]*?{taken})|\b{module}\.{bound}\b"
-    )
-
-
-def _imports(node: ast.AST) -> Iterator[_Import]:
+def imports_in(node: ast.AST) -> Iterator[_Import]:
     """The import statements below a node, except for conditional ones, such as in a ``try``."""
     for block in (getattr(node, name, ()) for name in ("body", "orelse")):
         for item in block if isinstance(block, list) else ():
             if isinstance(item, _Import):
                 yield item
             elif not isinstance(item, (ast.If, ast.Try)):
-                yield from _imports(item)
+                yield from imports_in(item)
 
 
-def _is_needless(node: _Import, alias: ast.alias, imports: Iterable[_Import], is_loaded: Callable[[str], bool]) -> bool:
-    """Whether leaving a name out changes nothing: importing its package has no effect, or it is still imported."""
-    others = {_package(other, item) for other in imports for item in other.names if item is not alias}
+def _is_needless(
+    node: _Import, alias: ast.alias, body: Sequence[ast.stmt], gone: Collection[ast.alias], new: Iterable[_Import]
+) -> bool:
+    """Whether leaving a name out changes nothing: importing its package has no effect, or it is loaded all the same.
+
+    Another import of the package must have run before, or must follow with nothing but imports in between. Otherwise
+    the package would be loaded later than now, after the program has set something for it.
+    """
     package = _package(node, alias)
-    return package in {"numpy", *sys.stdlib_module_names, *others} or is_loaded(package)
+    if package in sys.stdlib_module_names or any(_brings(other, package, gone, alias) for other in new):
+        return True
+    if node not in body:  # in a function: what its module imports has been loaded
+        return any(_brings(other, package, gone, alias) for other in body if isinstance(other, _Import))
+    at = body.index(node)
+    below = takewhile(lambda item: isinstance(item, _Import), body[at:])
+    if any(_brings(item, package, gone, alias) for item in (*body[:at], *below) if isinstance(item, _Import)):
+        return True
+    anywhere = (item for item in body if isinstance(item, _Import))
+    return package in _PURE and not any(_brings(item, package, gone, alias) for item in anywhere)
+
+
+def _brings(node: _Import, package: str, gone: Collection[ast.alias], without: ast.alias) -> bool:
+    """Whether an import loads a package by one of the names that remain in it."""
+    left = (alias for alias in node.names if alias is not without and alias not in gone)
+    return any(_package(node, alias) in (package, *BRINGING.get(package, ())) for alias in left)
+
+
+def bound_by(node: _Import, alias: ast.alias) -> str:
+    """The name that an import binds: ``os`` for ``import os.path``."""
+    return alias.asname or (alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name)
 
 
 def _package(node: _Import, alias: ast.alias) -> str:
@@ -91,7 +100,7 @@ def _package(node: _Import, alias: ast.alias) -> str:
     return "." * node.level + (node.module or alias.name if node.level else (node.module or "").partition(".")[0])
 
 
-def _spelling(node: _Import, alias: ast.alias) -> str:
+def spelling_of(node: _Import, alias: ast.alias) -> str:
     """An import as pyflakes names it in its messages."""
     name = alias.name
     if isinstance(node, ast.ImportFrom):

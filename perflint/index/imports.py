@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from perflint.index.part import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.always_bound import always_does, given_by
+from perflint.syntax.names import Names, dotted
 from perflint.syntax.words import places
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _ROW = re.compile(r"[^#\r\n]*")
 _OF_ITS_PACKAGE = re.compile(r"\bfrom\s+\.")
 _DYNAMIC = ("import_module", "__import__")
 _BY_SETTINGS = re.compile(r"\b(?:(?:instantiate|locate|import_string)\(|_target_\b)")
+BRINGING = {"numpy": ("paddle",)}
+"""Packages that import others whenever they are imported."""
 _BY_PATH = ("spec_from_file_location", "SourceFileLoader", "load_source", "run_path", "run_module")
 
 
@@ -54,7 +57,7 @@ class Imports(Part):
         """Whether the path of a file ends like a module that another file imports but that is not found from there."""
         own = file.parts[:-1] if file.is_package else file.parts
         return bool(own) and any(
-            _ends_with(own, target.split(".")) and next(self._loaded(target, other), None) is None
+            _ends_with(own, target.split(".")) and next(self.brought_by(target, other), None) is None
             for target in other.names.imported
         )
 
@@ -84,14 +87,35 @@ class Imports(Part):
     @query
     def direct(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that one file imports, including packages on the way."""
-        return (self._stated(file) | frozenset(self._dynamic(file))) - {file}
+        return (self._stated(file) | self.named_by_calls(file)) - {file}
 
     @query
     def _stated(self, file: FileIndex) -> frozenset[FileIndex]:
         """The files that the import statements of one file bring in."""
-        return frozenset(found for target in file.names.imported for found in self._loaded(target, file))
+        return frozenset(found for target in file.names.imported for found in self.brought_by(target, file))
 
-    def _loaded(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
+    @query(cycle=False)
+    def always_loads(self, file: FileIndex, package: str) -> bool:
+        """Whether importing a file has always imported a package, such as Paddle."""
+        return self.have_loaded(file.tree.body, package, file)
+
+    def have_loaded(self, statements: Iterable[ast.stmt], package: str, file: FileIndex) -> bool:
+        """Whether some statements of a module have always imported a package, themselves or through another file."""
+        return any(always_does(item, lambda node: self._loads(node, package, file)) for item in statements)
+
+    def _loads(self, node: ast.stmt, package: str, file: FileIndex) -> bool:
+        """Whether an import brings in a package: by its name, or by a file that does not import this one in turn."""
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            return False
+        bringing = (package, *BRINGING.get(package, ()))
+        if any(each.loads.partition(".")[0] in bringing for each in given_by(node)):
+            return True
+        one = Names(file.module, file.is_package)
+        one.add_import(node)
+        found = {loaded for target in one.imported for loaded in self.brought_by(target, file)}
+        return any(self.always_loads(other, package) and file not in self.closure([other]) for other in found - {file})
+
+    def brought_by(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
         """The modules that importing a qualified name runs: the one with or around the name, and its packages."""
         parts, directory = tuple(part for part in target.split(".") if part), origin.parts[:-1]
         for length in range(len(directory), -1, -1):
@@ -102,10 +126,10 @@ class Imports(Part):
                 yield from filter(None, found)
                 return
 
-    def _dynamic(self, file: FileIndex) -> Iterator[FileIndex]:
+    @query
+    def named_by_calls(self, file: FileIndex) -> frozenset[FileIndex]:
         """What ``importlib.import_module("models." + name)`` may bring in: the files of the package that it names."""
-        for name in _imported_by_call(file):
-            yield from self._below(_prefix(name), file)
+        return frozenset(one for name in _imported_by_call(file) for one in self._below(_prefix(name), file))
 
     @query
     def by_settings(self, file: FileIndex) -> bool:

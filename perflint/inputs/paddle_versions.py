@@ -127,4 +127,4 @@ def hold_back(fix: Fix, admitted: Admitted | None) -> Fix:
     if admitted is None or needed is None or not fix.edits or not admitted.lacks(needed):
         return fix
     reason = f"the edit needs Paddle {fix.paddle}, and {admitted}"
-    return replace(fix, edits=(), imports=(), level=Level.DISPLAY, reason=reason)
+    return replace(fix, edits=(), imports=(), unneeded=(), level=Level.DISPLAY, reason=reason)

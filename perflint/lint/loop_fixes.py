@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from perflint.findings import Confidence, Fix, Level, merged, overlap
+from perflint.findings import Confidence, Fix, Level, imports_of, merged, overlap
 from perflint.lint.beside import LOG_LINES, Loop, LoopPlaces, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft, Shown
 
@@ -166,11 +166,8 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
     needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
-    return Fix(title, tuple(edits), *_trust(own, needs), _imports(own))
-
-
-def _imports(fixes: Iterable[Fix]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
+    imports, unneeded = imports_of(own)
+    return Fix(title, tuple(edits), *_trust(own, needs), imports, unneeded=unneeded)
 
 
 def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:

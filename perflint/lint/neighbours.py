@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-from perflint.findings import Fix, merged, overlap
+from perflint.findings import Fix, imports_of, merged, overlap
 from perflint.lint.beside import loop_of
 from perflint.lint.context import Draft
 
@@ -67,9 +67,9 @@ def fix_of(group: Sequence[Draft]) -> Fix | None:
         return fixes[0] if fixes else None
     title, reason = ("; ".join(dict.fromkeys(filter(None, words))) for words in _words(fixes))
     edits = merged(edit for fix in fixes for edit in fix.edits)
-    imports = tuple(dict.fromkeys(statement for fix in fixes for statement in fix.imports))
+    imports, unneeded = imports_of(fixes)
     newest = max((fix.paddle for fix in fixes), key=_release)
-    return Fix(title, edits, fixes[0].level, reason, imports, newest)
+    return Fix(title, edits, fixes[0].level, reason, imports, newest, unneeded)
 
 
 def _words(fixes: Sequence[Fix]) -> tuple[list[str], list[str]]:

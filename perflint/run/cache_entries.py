@@ -18,7 +18,7 @@ from perflint.text.source import Source
 
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
-_MARK = BEGINNING + b"4 "
+_MARK = BEGINNING + b"5 "
 """The version of the format, increased when the following data is written differently."""
 
 
@@ -75,6 +75,7 @@ def _plain(finding: Finding) -> list[Any]:
             fix.reason,
             list(fix.imports),
             fix.paddle,
+            list(fix.unneeded),
         ],
         [astuple(item) for item in finding.related],
         finding.statement,
@@ -101,7 +102,9 @@ def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
     )
 
 
-def _fix(message: str, edits: Any, level: int, reason: str, imports: Any, paddle: str, *, size: int) -> Fix:
+def _fix(
+    message: str, edits: Any, level: int, reason: str, imports: Any, paddle: str, unneeded: Any, *, size: int
+) -> Fix:
     return Fix(
         _is(message, str),
         tuple(_edit(*_list(edit), size=size) for edit in _list(edits)),
@@ -109,6 +112,7 @@ def _fix(message: str, edits: Any, level: int, reason: str, imports: Any, paddle
         _is(reason, str),
         tuple(_is(item, str) for item in _list(imports)),
         _is(paddle, str),
+        tuple(_is(item, str) for item in _list(unneeded)),
     )
 
 

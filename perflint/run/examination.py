@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,7 @@ from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.fix.trial import Trials
-from perflint.fix.unused_imports import taking
+from perflint.index.imported_names import is_needed
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
 from perflint.lint import gates, registry, units, unused_noqa, version_checks
@@ -172,25 +171,5 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
     """The drafts, with their fixes offered or withdrawn according to their trials."""
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
-    others = [other for other in file.project.mentions.of(file.parts[-1]) if other is not file]
-
-    def is_taken(name: str) -> bool:
-        return any(other.matches(taking(name, file.path)) for other in others)
-
-    def is_loaded(package: str) -> bool:
-        imports = Imports.of(file.project)
-        return any(package in _imported(other) for other in imports.closure(imports.direct(file)) - {file})
-
-    trials = Trials(file.source, file.tree, limit, is_taken, is_loaded)
+    trials = Trials(file.source, file.tree, limit, lambda name: is_needed(file, name))
     return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
-
-
-def _imported(file: FileIndex) -> set[str]:
-    """The packages that a file imports whenever it is loaded: not in a function or under a test."""
-    names: set[str] = set()
-    for node in file.tree.body:
-        if isinstance(node, ast.Import):
-            names |= {alias.name.partition(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module.partition(".")[0])
-    return names

@@ -1,0 +1,126 @@
+"""Whether anything besides the code of a file needs a name that it imports: another file, a string, a comment.
+
+It says yes in doubt: an import that is left over does no harm.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from perflint.index.imports import Imports
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import string_of, walk
+
+_LOOK_UPS = frozenset({"eval", "exec", "globals"})
+"""Builtins that can find a name of the module that the code does not spell."""
+_OWN_NAMES = frozenset({"vars", "locals"})
+"""The same without an argument."""
+_ON_PURPOSE = re.compile(
+    r"#.*\b(?:noqa|pylint|pyright|mypy|flake8|type:|side.?effects?|keep|kept|needed|required|used|re-?exports?"
+    r"|(?:not|n't) (?:remove|delete))",
+    re.IGNORECASE,
+)
+"""A comment that says that an import is there on purpose."""
+_EXAMPLE = ">>>"
+
+
+@query
+def is_needed(file: FileIndex, name: str) -> bool:
+    """Whether something may need a name that a file imports besides the code of the file that reads it."""
+    return file.is_package or _is_kept_on_purpose(file, name) or _is_found_by_text(file, name) or is_taken(file, name)
+
+
+@query
+def is_taken(file: FileIndex, name: str) -> bool:
+    """Whether another file of the project may take a name from a file."""
+    imports, module = Imports.of(file.project), file.parts[-1]
+    others = {*imports.users([file]), *imports.loaders(file)} - {file}
+    if any(file in imports.named_by_calls(other) or _may_take(other, file, name) for other in others):
+        return True
+    by_path = re.compile(rf"\b{re.escape(module)}\s*\.\s*{re.escape(name)}\b")
+    return any(other.matches(by_path) for other in file.project.mentions.of(module) if other is not file)
+
+
+def _is_kept_on_purpose(file: FileIndex, name: str) -> bool:
+    """Whether a comment beside or above the import of a name says why it is there."""
+    lines = file.source.lines
+    for node in walk(file.tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and any(_bound(alias) == name for alias in node.names):
+            rows = [lines.line(row) for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
+            above = lines.line(node.lineno - 1) if node.lineno > 1 else ""
+            if any(map(_ON_PURPOSE.search, [*rows, above if above.lstrip().startswith("#") else ""])):
+                return True
+    return False
+
+
+def _bound(alias: ast.alias) -> str:
+    return alias.asname or alias.name.partition(".")[0]
+
+
+def _is_found_by_text(file: FileIndex, name: str) -> bool:
+    """Whether a file may look a name up in its own module: by ``eval``, from a string, or in an example of its docs."""
+    word = re.escape(name)
+    code = re.compile(rf"(?<![\w.]){word}\s*[.(]|\bimport\b[^\n]*\b{word}\b|^{word}$")
+    nodes = walk(file.tree)
+    docs = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        text = string_of(node)
+        if text is not None and (id(node) not in docs or _EXAMPLE in text) and code.search(text):
+            return True
+        if isinstance(node, ast.Name) and node.id in _LOOK_UPS:
+            return True
+        if isinstance(node, ast.Call) and not node.args and dotted(node.func) in _OWN_NAMES:
+            return True
+    return file.matches(re.compile(rf"#[ \t]*type:[^\n]*\b{word}\b")) or file.has("sys.modules[__name__]")
+
+
+def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
+    """Whether a file that loads another one may take a name from it, under whatever name it knows that module."""
+    module = file.parts[-1]
+    for node in walk(other.tree) if other.has_words(name, module) or other.may_have_stars else ():
+        if isinstance(node, ast.ImportFrom):
+            is_from_it = (node.module or "").rpartition(".")[2] == module
+            if is_from_it and any(alias.name in (name, "*") for alias in node.names):
+                return True
+        elif isinstance(node, ast.Attribute) and node.attr == name:
+            if not _is_outside(node.value, other, module):
+                return True
+        elif (string_of(node) or "").rpartition(".")[2] == name or string_of(node) == module:
+            return True
+    return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
+
+
+def _is_outside(node: ast.expr, file: FileIndex, module: str) -> bool:
+    """Whether an expression is a module that does not belong to the project, nor has the name of the module asked for.
+
+    (A program may find that one in a directory of ``sys.path``.)
+    """
+    name, imports = dotted(node), Imports.of(file.project)
+    if name is None or not file.names.is_bound(name.partition(".")[0]):
+        return False
+    meanings = file.names.meanings(name)
+    return not any(module in meaning.split(".") or any(imports.brought_by(meaning, file)) for meaning in meanings)
+
+
+def _names_of(file: FileIndex, module: str) -> set[str]:
+    """The names that the imports of a file give to modules of such a name: ``S`` of ``import steps as S``."""
+    return {
+        alias.asname or alias.name
+        for node in walk(file.tree)
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+        if alias.name.rpartition(".")[2] == module
+    }
+
+
+def _used_whole(file: FileIndex, module: str) -> Iterator[ast.expr]:
+    """The names in a file that are not only asked for an attribute, except ``__dict__``: the file may do anything."""
+    if not file.has_words(module):
+        return
+    nodes = walk(file.tree)
+    asked = {id(node.value) for node in nodes if isinstance(node, ast.Attribute) and node.attr != "__dict__"}
+    yield from (node for node in nodes if isinstance(node, (ast.Name, ast.Attribute)) and id(node) not in asked)

@@ -1,0 +1,77 @@
+"""All edits of a run are tried together: a file that they break keeps its old text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.fixer import Check, FixOutcome, fix_all
+from perflint.fix.whole_run import broken_files
+from perflint.text.source import Source
+
+
+def broken(before: dict[str, str], **after: str) -> dict[str, str]:
+    old = {path: Source(path, text) for path, text in before.items()}
+    new = {f"{name}.py": Source(f"{name}.py", text) for name, text in after.items()}
+    return broken_files(old, new)
+
+
+def test_what_fits_is_kept() -> None:
+    assert broken({"a.py": "import gc\ngc.collect()\n", "b.py": "import a\n"}, a="x = 1\n") == {}
+    assert broken({"a.py": "import gc\ngc.collect()\n"}, a="import gc\n") == {}
+
+
+def test_a_name_that_one_edit_removes_and_another_one_uses() -> None:
+    found = broken({"a.py": "import gc\ngc.collect()\n"}, a="gc.get_count()\n")
+    assert found == {"a.py": "all edits together do not fit: undefined name 'gc'"}
+
+
+def test_a_result_that_does_not_compile() -> None:
+    found = broken({"a.py": "f(x=1)\n"}, a="f(x=1, x=2)\n")
+    assert found == {"a.py": "the result of all edits together is not valid Python"}
+
+
+@pytest.mark.parametrize("other", ["from a import gc\n", "from a import \\\n    gc\n", "import a as A\nA.gc\n"])
+def test_a_name_that_another_file_takes(other: str) -> None:
+    found = broken({"a.py": "import gc\ngc.collect()\n", "b.py": other}, a="x = 1\n")
+    assert found == {"a.py": "another file takes `gc` from it"}
+
+
+def test_the_same_name_of_another_project_does_not_count() -> None:
+    files = {"one/a.py": "import gc\ngc.collect()\n", "one/b.py": "import a\n"}
+    old = {
+        path: Source(path, text)
+        for path, text in {**files, "two/a.py": "import gc\n", "two/b.py": "from a import gc\n"}.items()
+    }
+    assert broken_files(old, {"one/a.py": Source("one/a.py", "x = 1\n")}) == {}
+
+
+def _replacing(*changes: tuple[str, str, str]) -> Check:
+    """A check that finds texts in files, each with the fix that replaces it."""
+
+    def check(sources: Mapping[str, Source]) -> list[Finding]:
+        return [
+            Finding("PPF201", path, at, at + 1, "m", Fix("t", (Edit(at, at + len(old), new),), Level.SAFE))
+            for path, old, new in changes
+            if (at := sources[path].text.find(old)) >= 0
+        ]
+
+    return check
+
+
+def _outcome(*changes: tuple[str, str, str]) -> FixOutcome:
+    files = {"a.py": "import gc\ngc.collect()\nx = 1\n", "b.py": "y = 2\n"}
+    return fix_all({path: Source(path, text) for path, text in files.items()}, _replacing(*changes), Level.SAFE)
+
+
+def test_a_broken_file_keeps_its_old_text_and_the_others_their_new_one() -> None:
+    outcome = _outcome(("a.py", "import gc\ngc.collect()\n", ""), ("a.py", "1", "gc.isenabled()"), ("b.py", "2", "3"))
+    assert {path: source.text for path, source in outcome.changed.items()} == {"b.py": "y = 3\n"}
+    (report,) = outcome.rejected
+    assert (report.path, report.codes, report.bug) == ("a.py", ("PPF201",), True)
+    assert "undefined name 'gc'" in report.reason
+    assert [finding.path for finding in outcome.remaining] == ["a.py", "a.py"]
+    assert outcome.fixed == {("b.py", "PPF201"): 1}
+    assert {item.finding.path for items in outcome.applied for item in items} == {"b.py"}
