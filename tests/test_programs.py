@@ -16,6 +16,7 @@ from tests.programs.generator import program
 from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
 from tests.programs.shrink import shrink
+from tests.programs.texts import alone
 from tests.programs.variants import Variant
 from tests.seeds import some
 
@@ -38,7 +39,7 @@ def said(failures: tuple[Failure, ...]) -> str:
     """The failures with the texts that a fix has made."""
     return "\n\n".join(
         f"{item.variant.name} ({item.variant.level}): {item.kind}: {item.what} ({item.cut})\n"
-        f"admits to: {item.variant.reasons}\n{item.variant.text}"
+        f"admits to: {item.variant.reasons}\n{item.variant.program.text}"
         for item in failures
     )
 
@@ -65,14 +66,14 @@ def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
 def test_programs_that_a_fix_has_changed_once(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert run(text, StandIn()).steps > 10
-    judged = judge_program(text, StandIn(), each_step=True)
+    assert run(alone(text), StandIn()).steps > 10
+    judged = judge_program(alone(text), StandIn(), each_step=True)
     assert not judged.failures, said(judged.failures)
 
 
 # The judge, with fixes that are wrong on purpose
 
-PROGRAM = """\
+TEXT = """\
 import logging
 
 import numpy as np
@@ -109,6 +110,7 @@ loader = [(paddle.to_tensor(x * n), paddle.to_tensor([[0.5], [0.1]])) for n in r
 result = train(model, loader, optimizer)
 paddle.save(model.state_dict(), "last.pdparams")
 """
+PROGRAM = alone(TEXT)
 FEWER = "9 of 10 lines are no longer printed"
 
 WRONG: dict[str, tuple[str, str, str, str]] = {
@@ -133,12 +135,12 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
 
 def judged(old: str, new: str, reason: str, framework: Framework, cut: Interruption | None = None) -> set[str]:
     """The kinds of failures of one fix of ``PROGRAM``."""
-    assert old in PROGRAM
+    assert old in TEXT
     level = Level.UNSAFE if reason else Level.SAFE
-    variant = Variant("PPF000 alone", PROGRAM.replace(old, new), level, (reason,) if reason else ())
+    variant = Variant("PPF000 alone", alone(TEXT.replace(old, new)), level, (reason,) if reason else ())
     found = list(judge.of_text(PROGRAM, variant))
     if not any(failure.kind == "syntax" for failure in found):
-        before, after = run(PROGRAM, framework, cut), run(variant.text, framework, cut)
+        before, after = run(PROGRAM, framework, cut), run(variant.program, framework, cut)
         found += judge.of_runs(before, after, variant)
         found += judge.of_whole_runs(before, after, variant)
     return {failure.kind for failure in found}
@@ -217,22 +219,21 @@ SHARING = {
 
 @pytest.mark.parametrize("name", SHARING)
 def test_the_stand_in_shares_and_copies_as_paddle_does(name: str) -> None:
-    text = "import paddle\n" + SHARING[name] + "\n"
-    ours, theirs = (run(text, framework) for framework in frameworks().values())
+    made = alone("import paddle\n" + SHARING[name] + "\n")
+    ours, theirs = (run(made, framework) for framework in frameworks().values())
     assert ours.result == theirs.result
     assert ours.error.partition(":")[0] == theirs.error.partition(":")[0]
     assert ours.error or ours.result != "NoneType None"
 
 
 def test_what_the_stand_in_does_not_have_says_so() -> None:
-    assert "paddle.histogram is not in the stand-in" in run("import paddle\npaddle.histogram", StandIn()).error
+    assert "paddle.histogram is not in the stand-in" in run(alone("import paddle\npaddle.histogram"), StandIn()).error
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_both_say_the_same_of_a_program(seed: int) -> None:
-    text = program(seed)
     kinds = [
-        {(failure.variant.name, failure.kind) for failure in judge_program(text, framework, seed).failures}
+        {(failure.variant.name, failure.kind) for failure in judge_program(program(seed), framework, seed).failures}
         for framework in frameworks().values()
     ]
     assert kinds[0] == kinds[1]
