@@ -41,7 +41,8 @@ def main() -> int:
             sorts[sort] += 1
             seeds.setdefault(sort, []).append(seed)
             if sorts[sort] <= options.show:
-                print(f"# seed {seed}\n{report(judged, failure, framework, options)}", flush=True)
+                again = f"python -m tests.programs{' --paddle' if options.paddle else ''} --seed {seed} --count 1"
+                print(f"# seed {seed}: {again}\n{report(judged, failure, framework, options)}", flush=True)
     print(f"{made} programs, {fixed} fixed texts, {runs} runs, {sum(sorts.values())} failures of {len(sorts)} sorts")
     for sort, count in sorts.most_common():
         print(f"{count:6d}  {sort}")

@@ -126,7 +126,7 @@ def _written(draft: Draft, files: list[File], known: Mapping[str, str]) -> dict[
         body = file.body
         missing = file.needs
         for other in done:
-            wanted = sorted(missing & (other.given | (other.taken if draft.often(0.5) else set())))
+            wanted = sorted(missing & (other.given | (other.taken if draft.often(0.65) else set())))
             missing -= set(wanted)
             if wanted:
                 statements, body = _across(draft, file, other, wanted, body)

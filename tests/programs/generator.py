@@ -69,11 +69,23 @@ def program(seed: int) -> Program:
         "state = {}",
         *_called(draft, calls),
         "print(result, state)",
-        *draft.one(([], [], [], ["print(float(np.ones(2).sum()))"], ["print(np.float32(0.5), F.relu.__name__)"])),
+        *_later(draft),
         *_environment(draft),
     ]
     texts = spread(draft, definitions, in_main(main) if draft.is_lazy else main, _known(draft))
     return Program(written(draft, texts))
+
+
+def _later(draft: Draft) -> Lines:
+    """Lines at the end of a program that use packages which its other files may have imported."""
+    lines = [
+        [],
+        ["print(float(np.ones(2).sum()))"],
+        ["print(np.float32(0.5), F.relu.__name__)"],
+        ["print(F.relu.__name__)"],
+        *([["print('freed', gc.collect())"]] * 3 if "import gc" in draft.imports else []),
+    ]
+    return draft.one(lines)
 
 
 def _known(draft: Draft) -> dict[str, str]:

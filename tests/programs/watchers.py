@@ -56,11 +56,13 @@ def watched_sum(draft: Draft) -> Lines:
 def _second_name(draft: Draft, place: Lines, name: str) -> str:
     """Give a list that begins with the last line of ``place`` a second name; gives an expression for it."""
     other = draft.new("same", "also", "watched")
-    ways = [
+    ways = 2 * [
         ([f"{other} = {name} = []"], other),
         ([f"{name} = {other} = []"], other),
         ([f"state['{other}'] = {name} = []"], f"state['{other}']"),
         ([f"{name} = state['{other}'] = []"], f"state['{other}']"),
+    ]
+    ways += [
         ([f"{name} = []", f"{other} = {name}"], other),
         ([f"{name} = []", f"{other}, _ = {name}, 0"], other),
         ([f"{name} = []", f"{other} = {{'run': {name}, 'count': 0}}"], f"{other}['run']"),
@@ -79,7 +81,6 @@ def _second_name(draft: Draft, place: Lines, name: str) -> str:
         ([f"{name} = []", f"class {other.title()}:\n    kept = {name}"], f"{other.title()}.kept"),
         ([f"{name} = []", f"def {other}(values={name}):\n    return values"], f"{other}()"),
         ([f"{name} = []", f"{other} = lambda: {name}"], f"{other}()"),
-        ([f"{name} = []", f"train_notes = {name}"] if draft.often(0.5) else [f"{name} = []"], name),
         ([f"{name} = []"], name),
         ([f"{name} = []"], name),
     ]
