@@ -36,7 +36,7 @@ def log_line(draft: Draft, number: str = "", shown: str = "") -> Lines:
                 ["print(", f"    '{tag}',", f"    {value},  # what it is now", ")"],
                 [f"line = '{tag} ' + str({value})", "print(line)"],
                 [f"print('{tag}', {step}, {value}, flush=True)"],
-                [f"print('{tag}', {value}, end=' ')"],
+                [f"print('{tag}', {value}, end='.\\n')"],
                 [f"print('{tag}', {value}) if {step} >= 0 else None"],
                 [f"{step} < 0 or print('{tag}', {value})"],
                 [f"[print('{tag}', seen) for seen in ({value},)]"],
