@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import shorten
 
+import perflint
 from tests.programs.campaign import Judged, fails_again, judge_program
 from tests.programs.frameworks import Paddle, StandIn
 from tests.programs.generator import program
@@ -46,18 +48,22 @@ def main() -> int:
     print(f"{made} programs, {fixed} fixed texts, {runs} runs, {sum(sorts.values())} failures of {len(sorts)} sorts")
     for sort, count in sorts.most_common():
         print(f"{count:6d}  {sort}")
-    if options.record:
-        _record(Path(options.record), options, {"programs": made, "fixed_texts": fixed, "runs": runs}, seeds)
+    if options.json:
+        _record(Path(options.json), options, {"programs": made, "fixed_texts": fixed, "runs": runs}, seeds)
     return 1 if sorts else 0
 
 
 def _record(path: Path, options: argparse.Namespace, figures: dict[str, int], seeds: dict[str, list[int]]) -> None:
-    """Write the figures of a campaign, with the seeds of the programs that failed."""
+    """Write the figures of a campaign beside those of others, with the seeds of the programs that failed."""
+    folder = Path(perflint.__file__).resolve().parent
+    git = ["git", "-C", str(folder), "describe", "--always", "--dirty"]
+    revision = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip() or perflint.__version__
     paddle = " --paddle" if options.paddle else ""
     command = f"python -m tests.programs{paddle} --seed {options.seed} --count {options.count} --no-shrink"
     sorts = {sort: {"failures": len(found), "seeds": found} for sort, found in sorted(seeds.items())}
-    made = {"command": command, **figures, "failures": sum(map(len, seeds.values())), "sorts": sorts}
-    path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known[f"{revision}: {command}"] = {**figures, "failures": sum(map(len, seeds.values())), "sorts": sorts}
+    path.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
 
 
 def sort_of(failure: Failure) -> str:
@@ -104,7 +110,7 @@ def _options() -> argparse.Namespace:
     add("--no-shrink", dest="shrink", action="store_false", help="print programs as they were made up")
     add("--gains", action="store_true", help="also complain of fixes after which the host waits as often")
     add("--keep", default="", metavar="FOLDER", help="write the programs that are printed into this folder")
-    add("--record", default="", metavar="FILE", help="write the figures and the seeds of failures into this file")
+    add("--json", default="", metavar="FILE", help="write the figures and the seeds of failures into this file")
     return parser.parse_args()
 
 

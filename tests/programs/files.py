@@ -114,7 +114,7 @@ def _defined(text: str) -> set[str]:
             names.add(node.name)
         elif isinstance(node, ast.Assign):
             names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return names
+    return names - {"_"}
 
 
 def _written(draft: Draft, files: list[File], known: Mapping[str, str]) -> dict[str, str]:
