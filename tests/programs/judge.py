@@ -49,6 +49,8 @@ class May(enum.Enum):
     """A tensor stands where a number stood, or the other way round."""
     FAIL = enum.auto()
     """A TypeError or an AttributeError that was not there."""
+    UNBOUND = enum.auto()
+    """A NameError that was not there, or an AttributeError of what the name stands for instead."""
 
 
 _ALL_NUMBERS = frozenset({May.OTHER_NUMBERS, May.OTHER_WEIGHTS})
@@ -70,6 +72,8 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
     (r"have another memory order|rounded differently|converted differently", frozenset({May.OTHER_TYPES})),
     (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
+    (r"may not be bound when this line runs", frozenset({May.UNBOUND})),
+    (r"without a gradient is another one, or fails", frozenset({May.OTHER_TYPES, May.OTHER_WEIGHTS, May.FAIL})),
     (r"would no longer run at each step", frozenset({May.OTHER_NUMBERS, May.OTHER_SHAPES, May.LOSE_LINES})),
     (r"has no gradient then", frozenset({May.OTHER_TYPES, May.OTHER_WEIGHTS, May.FAIL})),
     (r"may go into a backward pass|computes gradients in its forward pass", frozenset({May.FAIL})),
@@ -163,8 +167,9 @@ def of_runs(before: Observation, after: Observation, variant: Variant) -> Iterat
     if before.error != after.error:
         # An error of the fix that the program keeps to itself ends the training early.
         is_kept_quiet = not after.error and after.steps < before.steps
-        is_admitted = is_kept_quiet or after.error.startswith(("TypeError", "AttributeError"))
-        if May.FAIL not in ways or not is_admitted:
+        may_fail = is_kept_quiet or after.error.startswith(("TypeError", "AttributeError"))
+        is_unbound = after.error.startswith(("NameError", "UnboundLocalError", "AttributeError"))
+        if not ((May.FAIL in ways and may_fail) or (May.UNBOUND in ways and is_unbound)):
             yield Failure(variant, "error", f"{before.error or 'no error'} before, {after.error or 'no error'} after")
         return
     if May.FAIL in ways and (after.steps < before.steps or _CAUGHT.search("".join((*after.printed, *after.logged)))):
@@ -182,7 +187,7 @@ def of_whole_runs(before: Observation, after: Observation, variant: Variant) -> 
     if before.error or after.error:
         return
     ways = admitted(variant)
-    kind = _without_shapes if May.OTHER_SHAPES in ways else _untyped if May.OTHER_TYPES in ways else _words
+    kind = _untyped if May.OTHER_TYPES in ways and May.OTHER_SHAPES not in ways else _without_shapes
     for name in (name for name, loss in _TEXTS.items() if loss in ways):
         if May.TENSORS in ways and any("Tensor" in line for line in getattr(before, name)):
             continue  # what stands there afterwards is printed in other words
@@ -248,7 +253,7 @@ def _words(line: str) -> str:
 
 
 def _without_shapes(line: str) -> str:
-    """A line that does not say how many numbers there are."""
+    """A line that does not say how many numbers there are, nor how long a list is."""
     return re.sub(r"#(?:[x, ]+#)*|(?<=\[)(?=\])", "#", _words(line))
 
 
