@@ -249,3 +249,30 @@ def test_perflint_is_installed_beside_what_is_there(run: Step, tmp_path: Path, m
     assert installed.is_relative_to(tmp_path)
     version = subprocess.run([installed, "--version"], capture_output=True, text=True, check=True)
     assert version.stdout == f"perflint {__version__}\n"
+
+
+# --- programs that are made up every night
+
+
+def test_each_night_has_programs_of_its_own_and_says_how_to_run_them_again() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8"))
+    nightly = [job for job in workflow["jobs"].values() if job["if"] == "github.event_name == 'schedule'"]
+    assert workflow[True]["schedule"] and [step["run"].split()[0] for step in nightly[0]["steps"][-1:]] == [
+        ".ci/programs"
+    ]
+    said = [
+        subprocess.run(
+            [str(ROOT / ".ci" / "programs"), *arguments],
+            env={**os.environ, "PYTHON": "echo"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for arguments in (("7", "20"), ())
+    ]
+    assert re.findall(r"^-m tests.programs (.*)$", said[0], re.MULTILINE) == [
+        "--seed 7 --count 20",
+        "--seed 7 --paddle --count 2",
+    ]
+    assert said[0].startswith("+ python -m tests.programs --seed 7 --count 20 ")
+    assert re.search(r"--seed \d{6}0000 --count 5000\b", said[1])

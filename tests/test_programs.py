@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from perflint.findings import Level
+from perflint.text.source import Source
 from tests.programs import judge
 from tests.programs.campaign import judge_program
 from tests.programs.frameworks import Paddle, StandIn
 from tests.programs.generator import program
 from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
-from tests.programs.shrink import shrink
+from tests.programs.shrink import shrink, shrink_program
+from tests.programs.texts import START, Program, alone, line_ends
 from tests.programs.variants import Variant
 from tests.seeds import some
 
@@ -38,7 +43,7 @@ def said(failures: tuple[Failure, ...]) -> str:
     """The failures with the texts that a fix has made."""
     return "\n\n".join(
         f"{item.variant.name} ({item.variant.level}): {item.kind}: {item.what} ({item.cut})\n"
-        f"admits to: {item.variant.reasons}\n{item.variant.text}"
+        f"admits to: {item.variant.reasons}\n{item.variant.program.text}"
         for item in failures
     )
 
@@ -65,14 +70,14 @@ def test_fixes_change_what_they_admit_to_with_paddle(first: int) -> None:
 @pytest.mark.parametrize("path", KNOWN, ids=lambda path: path.stem)
 def test_programs_that_a_fix_has_changed_once(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert run(text, StandIn()).steps > 10
-    judged = judge_program(text, StandIn(), each_step=True)
+    assert run(alone(text), StandIn()).steps > 10
+    judged = judge_program(alone(text), StandIn(), each_step=True)
     assert not judged.failures, said(judged.failures)
 
 
 # The judge, with fixes that are wrong on purpose
 
-PROGRAM = """\
+TEXT = """\
 import logging
 
 import numpy as np
@@ -109,6 +114,7 @@ loader = [(paddle.to_tensor(x * n), paddle.to_tensor([[0.5], [0.1]])) for n in r
 result = train(model, loader, optimizer)
 paddle.save(model.state_dict(), "last.pdparams")
 """
+PROGRAM = alone(TEXT)
 FEWER = "9 of 10 lines are no longer printed"
 
 WRONG: dict[str, tuple[str, str, str, str]] = {
@@ -133,12 +139,12 @@ WRONG: dict[str, tuple[str, str, str, str]] = {
 
 def judged(old: str, new: str, reason: str, framework: Framework, cut: Interruption | None = None) -> set[str]:
     """The kinds of failures of one fix of ``PROGRAM``."""
-    assert old in PROGRAM
+    assert old in TEXT
     level = Level.UNSAFE if reason else Level.SAFE
-    variant = Variant("PPF000 alone", PROGRAM.replace(old, new), level, (reason,) if reason else ())
+    variant = Variant("PPF000 alone", alone(TEXT.replace(old, new)), level, (reason,) if reason else ())
     found = list(judge.of_text(PROGRAM, variant))
     if not any(failure.kind == "syntax" for failure in found):
-        before, after = run(PROGRAM, framework, cut), run(variant.text, framework, cut)
+        before, after = run(PROGRAM, framework, cut), run(variant.program, framework, cut)
         found += judge.of_runs(before, after, variant)
         found += judge.of_whole_runs(before, after, variant)
     return {failure.kind for failure in found}
@@ -162,6 +168,83 @@ def test_wrong_fixes_are_found(name: str, framework: str) -> None:
 )
 def test_admitted_differences_are_none(old: str, new: str, reason: str) -> None:
     assert judged(old, new, reason, StandIn()) == set()
+
+
+# Programs of several files
+
+SEVERAL = {
+    "train.py": (
+        "import os\nimport metrics\nos.environ['FLAGS_benchmark'] = '7'\nimport steps\n"
+        "from metrics import evaluate, np\n\n"
+        "model = steps.model\nresult = evaluate(model), np.float32(0.5)\n"
+        "print(steps.paddle.get_flags(['FLAGS_benchmark']))\n"
+    ),
+    "metrics.py": (
+        "import numpy as np\nimport os\n\n\ndef evaluate(model):\n    import paddle\n\n"
+        "    return model(paddle.to_tensor([[0.5]])).item()\n"
+    ),
+    "steps.py": (
+        "try:\n    import paddle\nexcept ImportError:\n    raise SystemExit('no Paddle') from None\n\nprint('loaded')\n"
+        "model = paddle.nn.Linear(1, 1)\nmodel(paddle.to_tensor([[2.0]])).mean().backward()\n"
+    ),
+}
+WRONG_ELSEWHERE = {
+    "a name that another file takes": ("metrics.py", "import numpy as np\n", "", "error", None),
+    "an import too early": ("metrics.py", "import os\n", "import paddle\n", "printed", None),
+    "an import without Paddle": ("metrics.py", "import os\n", "import paddle\n", "error", 0),
+    "a line of another file": ("steps.py", "print('loaded')\n", "", "printed", None),
+    "another line end": ("metrics.py", "import os\n", "import os\r\n", "line ends", None),
+    "no Python elsewhere": ("steps.py", "print('loaded')", "print('loaded'", "syntax", None),
+}
+"""The file, what a fix would replace by what, what the judge has to complain of, and 0 if Paddle is not to be found."""
+
+
+def several(texts: Mapping[str, str]) -> Program:
+    return Program(tuple(Source(path, text) for path, text in texts.items()))
+
+
+@pytest.mark.parametrize("name", WRONG_ELSEWHERE)
+def test_wrong_fixes_of_other_files_are_found(name: str) -> None:
+    path, old, new, kind, at = WRONG_ELSEWHERE[name]
+    before = several(SEVERAL)
+    cut = None if at is None else Interruption(at, ImportError)
+    assert old in before.by_path[path].text
+    variant = Variant(
+        "PPF000 alone", before.having({path: before.by_path[path].text.replace(old, new)}), Level.SAFE, ()
+    )
+    found = list(judge.of_text(before, variant))
+    if "syntax" not in {failure.kind for failure in found}:
+        found += judge.of_runs(run(before, StandIn(), cut), run(variant.program, StandIn(), cut), variant)
+    assert kind in {failure.kind for failure in found}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bom", "end"),
+    [("utf-8", False, "\n"), ("iso-8859-1", False, "\r"), ("utf-8", True, "\r\n"), ("utf-8", False, "\r")],
+)
+def test_files_run_as_python_reads_them(encoding: str, bom: bool, end: str) -> None:
+    cookie = "# -*- coding: latin-1 -*-" if encoding == "iso-8859-1" else "# plain"
+    helper = Source("lib/words.py", end.join([cookie, "WORD = 'größer'", "\fKEPT = [WORD]"]), encoding, bom)
+    texts = {START: "from lib import words\nfrom lib import *\nresult = words.WORD, KEPT\n"}
+    package = Source("lib/__init__.py", "from .words import KEPT\n")
+    assert (
+        run(Program((*several(texts).sources, package, helper)), StandIn()).result
+        == "tuple [str 'größer', list [str 'größer']]"
+    )
+    assert line_ends(helper.text) == {end}
+
+
+def test_nothing_of_a_program_stays() -> None:
+    before = dict(sys.modules), dict(os.environ), list(sys.meta_path)
+    assert run(several(SEVERAL), StandIn()).printed == ("loaded", "{'FLAGS_benchmark': '7'}")
+    assert (dict(sys.modules), dict(os.environ), list(sys.meta_path)) == before
+
+
+def test_a_program_of_several_files_is_cut_down_to_what_fails() -> None:
+    texts = {**SEVERAL, "metrics.py": SEVERAL["metrics.py"].replace("\n", "\r\n")}
+    smaller = shrink_program(several(texts), lambda made: "print('loaded')" in made.text)
+    assert smaller.by_path.keys() == {START, "steps.py"}
+    assert smaller.by_path["steps.py"].text == "print('loaded')\n"
 
 
 # The stand-in, beside Paddle
@@ -217,22 +300,21 @@ SHARING = {
 
 @pytest.mark.parametrize("name", SHARING)
 def test_the_stand_in_shares_and_copies_as_paddle_does(name: str) -> None:
-    text = "import paddle\n" + SHARING[name] + "\n"
-    ours, theirs = (run(text, framework) for framework in frameworks().values())
+    made = alone("import paddle\n" + SHARING[name] + "\n")
+    ours, theirs = (run(made, framework) for framework in frameworks().values())
     assert ours.result == theirs.result
     assert ours.error.partition(":")[0] == theirs.error.partition(":")[0]
     assert ours.error or ours.result != "NoneType None"
 
 
 def test_what_the_stand_in_does_not_have_says_so() -> None:
-    assert "paddle.histogram is not in the stand-in" in run("import paddle\npaddle.histogram", StandIn()).error
+    assert "paddle.histogram is not in the stand-in" in run(alone("import paddle\npaddle.histogram"), StandIn()).error
 
 
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_both_say_the_same_of_a_program(seed: int) -> None:
-    text = program(seed)
     kinds = [
-        {(failure.variant.name, failure.kind) for failure in judge_program(text, framework, seed).failures}
+        {(failure.variant.name, failure.kind) for failure in judge_program(program(seed), framework, seed).failures}
         for framework in frameworks().values()
     ]
     assert kinds[0] == kinds[1]
@@ -244,6 +326,37 @@ def test_both_say_the_same_of_a_program(seed: int) -> None:
 def test_the_same_seed_makes_the_same_program() -> None:
     assert program(5) == program(5)
     assert len({program(seed) for seed in range(50)}) == 50
+
+
+KINDS: dict[str, Callable[[Program], bool]] = {
+    "several files": lambda made: len(made.sources) > 1,
+    "a package": lambda made: any("/" in path for path in made.by_path),
+    "carriage returns": lambda made: any(line_ends(source.text) == {"\r"} for source in made.sources),
+    "mixed line ends": lambda made: any(len(line_ends(source.text)) > 1 for source in made.sources),
+    "latin-1": lambda made: any(source.encoding != "utf-8" for source in made.sources),
+    "a byte order mark": lambda made: any(source.bom for source in made.sources),
+    "no last line end": lambda made: any(source.text[-1:] not in ("\n", "\r", "") for source in made.sources),
+    "an import for types": lambda made: "if TYPE_CHECKING:" in made.text,
+    "an import that may fail": lambda made: "except ImportError:" in made.text,
+    "an import in a function": lambda made: re.search(r"(?m)^\s+import paddle$", made.text) is not None,
+    "an environment": lambda made: "get_flags" in made.text,
+    "a star": lambda made: re.search(r"import \*", made.text) is not None,
+    "a backslash": lambda made: re.search(r"\\$", made.text, re.MULTILINE) is not None,
+    "a module by another name": lambda made: re.search(r"(?m)^import \S+ as S\b", made.text) is not None,
+    "a parameter with the name of a package": lambda made: re.search(r"def .*\b(paddle|np|F)\b", made.text) is not None,
+    "a chain of targets": lambda made: re.search(r"\w = \w+ = \[\]", made.text) is not None,
+    "a look from another file": lambda made: "hooks.py" in made.by_path,
+    "a helper of two kinds": lambda made: "def penalty" in made.text,
+    "a factor that is rebound": lambda made: re.search(r"(as|for) (weight|ratio|share)\b", made.text) is not None,
+    "a log line with an effect": lambda made: re.search(r"print\(.*(next\(|:=)", made.text) is not None,
+    "a look at stop_gradient": lambda made: ".stop_gradient" in made.text,
+}
+"""What the generator is there to make, each with what tells it."""
+
+
+def test_programs_of_all_kinds_are_made() -> None:
+    made = [program(seed) for seed in range(200)]
+    assert [kind for kind, is_there in KINDS.items() if sum(map(is_there, made)) < 2] == []
 
 
 def test_programs_run_to_their_end_or_to_an_error_of_their_own() -> None:

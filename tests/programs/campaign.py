@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from tests.programs import judge, variants
 from tests.programs.judge import Failure
 from tests.programs.runner import Framework, Interruption, Observation, run
+from tests.programs.texts import Program
 
 _ERRORS = (KeyboardInterrupt, RuntimeError)
-_BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError", "RanTooLong")
+_WITHOUT_PADDLE = Interruption(0, ImportError)
+_BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError", "ImportError", "KeyError", "RanTooLong")
 """Errors of programs that do not work in the first place, so that nothing is to be kept of them."""
 
 
@@ -19,7 +21,7 @@ _BROKEN = ("TypeError", "AttributeError", "AssertionError", "NameError", "RanToo
 class Judged:
     """What came of one program: how many fixed texts were run, how often, and what is wrong with them."""
 
-    text: str
+    program: Program
     fixed: int
     runs: int
     failures: tuple[Failure, ...]
@@ -39,7 +41,7 @@ def everywhere(steps: int) -> list[Interruption]:
 
 
 def judge_program(
-    text: str, framework: Framework, seed: int = 0, gains: bool = False, each_step: bool = False
+    program: Program, framework: Framework, seed: int = 0, gains: bool = False, each_step: bool = False
 ) -> Judged:
     """Run a program before and after its fixes.
 
@@ -49,21 +51,22 @@ def judge_program(
         gains: also complain of fixes of host reads after which the host waits as often; only the stand-in
             counts that.
     """
-    made = variants.variants(text)
-    whole = run(text, framework)
+    made = variants.variants(program)
+    whole = run(program, framework)
     if not made or whole.error.startswith(_BROKEN):
-        return Judged(text, 0, 0, ())
+        return Judged(program, 0, 0, ())
     cuts: list[Interruption | None] = [None]
+    cuts += [_WITHOUT_PADDLE] if "ImportError" in program.text else []
     cuts += everywhere(whole.steps) if each_step else interruptions(seed, whole.steps)
-    trials = _Trials(text, framework, gains, {(text, None): whole})
+    trials = _Trials(program, framework, gains, {(program, None): whole})
     failures = [failure for variant in made for failure in trials.failures(variant, cuts)]
-    return Judged(text, len({variant.text for variant in made}), len(trials.seen), tuple(_once(failures)))
+    return Judged(program, len({variant.program for variant in made}), len(trials.seen), tuple(_once(failures)))
 
 
-def fails_again(text: str, failure: Failure, framework: Framework) -> Failure | None:
-    """The failure of the same sort that another text shows, under the same interruption."""
-    trials = _Trials(text, framework, failure.kind == "no gain", {})
-    for variant in variants.variants(text, failure.variant.name):
+def fails_again(program: Program, failure: Failure, framework: Framework) -> Failure | None:
+    """The failure of the same sort that another program shows, under the same interruption."""
+    trials = _Trials(program, framework, failure.kind == "no gain", {})
+    for variant in variants.variants(program, failure.variant.name):
         for found in trials.failures(variant, [failure.cut]):
             if (
                 found.kind == failure.kind
@@ -75,7 +78,7 @@ def fails_again(text: str, failure: Failure, framework: Framework) -> Failure | 
 
 
 def _as_grave(one: Failure, other: Failure) -> bool:
-    """Whether an error is the one that it was, and not another that a smaller text has brought about."""
+    """Whether an error is the one that it was, and not another that a smaller program has brought about."""
     if one.kind in ("fixing", "pyflakes"):
         return one.what == other.what
     if (one.error, one.trained) != (other.error, other.trained):
@@ -87,18 +90,21 @@ def _as_grave(one: Failure, other: Failure) -> bool:
 class _Trials:
     """The runs of one program and of what fixes make of it, each made once."""
 
-    text: str
+    program: Program
     framework: Framework
     gains: bool
-    seen: dict[tuple[str, Interruption | None], Observation]
+    seen: dict[tuple[Program, Interruption | None], Observation]
 
     def failures(self, variant: variants.Variant, cuts: Sequence[Interruption | None]) -> Iterator[Failure]:
-        found = list(judge.of_text(self.text, variant))
+        found = list(judge.of_text(self.program, variant))
         yield from found
         if any(failure.kind == "syntax" for failure in found):
             return
         for cut in cuts:
-            before, after = self._run(self.text, cut), self._run(variant.text, cut)
+            before = self._run(self.program, cut)
+            if cut == _WITHOUT_PADDLE and before.error.startswith(_BROKEN):
+                continue
+            after = self._run(variant.program, cut)
             shown = [*judge.of_runs(before, after, variant)]
             if cut is None:
                 shown += judge.of_whole_runs(before, after, variant)
@@ -106,10 +112,10 @@ class _Trials:
             for failure in shown:
                 yield replace(failure, cut=cut, error=before.error, trained=before.steps > 0)
 
-    def _run(self, text: str, cut: Interruption | None) -> Observation:
-        if (text, cut) not in self.seen:
-            self.seen[text, cut] = run(text, self.framework, cut)
-        return self.seen[text, cut]
+    def _run(self, program: Program, cut: Interruption | None) -> Observation:
+        if (program, cut) not in self.seen:
+            self.seen[program, cut] = run(program, self.framework, cut)
+        return self.seen[program, cut]
 
 
 def _once(failures: list[Failure]) -> Iterator[Failure]:

@@ -20,10 +20,19 @@ class Draft:
     that has a length, ``wide`` that the model is to have a layer which tensor cores do not like.  Pieces add lines:
     ``top`` stands before the epochs, ``before`` before the step loop, ``after`` behind it, and ``last`` at the end of
     an epoch.  ``returned`` are names that it gives back, ``running`` names
-    that hold a running value, with an expression that a log can show.
+    that hold a running value, with an expression that a log can show; those in ``plain`` stay names without ``self``.
+    ``layout`` is where the training stands (``layouts``), ``home`` the module that holds it, ``modules`` other
+    files, ``methods`` more methods of its class.
+    ``is_lazy`` says that functions import packages themselves, ``is_guarded`` that the program also runs without
+    Paddle; ``environment`` are lines that set what Paddle reads when it is imported.
     """
 
     chance: random.Random
+    layout: str = "function"
+    home: str = "__main__"
+    is_lazy: bool = False
+    is_guarded: bool = False
+    environment: Lines = field(default_factory=list)
     counter: str = ""
     loader: str = "loader"
     sized: bool = True
@@ -36,7 +45,15 @@ class Draft:
     last: Lines = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
     running: dict[str, str] = field(default_factory=dict)
+    plain: set[str] = field(default_factory=set)
+    modules: dict[str, str] = field(default_factory=dict)
+    methods: Lines = field(default_factory=list)
     _numbers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def loads_early(self) -> bool:
+        """Whether definitions may need Paddle themselves, and not only when they are called."""
+        return not self.is_lazy and not self.is_guarded
 
     def one(self, choices: Sequence[T]) -> T:
         """One of several, each as likely as the others."""
@@ -51,6 +68,16 @@ class Draft:
         name = self.one(names)
         self._numbers[name] = self._numbers.get(name, 0) + 1
         return name if self._numbers[name] == 1 else f"{name}{self._numbers[name]}"
+
+    def start(self, line: str) -> Lines:
+        """A name gets its first value before the epochs, or anew in each of them; gives where that stands."""
+        place = self.top if self.often(0.4) else self.before
+        place.append(line)
+        return place
+
+    def at(self, number: str = "") -> str:
+        """What counts here: a name or a number that is given, else the steps, else the epochs."""
+        return number or self.counter or "epoch"
 
     def helper(self, name: str, text: str) -> str:
         """A function or class at the top of the program; gives its name."""

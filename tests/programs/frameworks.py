@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from perflint.bench.runner import loader_processes
 from tests.programs import stand_in
 from tests.programs.stand_in import data
-from tests.programs.stand_in.device import Device, use
+from tests.programs.stand_in.device import Device, current, use
 
 
 class StandIn:
@@ -27,8 +28,16 @@ class StandIn:
         yield lambda: _ended(device)
         use(Device())
 
+    def imported(self) -> None:
+        current().flags = flags()
+
     def load(self, path: str) -> Any:
         return data.load(path)
+
+
+def flags() -> dict[str, str]:
+    """The flags of Paddle that the environment sets."""
+    return {name: value for name, value in os.environ.items() if name.startswith("FLAGS_")}
 
 
 def _ended(device: Device) -> int:
@@ -45,6 +54,7 @@ class Paddle:
 
         paddle.set_device("cpu")
         self._paddle = paddle
+        self._flags: dict[str, str] = {}
 
     def modules(self) -> Mapping[str, ModuleType]:
         return {}
@@ -54,6 +64,7 @@ class Paddle:
         paddle = self._paddle
         paddle.seed(0)
         backward, save, async_save = paddle.Tensor.backward, paddle.save, paddle.async_save
+        get_flags = paddle.get_flags
 
         def counted(tensor: Any, *arguments: Any, **options: Any) -> Any:
             on_backward()
@@ -75,13 +86,23 @@ class Paddle:
 
         paddle.Tensor.backward, paddle.save, paddle.async_save = counted, noted(save), noted(async_save)
         loader.__iter__ = begun
+        paddle.get_flags = lambda names: self._found(names, get_flags)
         try:
             yield self._ended
         finally:
             paddle.Tensor.backward, paddle.save, paddle.async_save = backward, save, async_save
-            loader.__iter__ = begin
+            loader.__iter__, paddle.get_flags = begin, get_flags
             for item in made:  # a loop that was left early keeps the processes of its loader until this one ends
                 loader_processes.end(item)
+
+    def imported(self) -> None:
+        self._flags = flags()
+
+    def _found(self, names: list[str] | str, get_flags: Callable[[list[str]], dict[str, Any]]) -> dict[str, Any]:
+        """Flags as they would be if Paddle had been imported when the program first did so."""
+        wanted = [names] if isinstance(names, str) else names
+        others = [name for name in wanted if name not in self._flags]
+        return {name: self._flags.get(name) for name in wanted} | (get_flags(others) if others else {})
 
     def _ended(self) -> int:
         self._paddle.clear_async_save_task_queue()

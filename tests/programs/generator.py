@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import random
 
 from tests.programs import pieces
 from tests.programs.draft import Draft, Lines, inside
-from tests.programs.layouts import laid_out
+from tests.programs.files import spread
+from tests.programs.layouts import LAYOUTS, laid_out
 from tests.programs.pieces import SAMPLES
+from tests.programs.spellings import in_main
+from tests.programs.texts import Program
+from tests.programs.writing import written
 
+_HOMES = {
+    "script": ("__main__", "__main__", "run", "lib.run"),
+    "others": ("__main__", "__main__", "__main__", "steps", "steps", "engine", "lib.steps", "lib.steps"),
+}
+"""The modules in which a training may stand, by what it is."""
 _COUNTERS = ("step", "i", "idx", "batch_id", "it")
 _BATCHES = """\
 def make_batch(number):
@@ -37,39 +47,72 @@ def broken(batches, at):
 """
 
 
-def program(seed: int) -> str:
-    """The text of one made-up training program."""
+def program(seed: int) -> Program:
+    """One made-up training program."""
     draft = Draft(random.Random(seed))
+    draft.layout = draft.one(LAYOUTS)
+    draft.home = draft.one(_HOMES["script" if draft.layout == "script" else "others"])
+    draft.is_lazy = draft.layout != "script" and draft.often(0.13)
+    draft.is_guarded = not draft.is_lazy and draft.often(0.15)
     draft.wide = draft.often(0.06)
     data = _data(draft)
     open_loop, counting = _loop(draft)
     body = _body(draft, counting)
     training = _around(draft, [*draft.before, *open_loop(body)])
     definitions, calls = laid_out(draft, training)
-    imports = {"import logging", "import numpy as np", "import paddle", "import paddle.nn.functional as F"}
-    helpers = "\n\n".join(text for text in draft.helpers.values())
-    return "\n".join(
-        [
-            *sorted(imports | draft.imports),
-            "",
-            "logger = logging.getLogger('train')",
-            "",
-            "",
-            helpers,
-            "",
-            *definitions,
-            "",
-            "",
-            "paddle.seed(11)",
-            *_model(draft),
-            f"optimizer = {_optimizer(draft)}",
-            *data,
-            "state = {}",
-            *_called(draft, calls),
-            "print(result, state)",
-            "",
-        ]
+    main = [
+        *(["if paddle is None:", "    print('no Paddle')", "    raise SystemExit"] if draft.is_guarded else []),
+        "paddle.seed(11)",
+        *_model(draft),
+        f"optimizer = {_optimizer(draft)}",
+        *data,
+        "state = {}",
+        *_called(draft, calls),
+        "print(result, state)",
+        *_later(draft),
+        *_environment(draft),
+    ]
+    texts = spread(draft, definitions, in_main(main) if draft.is_lazy else main, _known(draft))
+    return Program(written(draft, texts))
+
+
+def _later(draft: Draft) -> Lines:
+    """Lines at the end of a program that use packages which its other files may have imported."""
+    lines = [
+        [],
+        ["print(float(np.ones(2).sum()))"],
+        ["print(np.float32(0.5), F.relu.__name__)"],
+        ["print(F.relu.__name__)"],
+        *([["print('freed', gc.collect())"]] * 3 if "import gc" in draft.imports else []),
+    ]
+    return draft.one(lines)
+
+
+def _known(draft: Draft) -> dict[str, str]:
+    """The imports that pieces have asked for, by the names that they bind."""
+    return {
+        alias.asname or alias.name: statement
+        for statement in draft.imports
+        for node in ast.parse(statement).body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for alias in node.names
+    }
+
+
+def _environment(draft: Draft) -> Lines:
+    """Have a flag of Paddle set by the environment; gives what shows whether Paddle has seen it."""
+    if not draft.often(0.4 if draft.is_lazy else 0.1):
+        return []
+    flag = draft.one(("FLAGS_max_inplace_grad_add", "FLAGS_benchmark", "FLAGS_sort_sum_gradient"))
+    setting = draft.one(
+        (
+            f"os.environ['{flag}'] = '7'",
+            f"os.environ.update({{'{flag}': '7'}})",
+            f"os.putenv('{flag}', '7') or os.environ.setdefault('{flag}', '7')",
+        )
     )
+    draft.environment = ["import os", setting]
+    return [f"print(paddle.get_flags(['{flag}']))"]
 
 
 def _model(draft: Draft) -> Lines:
@@ -100,14 +143,14 @@ def _optimizer(draft: Draft) -> str:
 def _data(draft: Draft) -> Lines:
     """The lines that make ``loader`` and ``valid``."""
     draft.helper("make_batch", _BATCHES)
-    if draft.often(0.2):
+    if draft.often(0.2) and draft.loads_early:
         draft.helper(
             "Net",
             _NET.format(scale=draft.one(("self.scale", "paddle.to_tensor(0.5)", "paddle.to_tensor([0.5])", "2.0"))),
         )
     count = draft.one((3, 11, 12, 21, 23))
     lines = ["valid = [make_batch(number) for number in range(3)]"]
-    if draft.often(0.25):
+    if draft.often(0.25) and draft.loads_early:
         draft.helper("Samples", SAMPLES)
         shuffle = ", shuffle=True" if draft.often(0.2) else ""
         lines.append(f"loader = paddle.io.DataLoader(Samples({2 * count}), batch_size=2{shuffle})")
@@ -227,7 +270,7 @@ def _body(draft: Draft, loop: _Loop) -> Lines:
     if draft.often(0.1) and others:
         others = [*inside("try:", others), *inside("except ValueError:", ["print('a value was wrong')"])]
     *before_backward, backward = step
-    if draft.often(0.06):
+    if draft.often(0.06) and draft.loads_early:
         before_backward += pieces.second_loader(draft)
     body = [*loop.first, *before_backward, *early, backward, *update, *others, *loop.final]
     if any(line.strip() == "continue" for line in others) and loop.final:
@@ -256,10 +299,12 @@ def _around(draft: Draft, loop: Lines) -> Lines:
         f"state['{name}'] = {_shown(draft, name)}" for name in shown
     ]
     last: Lines = [f"print('finally', {_shown(draft, name)})" for name in shown] or ["print('finally')"]
+    is_row = "axis=0" in "\n".join(loop)
+    errors = "RuntimeError" if is_row else "Exception"  # a row is no number, which NumPy says by a TypeError
     handlers = draft.one(
         (
             inside("except KeyboardInterrupt:", show or ["print('stopped')"]),
-            inside("except Exception as error:", [*show, "print('failed', error)", *draft.one((["raise"], []))]),
+            inside(f"except {errors} as error:", [*show, "print('failed', error)", *draft.one((["raise"], []))]),
             inside("finally:", last),
             [*inside("except (KeyboardInterrupt, RuntimeError):", show), *inside("else:", ["print('whole')"])],
             [*inside("except KeyboardInterrupt:", ["pass"]), *inside("finally:", last)],

@@ -57,7 +57,7 @@ class Every:
 
 def guarded(draft: Draft, lines: Lines) -> Lines:
     """Lines under a periodic test, or behind one that skips the rest of the step."""
-    ways = [_own_count, _class]
+    ways = [_own_count, _class, _counting_test]
     if draft.counter:
         ways += [_plain, _plain, _plain, _named, _helper, _constant, _else, _nested, _next_time]
     return draft.one(ways)(draft, lines)
@@ -122,6 +122,20 @@ def _own_count(draft: Draft, lines: Lines) -> Lines:
     draft.top.append(f"{name} = 0")
     n = draft.one((3, 5))
     return [f"{name} += 1", *inside(f"if {name} == {n}:", [f"{name} = 0", *lines])]
+
+
+def _counting_test(draft: Draft, lines: Lines) -> Lines:
+    """A test that counts by itself, so that it must run at each step; something sees how far it has come."""
+    name = draft.new("ticks", "calls_so_far", "turns")
+    draft.plain.add(name)
+    n = draft.one((2, 3, 5))
+    if draft.often(0.5):
+        draft.top.append(f"{name} = iter(range(100000))")
+        draft.after.append(f"print('turn', next({name}))")
+        return inside(f"if next({name}) % {n} == 0:", lines)
+    draft.top.append(f"{name} = 0")
+    draft.after.append(f"print('turns', {name})")
+    return inside(f"if ({name} := {name} + 1) % {n} == 0:", lines)
 
 
 def _class(draft: Draft, lines: Lines) -> Lines:

@@ -14,12 +14,15 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import pyflakes.api
 import pyflakes.reporter
 
 from perflint.findings import Level
-from tests.programs.runner import Interruption, Observation
+from perflint.text.source import Source
+from tests.programs.runner import Interruption, Observation, compiled
+from tests.programs.texts import Program, line_ends
 from tests.programs.variants import Variant
 
 
@@ -41,11 +44,13 @@ class May(enum.Enum):
     OTHER_WEIGHTS = enum.auto()
     """The training itself is another one."""
     OTHER_SHAPES = enum.auto()
-    """What is saved holds more numbers under the same names."""
+    """What is saved or printed holds more numbers, or fewer, under the same names."""
     TENSORS = enum.auto()
-    """A tensor stands where a number stood, and what a tensor cannot do fails."""
+    """A tensor stands where a number stood, or the other way round."""
     FAIL = enum.auto()
     """A TypeError or an AttributeError that was not there."""
+    UNBOUND = enum.auto()
+    """A NameError that was not there, or an AttributeError of what the name stands for instead."""
 
 
 _ALL_NUMBERS = frozenset({May.OTHER_NUMBERS, May.OTHER_WEIGHTS})
@@ -56,9 +61,9 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"saves (is|are) no longer made", frozenset({May.LOSE_SAVES})),
     (r"the metric covers only every \w+ batch", frozenset({May.OTHER_NUMBERS, May.OTHER_TYPES})),
     (r"Python float where it was a NumPy array|a count, becomes a float", frozenset({May.OTHER_TYPES})),
-    (r"must be a plain number", frozenset({May.OTHER_TYPES})),
+    (r"must be a plain number", frozenset({May.OTHER_TYPES, May.TENSORS, May.FAIL})),
     (r"0\.0 is printed instead of 0", frozenset({May.OTHER_TYPES})),
-    (r"the list still contains tensors|finds tensors in it", frozenset({May.TENSORS, May.FAIL})),
+    (r"the list still contains tensors|finds (a tensor|tensors) in it", frozenset({May.TENSORS, May.FAIL})),
     (r"`float\(\)` fails with NumPy", frozenset({May.FAIL, May.OTHER_WEIGHTS, May.OTHER_NUMBERS})),
     (r"shuffle order", _ALL_NUMBERS),
     (r"the loop then sees all batches in turn", _ALL_NUMBERS),
@@ -67,6 +72,10 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
     (r"have another memory order|rounded differently|converted differently", frozenset({May.OTHER_TYPES})),
     (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
+    (r"may not be bound when this line runs", frozenset({May.UNBOUND})),
+    (r"without a gradient is another one, or fails", frozenset({May.OTHER_TYPES, May.OTHER_WEIGHTS, May.FAIL})),
+    (r"would no longer run at each step", frozenset({May.OTHER_NUMBERS, May.OTHER_SHAPES, May.LOSE_LINES})),
+    (r"has no gradient then", frozenset({May.OTHER_TYPES, May.OTHER_WEIGHTS, May.FAIL})),
     (r"may go into a backward pass|computes gradients in its forward pass", frozenset({May.FAIL})),
 )
 """Patterns of reasons, each with what it allows."""
@@ -86,6 +95,8 @@ _TYPE_WORDS = re.compile(
     r",? dtype=\w+|\b(True|False)\b|\b(np\.|numpy\.)?(float(32|64)?|int(32|64)?|ndarray|array|tuple)\b"
     r"|[\[\]()]|stop_gradient=\w+"
 )
+_NOQA = re.compile(r"# *noqa(: *PPF\d+(, *PPF\d+)*)?$|PPF\d+, *|, *PPF\d+", re.IGNORECASE)
+"""What perflint itself may take out of comments: its own codes."""
 _CAUGHT = re.compile("only 0-dimensional arrays|one element|has no attribute|doesn't define|unsupported")
 """In what a program prints: one of the errors that ``FAIL`` allows, which its own handler has caught."""
 
@@ -121,21 +132,33 @@ def admitted(variant: Variant) -> frozenset[May]:
     )
 
 
-def of_text(before: str, variant: Variant) -> Iterator[Failure]:
+def of_text(before: Program, variant: Variant) -> Iterator[Failure]:
     """Failures that are seen without running anything."""
     for complaint in variant.complaints:
         yield Failure(variant, "fixing", complaint)
+    texts = before.by_path
+    for source in variant.program.sources:
+        if source.text != texts[source.path].text:
+            yield from _of_file(texts[source.path], source, variant, is_alone=len(texts) == 1)
+
+
+def _of_file(before: Source, after: Source, variant: Variant, is_alone: bool) -> Iterator[Failure]:
     try:
-        compile(variant.text, "train.py", "exec")
-    except SyntaxError as error:
+        compiled(after)
+    except (SyntaxError, UnicodeEncodeError) as error:
         yield Failure(variant, "syntax", str(error))
         return
-    new = _flakes(variant.text) - _flakes(before)
+    new = flakes(after.text) - flakes(before.text)
+    if not is_alone:  # another file may take the import
+        new = Counter({said: count for said, count in new.items() if "imported but unused" not in said})
     if new:
         yield Failure(variant, "pyflakes", "; ".join(sorted(new)))
-    lost = _comments(before) - _comments(variant.text)
+    lost = _comments(before.text) - _comments(after.text)
     if lost and variant.level is Level.SAFE:
         yield Failure(variant, "comments", "; ".join(sorted(lost)))
+    ends = line_ends(after.text) - line_ends(before.text)
+    if ends:
+        yield Failure(variant, "line ends", f"{', '.join(map(repr, sorted(ends)))} in {after.path}")
 
 
 def of_runs(before: Observation, after: Observation, variant: Variant) -> Iterator[Failure]:
@@ -144,12 +167,13 @@ def of_runs(before: Observation, after: Observation, variant: Variant) -> Iterat
     if before.error != after.error:
         # An error of the fix that the program keeps to itself ends the training early.
         is_kept_quiet = not after.error and after.steps < before.steps
-        is_admitted = is_kept_quiet or after.error.startswith(("TypeError", "AttributeError"))
-        if May.FAIL not in ways or not is_admitted:
+        may_fail = is_kept_quiet or after.error.startswith(("TypeError", "AttributeError"))
+        is_unbound = after.error.startswith(("NameError", "UnboundLocalError", "AttributeError"))
+        if not ((May.FAIL in ways and may_fail) or (May.UNBOUND in ways and is_unbound)):
             yield Failure(variant, "error", f"{before.error or 'no error'} before, {after.error or 'no error'} after")
         return
-    if May.FAIL in ways and _CAUGHT.search("".join((*after.printed, *after.logged))):
-        return
+    if May.FAIL in ways and (after.steps < before.steps or _CAUGHT.search("".join((*after.printed, *after.logged)))):
+        return  # the program has kept an error of the fix to itself
     if before.weights != after.weights and May.OTHER_WEIGHTS not in ways:
         yield Failure(variant, "weights", _first(before.weights, after.weights))
     if not _same_text(before.result, after.result, ways):
@@ -163,8 +187,10 @@ def of_whole_runs(before: Observation, after: Observation, variant: Variant) -> 
     if before.error or after.error:
         return
     ways = admitted(variant)
-    kind = _without_shapes if May.OTHER_SHAPES in ways else _untyped if May.OTHER_TYPES in ways else _words
+    kind = _untyped if May.OTHER_TYPES in ways and May.OTHER_SHAPES not in ways else _without_shapes
     for name in (name for name, loss in _TEXTS.items() if loss in ways):
+        if May.TENSORS in ways and any("Tensor" in line for line in getattr(before, name)):
+            continue  # what stands there afterwards is printed in other words
         kept = Counter(map(kind, getattr(after, name)))
         for words, count in Counter(map(kind, getattr(before, name))).items():
             said = f"{count} times in {before.steps} steps before, {kept[words]} after: {words}"
@@ -185,7 +211,7 @@ def of_waits(before: Observation, after: Observation, variant: Variant) -> Itera
 def _of_lines(
     name: str, before: tuple[str, ...], after: tuple[str, ...], ways: frozenset[May], fewer: bool, variant: Variant
 ) -> Iterator[Failure]:
-    if May.TENSORS in ways and any("Tensor" in line for line in after):
+    if May.TENSORS in ways and any("Tensor" in line for line in (*before, *after)):
         return  # a tensor takes more than one line
     if not fewer and not _same_lines(before, after, ways):
         yield Failure(variant, name, _first(before, after))
@@ -209,7 +235,7 @@ def _same_lines(before: tuple[str, ...], after: tuple[str, ...], ways: frozenset
 
 
 def _same_text(before: str, after: str, ways: frozenset[May]) -> bool:
-    if before == after or (May.TENSORS in ways and "Tensor" in after):
+    if before == after or (May.TENSORS in ways and "Tensor" in before + after):
         return True
     if May.OTHER_SHAPES in ways and _without_shapes(before) == _without_shapes(after):
         return True
@@ -227,8 +253,8 @@ def _words(line: str) -> str:
 
 
 def _without_shapes(line: str) -> str:
-    """A line that does not say how many numbers there are."""
-    return re.sub("#(?:[x ]#)*", "#", _words(line))
+    """A line that does not say how many numbers there are, nor how long a list is."""
+    return re.sub(r"#(?:[x, ]+#)*|(?<=\[)(?=\])", "#", _words(line))
 
 
 def _untyped(line: str) -> str:
@@ -249,7 +275,8 @@ def _first(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     return f"entry {number} of {len(before)}: {here!r} before, {there!r} after"
 
 
-def _flakes(text: str) -> Counter[str]:
+@lru_cache(maxsize=64)
+def flakes(text: str) -> Counter[str]:
     """What pyflakes says of a text, without the places."""
     said, wrong = io.StringIO(), io.StringIO()
     pyflakes.api.check(text, "train.py", pyflakes.reporter.Reporter(said, wrong))
@@ -260,5 +287,7 @@ def _flakes(text: str) -> Counter[str]:
 
 
 def _comments(text: str) -> Counter[str]:
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    tokens = tokenize.generate_tokens(io.StringIO(plain).readline)
+    comments = (_NOQA.sub("", token.string) for token in tokens if token.type == tokenize.COMMENT)
+    return Counter(comment for comment in comments if comment)

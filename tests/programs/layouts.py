@@ -7,6 +7,8 @@ from textwrap import indent
 
 from tests.programs.draft import Draft, Lines, inside
 
+LAYOUTS = ("function",) * 5 + ("script",) * 2 + ("trainer",) * 2 + ("stepped",)
+"""Where a training may stand, each as often as it is drawn."""
 _NAMES = "model, loader, optimizer, valid, state"
 
 
@@ -16,24 +18,22 @@ def laid_out(draft: Draft, training: Lines) -> tuple[Lines, Lines]:
     begin = ["history = []", "best = float('inf')", *dict.fromkeys(draft.top)]
     ending = f"{', '.join(['history', 'best', *kept])}"
     epochs = draft.one((1, 2, 2))
-    if any("yield" in line for line in training):
+    if any(re.match(r"\s*yield\b", line) for line in training):
         lines = inside(f"def train({_NAMES}, epochs=2, verbose=True):", [*begin, *training])
         return lines, [f"result = list(train({_NAMES}, epochs={epochs}))"]
-    share = draft.chance.random()
-    returns = any(re.search(r"\breturn\b", line) for line in training)
-    if share < 0.15 and not returns:
+    if draft.layout == "script":
         return [], [f"epochs, verbose = {epochs}, True", *begin, *training, f"result = {ending}"]
-    if share < 0.35:
+    if draft.layout == "trainer":
         return _trainer(draft, [*begin, *training, f"return {ending}"], epochs)
     lines = inside(f"def train({_NAMES}, epochs=2, verbose=True):", [*begin, *training, f"return {ending}"])
-    if share < 0.45:
+    if draft.layout == "stepped":
         lines = _stepped(lines)
     return lines, [f"result = train({_NAMES}, epochs={epochs})"]
 
 
 def _trainer(draft: Draft, lines: Lines, epochs: int) -> tuple[Lines, Lines]:
     names = ["model", "optimizer", "state"]
-    names += [name for name in draft.running if draft.often(0.3)]
+    names += [name for name in draft.running if draft.often(0.3) and name not in draft.plain]
     text = "\n".join(lines)
     for name in names:
         text = re.sub(rf"(?<![\w.'])\b{name}\b(?!['=])", f"self.{name}", text)
@@ -41,8 +41,9 @@ def _trainer(draft: Draft, lines: Lines, epochs: int) -> tuple[Lines, Lines]:
         "def __init__(self, model, optimizer, state):",
         ["self.model = model", "self.optimizer = optimizer", "self.state = state"],
     )
+    more = [line for method in draft.methods for line in ["", *method.split("\n")]]
     method = inside("def train(self, loader, valid, epochs=2, verbose=True):", text.split("\n"))
-    trainer = inside("class Trainer:", [*begin, "", *method])
+    trainer = inside("class Trainer:", [*begin, *more, "", *method])
     return trainer, [
         "trainer = Trainer(model, optimizer, state)",
         f"result = trainer.train(loader, valid, epochs={epochs})",

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from tests.programs.draft import Draft, Lines, inside
+from tests.programs.effects import effect_in_log
+from tests.programs.evaluations import evaluation
 from tests.programs.logs import log, log_line
+from tests.programs.sometimes import rebound_factor, sometimes
+from tests.programs.watchers import watched_list, watched_sum
 
 _REDUCE = """\
 def reduce_mean(value, ranks=2):
@@ -36,15 +40,6 @@ class Meter:
     def average(self):
         return self.total / max(self.count, 1)
 """
-_EVALUATE = """\
-def evaluate(model, loader):
-    model.eval()
-    losses = []
-    for x, y in loader:
-        losses.append(F.mse_loss(model(x), y).item())
-    model.train()
-    return sum(losses) / len(losses)
-"""
 _READS = ("loss.item()", "float(loss)", "loss.item()", "loss.detach().item()", "float(loss.item())")
 _ARRAYS = ("loss.numpy()", "float(loss.numpy())", "loss.numpy().item()", "loss.detach().numpy()")
 _FACTORS = ("{} * x.shape[0]", "{} / len(loader)", "x.shape[0] * {}", "{} * 0.5", "{} * weight", "{} / 2")
@@ -59,15 +54,10 @@ def _read(draft: Draft) -> str:
     return read
 
 
-def _start(draft: Draft, line: str) -> None:
-    """A name gets its first value before the epochs, or anew in each of them."""
-    (draft.top if draft.often(0.4) else draft.before).append(line)
-
-
 def running_sum(draft: Draft) -> Lines:
     """``total += loss.item()``, and what becomes of it."""
     name = draft.new("total", "running", "train_loss", "epoch_loss", "avg_loss")
-    _start(draft, f"{name} = {draft.one(('0.0', '0.0', '0', 'float(0)'))}")
+    draft.start(f"{name} = {draft.one(('0.0', '0.0', '0', 'float(0)'))}")
     draft.running[name] = draft.one((name, f"{name} / 2", f"round({name}, 3)"))
     _use_sum(draft, name)
     read = _read(draft)
@@ -103,7 +93,7 @@ def _use_sum(draft: Draft, name: str) -> None:
 def list_of_losses(draft: Draft) -> Lines:
     """``losses.append(loss.item())``, and what becomes of it."""
     name = draft.new("losses", "batch_losses", "curve")
-    _start(draft, f"{name} = []")
+    draft.start(f"{name} = []")
     draft.running[name] = draft.one((f"{name}[-1]", f"len({name})", f"sum({name})"))
     draft.after += draft.one(
         (
@@ -128,7 +118,7 @@ def list_of_losses(draft: Draft) -> Lines:
 def smoothed(draft: Draft) -> Lines:
     """A running average, or the best value so far: each step needs the one before."""
     name = draft.new("smooth", "ema", "lowest")
-    _start(draft, f"{name} = {draft.one(('0.0', '1e9', 'None'))}")
+    draft.start(f"{name} = {draft.one(('0.0', '1e9', 'None'))}")
     draft.after.append(f"print('{name}', {name})")
     if draft.before[-1:] == [f"{name} = None"] or draft.top[-1:] == [f"{name} = None"]:
         return [f"{name} = loss.item() if {name} is None else 0.9 * {name} + 0.1 * loss.item()"]
@@ -140,8 +130,8 @@ def several_reads(draft: Draft) -> Lines:
     name = draft.new("value", "loss_value", "current")
     total = draft.new("total", "seen_loss")
     values = draft.new("values", "kept")
-    _start(draft, f"{total} = 0.0")
-    _start(draft, f"{values} = []")
+    draft.start(f"{total} = 0.0")
+    draft.start(f"{values} = []")
     draft.after += [f"print('sum', {total}, len({values}))", f"print({values}[-2:])"]
     return draft.one(
         (
@@ -159,7 +149,7 @@ def several_reads(draft: Draft) -> Lines:
 def dead_read(draft: Draft) -> Lines:
     """A value that is read, and read or overwritten again."""
     name = draft.new("avg", "mean_loss")
-    _start(draft, f"{name} = 0.0")
+    draft.start(f"{name} = 0.0")
     draft.after += draft.one(
         (
             [f"{name} = float({name})", f"{name} = 1.0", f"print({name})"],
@@ -176,7 +166,7 @@ def meter(draft: Draft) -> Lines:
     reads = draft.often(0.5)
     draft.helper("Meter", _METER.format(read=draft.one(("value.item()", "float(value)")) if reads else "value"))
     name = draft.new("meter", "loss_meter", "averager")
-    _start(draft, f"{name} = Meter()")
+    draft.start(f"{name} = Meter()")
     draft.running[name] = f"{name}.average"
     draft.after.append(f"print('average', {name}.average)")
     if reads:
@@ -187,7 +177,7 @@ def meter(draft: Draft) -> Lines:
 def dict_log(draft: Draft) -> Lines:
     """Values in a dict."""
     name = draft.new("logs", "stats", "scalars")
-    _start(draft, f"{name} = {{'loss': 0.0, 'count': 0}}")
+    draft.start(f"{name} = {{'loss': 0.0, 'count': 0}}")
     draft.after.append(f"print(sorted({name}.items()))")
     draft.running[name] = draft.one((name, f"{name}['loss']"))
     return draft.one(
@@ -203,8 +193,8 @@ def dict_log(draft: Draft) -> Lines:
 def graph_growth(draft: Draft) -> Lines:
     """The loss itself is kept, and its graph with it."""
     name, other = draft.new("loss_sum", "sum_of_losses"), draft.new("kept_losses", "all_losses")
-    _start(draft, f"{name} = {draft.one(('0', '0.0', 'paddle.zeros([])'))}")
-    _start(draft, f"{other} = []")
+    draft.start(f"{name} = {draft.one(('0', '0.0', 'paddle.zeros([])'))}")
+    draft.start(f"{other} = []")
     draft.after += [f"print('%.4f' % float({name}))", f"print(len({other}), [float(v) for v in {other}][-2:])"]
     return draft.one(
         (
@@ -218,10 +208,20 @@ def graph_growth(draft: Draft) -> Lines:
     )
 
 
+def backward_later(draft: Draft) -> Lines:
+    """A loss that goes into a backward pass of its own, at every second step."""
+    name = draft.new("pending_loss", "owed")
+    draft.before.append(f"{name} = 0.0")
+    draft.after.append(f"print('{name}', float({name}))")
+    added = draft.one((f"{name} = {name} + F.mse_loss(model(x), y)", f"{name} += F.mse_loss(model(x), y) * 0.5"))
+    test = f"{draft.counter} % 2" if draft.counter else "x.shape[0] > 1"
+    return [added, *inside(f"if {test}:", [f"{name}.backward()", f"{name} = 0.0"])]
+
+
 def sliced(draft: Draft) -> Lines:
     """Slices of the output, read one by one."""
     name = draft.new("rows", "scores")
-    _start(draft, f"{name} = []")
+    draft.start(f"{name} = []")
     draft.after.append(f"print(len({name}), {name}[-2:])")
     value = draft.one(
         (
@@ -280,6 +280,7 @@ def constants(draft: Draft) -> Lines:
             [],
             [f"{name}.fill_(3)"] if "True" not in literal else [],
             [f"print({name}.dtype, {name}.shape)"],
+            *_seen_gradient(name),
         )
     )
     draft.after.append(f"print({name})")
@@ -296,6 +297,11 @@ def round_trip(draft: Draft) -> Lines:
         (
             "paddle.to_tensor(out.numpy())",
             "paddle.to_tensor(out.numpy()).astype('float32')",
+            "paddle.to_tensor(np.array(out.numpy()))",
+            "paddle.to_tensor(np.array(out.numpy(), dtype='float32'))",
+            "paddle.to_tensor(np.ascontiguousarray(out.detach().numpy()))",
+            "paddle.to_tensor(np.asarray(F.relu(out).numpy()))",
+            "paddle.to_tensor(F.relu(out).numpy())",
             "paddle.to_tensor(out.numpy().astype('float32'))",
             "paddle.to_tensor(np.array([0.5])).astype('float32')",
             "paddle.to_tensor(out.detach().numpy(), dtype='float32')",
@@ -304,7 +310,25 @@ def round_trip(draft: Draft) -> Lines:
             "paddle.to_tensor([loss.item()])",
         )
     )
-    return [f"{name} = {value}", *draft.one(([], [f"{name}.zero_()"], ["out.zero_()"], [f"{name} = {name} + 1"]))]
+    return [
+        f"{name} = {value}",
+        *draft.one(([], [f"{name}.zero_()"], ["out.zero_()"], [f"{name} = {name} + 1"], *_seen_gradient(name))),
+    ]
+
+
+def only_use(draft: Draft) -> Lines:
+    """A round trip to the host that may be all that a file needs NumPy for, or Paddle."""
+    name = draft.new("soft", "teacher")
+    draft.after.append(f"print('{name}', {name} is None or {name}.shape)")
+    draft.before.append(f"{name} = None")
+    array = draft.one(("np.array({})", "np.asarray({})", "np.ascontiguousarray({})", "{}"))
+    given = draft.one(("out.numpy()", "F.relu(out).numpy()", "out.detach().numpy()"))
+    return [f"{name} = paddle.to_tensor({array.format(given)})"]
+
+
+def _seen_gradient(name: str) -> list[Lines]:
+    """Lines that show whether gradients flow through a tensor."""
+    return [[f"print('{name}', {name}.stop_gradient)"], [f"state['{name}'] = {name}.stop_gradient"]]
 
 
 def clean_up(draft: Draft) -> Lines:
@@ -357,7 +381,7 @@ def early_exit(draft: Draft) -> Lines:
         draft.before.append("done = 0")
         return ["done += 1", *inside("if done > 9:", ["break"])]
     ends = [["break"], ["break"], ["continue"], ["print('enough')", "break"]]
-    if draft.often(0.2):
+    if draft.often(0.2) and draft.layout != "script":
         ends = [["return history"]]
     return inside(f"if {draft.one(tests)}:", draft.one(ends))
 
@@ -365,7 +389,7 @@ def early_exit(draft: Draft) -> Lines:
 def accuracy(draft: Draft) -> Lines:
     """How many are right, as a count that is read, or by a metric."""
     name = draft.new("correct", "right")
-    _start(draft, f"{name} = 0")
+    draft.start(f"{name} = 0")
     draft.after.append(f"print('right', {name})")
     return draft.one(
         (
@@ -381,29 +405,9 @@ def accuracy(draft: Draft) -> Lines:
 def metric(draft: Draft) -> Lines:
     """Paddle's own metric."""
     name = draft.new("metric", "accuracy")
-    _start(draft, f"{name} = paddle.metric.Accuracy()")
+    draft.start(f"{name} = paddle.metric.Accuracy()")
     draft.after.append(f"print('accuracy', {name}.accumulate())")
     return [f"{name}.update({name}.compute(out, (y > 0).astype('int64')))"]
-
-
-def evaluation(draft: Draft) -> Lines:
-    """A look at other data after each epoch, with gradients on."""
-    draft.helper("evaluate", _EVALUATE)
-    if draft.often(0.5):
-        draft.last.append("print('valid', evaluate(model, valid))")
-    else:
-        draft.last += [
-            "model.eval()",
-            "valid_loss = 0.0",
-            "for x, y in valid:",
-            "    # the batch of the other data",
-            "    seen = F.mse_loss(model(x), y)",
-            "    valid_loss += seen.item()",
-            "model.train()",
-            "print('valid', valid_loss)",
-            *draft.one(([], ["print(seen)"], ["print(seen.stop_gradient)"])),
-        ]
-    return []
 
 
 def logged(draft: Draft) -> Lines:
@@ -430,7 +434,7 @@ def inner_loop(draft: Draft) -> Lines:
 def yielded(draft: Draft) -> Lines:
     """The training hands values out as it goes."""
     value = draft.one(["loss.item()", *draft.running, *draft.running])
-    return [f"yield {value}"]
+    return [f"yield {value}"] if draft.layout == "function" else []
 
 
 def reported(draft: Draft) -> Lines:
@@ -458,6 +462,13 @@ def second_loader(draft: Draft) -> Lines:
 
 
 STEP = (
+    (backward_later, 1),
+    (only_use, 5),
+    (watched_list, 12),
+    (watched_sum, 9),
+    (sometimes, 8),
+    (rebound_factor, 8),
+    (effect_in_log, 6),
     (yielded, 1),
     (reported, 1),
     (parallel, 1),
@@ -471,13 +482,13 @@ STEP = (
     (graph_growth, 4),
     (sliced, 3),
     (constants, 3),
-    (round_trip, 3),
-    (clean_up, 2),
+    (round_trip, 6),
+    (clean_up, 4),
     (checkpoint, 2),
     (early_exit, 4),
     (accuracy, 3),
     (metric, 1),
-    (evaluation, 2),
+    (evaluation, 8),
     (logged, 14),
     (inner_loop, 2),
     (changed_afterwards, 5),

@@ -1,18 +1,21 @@
-"""Runs the text of a program with Paddle or the stand-in, and notes everything that a user could see of it."""
+"""Runs a program with Paddle or the stand-in, and notes everything that a user could see of it."""
 
 from __future__ import annotations
 
 import builtins
 import contextlib
 import ctypes
+import importlib.abc
+import importlib.machinery
 import io
 import logging
 import os
 import re
+import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +23,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from perflint.text.source import Source
 from tests.programs import companions
+from tests.programs.texts import START, Program, module_of
 from tests.programs.values import describe
 
 MOST_STEPS = 1000
@@ -37,13 +42,16 @@ class RanTooLong(BaseException):
 
 @dataclass(frozen=True)
 class Interruption:
-    """An error that is raised at the ``at``-th backward pass (from 1): Ctrl-C, or what a real error does there."""
+    """An error that is raised at the ``at``-th backward pass (from 1): Ctrl-C, or what a real error does there.
+
+    At 0 it is raised wherever the program imports Paddle, as if that were not installed.
+    """
 
     at: int
     error: type[BaseException]
 
     def __str__(self) -> str:
-        return f"{self.error.__name__} at backward pass {self.at}"
+        return f"{self.error.__name__} at {f'backward pass {self.at}' if self.at else 'the import of Paddle'}"
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,10 @@ class Framework(Protocol):
         self, on_backward: Callable[[], None], saved: Callable[[str], None]
     ) -> contextlib.AbstractContextManager[Callable[[], int]]:
         """Be ready for one run; gives what counts the waits so far."""
+        ...
+
+    def imported(self) -> None:
+        """Do what Paddle does when a program first imports it: take its flags from the environment."""
         ...
 
     def load(self, path: str) -> Any:
@@ -135,7 +147,7 @@ class _File:
         return None
 
 
-def run(text: str, framework: Framework, interruption: Interruption | None = None) -> Observation:
+def run(program: Program, framework: Framework, interruption: Interruption | None = None) -> Observation:
     """Run a program from its first line to its last, or to the error that ends it.
 
     The program's weights are those of its global ``model``, its result the value of its global ``result``.
@@ -145,21 +157,21 @@ def run(text: str, framework: Framework, interruption: Interruption | None = Non
     saves: list[str] = []
     files, backwards, output = _Files(), _Backwards(interruption), io.StringIO()
     modules = {**framework.modules(), **companions.modules(bars, points)}
-    names = {"__name__": "__main__", "__builtins__": _builtins(modules, files)}
     error = ""
     with _scratch() as folder, _random(), framework.running(backwards, saves.append) as waits:
-        with _logging() as logged, contextlib.redirect_stdout(output), warnings.catch_warnings():
+        finder = _Finder(program, _builtins(modules, files, framework, interruption))
+        with _logging() as logged, _environment(), _importing(finder) as main, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            try:
-                with _limited():
-                    exec(compile(text, "train.py", "exec"), names)
-            except BaseException as raised:
-                error = f"{type(raised).__name__}: {str(raised).strip().splitlines()[:1]}"
+            with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+                try:
+                    with _limited():
+                        finder.exec_module(main)
+                except BaseException as raised:
+                    error = f"{type(raised).__name__}: {str(raised).strip().splitlines()[:1]}"
         waited = waits()
         written = tuple(f"{path.name}: {describe(framework.load(str(path)))}" for path in sorted(folder.iterdir()))
-        model = names.get("model")
-        weights = tuple(f"{name}: {describe(value)}" for name, value in _state(model).items())
-        result = describe(names.get("result"))
+        weights = tuple(f"{name}: {describe(value)}" for name, value in _state(vars(main).get("model")).items())
+        result = describe(vars(main).get("result"))
     texts = tuple(f"{path}: {line}" for path, parts in files.texts.items() for line in "".join(parts).splitlines())
     return Observation(
         weights,
@@ -190,17 +202,90 @@ def _state(model: Any) -> dict[str, Any]:
     return state
 
 
-def _builtins(modules: Mapping[str, ModuleType], files: _Files) -> dict[str, Any]:
+def _builtins(
+    modules: Mapping[str, ModuleType], files: _Files, framework: Framework, interruption: Interruption | None
+) -> dict[str, Any]:
     tops = {name.partition(".")[0] for name in modules}
+    is_there = interruption is None or interruption.at > 0
+    first = iter([framework.imported])
 
     def imported(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        if name.partition(".")[0] not in tops:
+        top = name.partition(".")[0]
+        if level:
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        if top == "paddle":
+            if not is_there:
+                raise ModuleNotFoundError("No module named 'paddle'")
+            for begin in first:
+                begin()
+        if top not in tops:
             return builtins.__import__(name, globals, locals, fromlist, level)
         if name not in modules:
             raise ModuleNotFoundError(f"{name} is not in the stand-in for Paddle")
-        return modules[name if fromlist else name.partition(".")[0]]
+        return modules[name if fromlist else top]
 
     return {**vars(builtins), "__import__": imported, "open": files.open}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the files of a program as modules, without writing them to a disk."""
+
+    def __init__(self, program: Program, names: Mapping[str, Any]) -> None:
+        self._names = names
+        self._sources = {module_of(source.path): source for source in program.sources}
+
+    @property
+    def modules(self) -> Iterable[str]:
+        return self._sources
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        source = self._sources.get(fullname)
+        if source is None:
+            return None
+        return importlib.machinery.ModuleSpec(
+            fullname, self, origin=source.path, is_package=source.path.endswith("__init__.py")
+        )
+
+    def exec_module(self, module: ModuleType) -> None:
+        source = self._sources[module_of(START) if module.__name__ == "__main__" else module.__name__]
+        vars(module).update(__builtins__=self._names, __file__=source.path)
+        exec(compiled(source), vars(module))
+
+
+def compiled(source: Source) -> Any:
+    """A file as Python reads it: with its encoding, byte order mark and line ends."""
+    return compile(source.encode(source.text), source.path, "exec", dont_inherit=True)
+
+
+@contextlib.contextmanager
+def _importing(finder: _Finder) -> Iterator[ModuleType]:
+    """Let the files of a program be imported; gives the module that is to be started."""
+    main = ModuleType("__main__")
+    names = {"__main__", *finder.modules}
+    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    sys.modules["__main__"] = main
+    sys.meta_path.insert(0, finder)
+    try:
+        yield main
+    finally:
+        sys.meta_path.remove(finder)
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)
+
+
+@contextlib.contextmanager
+def _environment() -> Iterator[None]:
+    """Take back what a program writes into the environment."""
+    before = dict(os.environ)
+    try:
+        yield
+    finally:
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
 
 
 @contextlib.contextmanager

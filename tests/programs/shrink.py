@@ -5,10 +5,43 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from textwrap import dedent, indent
+
+from perflint.text.source import Source
+from tests.programs.texts import START, Program
 
 Edit = tuple[int, int, list[str]]
 """Rows from (0 the first) and to (behind the last) with what stands there afterwards."""
+
+
+def shrink_program(program: Program, fails: Callable[[Program], bool], most: int = 200) -> Program:
+    """The smallest program found that still fails: with fewer files, plainly written, and each file cut down."""
+    plain = Program(
+        tuple(replace(item, text=_plain(item.text), encoding="utf-8", bom=False) for item in program.sources)
+    )
+    program = plain if plain != program and fails(plain) else program
+    before = None
+    while program != before:
+        before = program
+        for path in [source.path for source in program.sources if source.path != START]:
+            fewer = program.without(path)
+            program = fewer if fails(fewer) else program
+        for source in program.sources:
+            if "\r" not in source.text and source.encoding == "utf-8":
+                program = _smaller(program, source, fails, most)
+    return program
+
+
+def _smaller(program: Program, source: Source, fails: Callable[[Program], bool], most: int) -> Program:
+    """The program with one of its files cut down."""
+    text = shrink(source.text, lambda smaller: fails(program.having({source.path: smaller})), most)
+    changed = program.having({source.path: text})
+    return changed if fails(changed) else program
+
+
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "")
 
 
 def shrink(text: str, fails: Callable[[str], bool], most: int = 400) -> str:

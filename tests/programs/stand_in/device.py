@@ -20,13 +20,15 @@ class Device:
 
     ``waits`` counts reads by the host that had to wait: two reads with nothing computed in between wait once.
     ``on_backward`` is called before each backward pass and may raise, which is how a run is interrupted;
-    ``saved`` is told the path of each file that ``save`` or ``async_save`` is asked for.
+    ``saved`` is told the path of each file that ``save`` or ``async_save`` is asked for; ``flags`` are Paddle's, as the
+    environment set them when it was imported.
     """
 
     waits: int = 0
     busy: bool = False
     on_backward: Callable[[], None] = _nothing
     saved: Callable[[str], None] = _ignored
+    flags: dict[str, str] = field(default_factory=dict)
     unfinished: list[Callable[[], None]] = field(default_factory=list)
     """Writes that ``async_save`` has promised and not yet made."""
 

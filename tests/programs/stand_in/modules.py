@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.programs.stand_in import data, networks, tensors
+from tests.programs.stand_in.device import current
 from tests.programs.stand_in.tensors import Grad, Tensor, made
 
 
@@ -126,6 +127,8 @@ def modules() -> dict[str, ModuleType]:
             "float64": tensors.DType("float64"),
             "int64": tensors.DType("int64"),
             "set_device": lambda name: None,
+            "get_flags": lambda names: {name: current().flags.get(name) for name in names},
+            "is_grad_enabled": lambda: Grad.enabled,
         },
         "paddle.nn": {layer.__name__: layer for layer in (*layers, networks.CrossEntropyLoss)},
         "paddle.nn.functional": functional,
