@@ -142,6 +142,42 @@ def test_it_stays_where_another_fix_of_the_run_uses_it() -> None:
     assert apply(text, [first, other]).text == "import gc\n\nx = gc.get_count()\n"
 
 
+IN_FUNCTIONS = """\
+def one(x):
+    import gc
+    gc.collect()
+    return x
+
+
+def two(x):
+    {before}import gc
+    gc.collect()
+    return gc.get_count()
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import package.gc\n    "])
+def test_imports_of_the_same_name_in_several_functions(before: str) -> None:
+    text = IN_FUNCTIONS.format(before=before)
+    at = text.index("    gc.collect()")
+    fix = Fix("delete it", (Edit(at, at + 17, ""),), Level.SAFE, unneeded=("gc",))
+    other = Fix(
+        "count", (Edit(text.rindex("gc.get_count()"), len(text), "gc.get_count() + gc.isenabled()\n"),), Level.SAFE
+    )
+    expected = text.replace("    import gc\n    gc.collect()\n    return x", "    return x")
+    assert apply(text, [fix]).text == expected
+    assert apply(text, [fix, other]).text == expected.replace("_count()", "_count() + gc.isenabled()")
+
+
+@pytest.mark.parametrize(
+    ("beside", "goes"),
+    [("import package\n", True), ("from package import more\n", True), ("x = package_of()\n", False)],
+)
+def test_a_package_is_loaded_all_the_same_by_an_import_of_the_function(beside: str, goes: bool) -> None:
+    text = f"def f():\n    {beside}    import package as P\n"
+    assert (without(text, "package as P") != text) is goes
+
+
 SETTINGS = Settings(select=("PPF206", "PPF601"), min_confidence=Confidence.LOW)
 SAMPLES = """\
 import paddle

@@ -13,6 +13,12 @@ from perflint.text.source import Source
 
 
 def broken(before: dict[str, str], **after: str) -> dict[str, str]:
+    """Why files must keep their old text."""
+    return {path: reason for path, (reason, _) in told(before, **after).items()}
+
+
+def told(before: dict[str, str], **after: str) -> dict[str, tuple[str, bool]]:
+    """The same, and whether it is a mistake of perflint."""
     old = {path: Source(path, text) for path, text in before.items()}
     new = {f"{name}.py": Source(f"{name}.py", text) for name, text in after.items()}
     return broken_files(old, new)
@@ -37,6 +43,15 @@ def test_a_result_that_does_not_compile() -> None:
 def test_a_name_that_another_file_takes(other: str) -> None:
     found = broken({"a.py": "import gc\ngc.collect()\n", "b.py": other}, a="x = 1\n")
     assert found == {"a.py": "another file takes `gc` from it"}
+
+
+def test_private_names_are_taken_by_a_star_only_if_they_are_listed() -> None:
+    loop = "for _ in range(3):\n    pass\n"
+    edited = loop.replace("_", "step")
+    assert broken({"a.py": loop, "b.py": "from a import *\n"}, a=edited) == {}
+    assert broken({"a.py": loop + "__all__ = ['_']\n", "b.py": "from a import *\n"}, a=edited) != {}
+    named = told({"a.py": loop, "b.py": "from a import _\n"}, a=edited)
+    assert named == {"a.py": ("another file takes `_` from it", False)}
 
 
 def test_the_same_name_of_another_project_does_not_count() -> None:

@@ -51,6 +51,8 @@ _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"^[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
+_ASKS_WHETHER = "is_grad_enabled"
+_TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
 _MOST_CALLERS = 3
 
 
@@ -230,7 +232,18 @@ def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
     return None
 
 
+def _asks_whether(file: FileIndex, scope: Scope) -> bool:
+    """Whether the file of an evaluation, or one with a function that it calls, asks if gradients are on."""
+    asking = file.project.mentions.of(_ASKS_WHETHER)
+    if not asking or file in asking:
+        return file in asking
+    graph = CallGraph.of(file.project)
+    return any(home in asking for call in scope.calls for home, _ in graph.reached(file, scope, call))
+
+
 def _risk(file: FileIndex, found: Candidate) -> str:
+    if _asks_whether(file, found.scope):
+        return _TELLS
     for site in CallGraph.of(file.project).calls(file, found.scope):
         if isinstance(site.statement.node, ast.Assign):
             kept = {name for target in site.statement.node.targets for name in stored_names(target)}

@@ -63,7 +63,7 @@ class Rejected:
     """Fixes that were not applied because their result cannot be kept; ``reason`` is shown to the user.
 
     ``bug`` is True for a mistake of perflint (the result does not parse), and False for a file that cannot represent
-    the text.
+    the text, or whose names another file takes.
     """
 
     path: str
@@ -165,11 +165,14 @@ def _tidied(text: str, edits: tuple[Edit, ...], unneeded: Collection[str]) -> tu
     if not unneeded or before.tree is None or after.tree is None:
         return edits
     old = list(imports_in(before.tree))
-    bound = {spelling_of(node, alias): bound_by(node, alias) for node in old for alias in node.names}
-    names = [name for name in unneeded if bound.get(name, name) not in after.names[0]]
+    bound = [(spelling_of(node, alias), bound_by(node, alias)) for node in old for alias in node.names]
+    lost = before.reads - after.reads
+    spellings = Counter(spelled for spelled, _ in bound)
+    less = {spelled for spelled, own in bound if own in lost or spellings[spelled] > 1}
+    names = [name for name in unneeded if name in less]
     unused = unused_imports(before, after) if names else None
     added = [node for node in imports_in(after.tree) if not any(alike(node, other) for other in old)] if unused else ()
-    extra = removals(Source("", text), before.tree, [name for name in unused or () if name in names], added)
+    extra = removals(Source("", text), before.tree, [name for name in unused or () if name in names], added, after.tree)
     if not extra or any(one.start < two.end and two.start < one.end for one in extra for two in edits):
         return edits
     result = in_order((*edits, *extra))
@@ -231,12 +234,12 @@ def fix_all(sources: Mapping[str, Source], check: Check, level: Level, max_round
     return outcome
 
 
-def _taken_back(outcome: FixOutcome, broken: Mapping[str, str]) -> FixOutcome:
+def _taken_back(outcome: FixOutcome, broken: Mapping[str, tuple[str, bool]]) -> FixOutcome:
     """The outcome without the edits of some files, each with the reason."""
     made = [item.finding for items in outcome.applied for item in items]
     reports = [
-        Rejected(path, tuple(sorted({item.code for item in made if item.path == path})), reason, True)
-        for path, reason in broken.items()
+        Rejected(path, tuple(sorted({item.code for item in made if item.path == path})), reason, is_bug)
+        for path, (reason, is_bug) in broken.items()
     ]
     applied = (tuple(item for item in items if item.finding.path not in broken) for items in outcome.applied)
     return replace(outcome.without(broken), rejected=(*outcome.rejected, *reports), applied=tuple(applied))

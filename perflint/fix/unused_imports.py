@@ -29,7 +29,13 @@ def unused_imports(before: Reading, after: Reading) -> list[str] | None:
     return [name for _, name in new] if all(kind == "UnusedImport" for kind, _ in new) else None
 
 
-def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iterable[_Import] = ()) -> list[Edit]:
+def removals(
+    source: Source,
+    tree: ast.Module,
+    names: Iterable[str],
+    added: Iterable[_Import] = (),
+    after: ast.Module | None = None,
+) -> list[Edit]:
     """The edits that remove imports, as pyflakes names them, from a file; those stay whose loss may be noticed.
 
     Args:
@@ -37,19 +43,61 @@ def removals(source: Source, tree: ast.Module, names: Iterable[str], added: Iter
         tree: its tree.
         names: the imports.
         added: imports that are added to the file.
+        after: the tree of the edited file, which tells apart imports of the same name in several functions.
     """
     imports, new = list(imports_in(tree)), list(added)
     gone: list[ast.alias] = []
     edits: list[Edit] = []
     for name in names:
         found = [(node, alias) for node in imports for alias in node.names if spelling_of(node, alias) == name]
-        if len(found) != 1 or not _is_needless(*found[0], tree.body, gone, new):
-            continue
-        edit = _removal(source, *found[0], is_first=not new)
-        if edit is not None and not overlap(sorted((*edits, edit))):
-            edits.append(edit)
-            gone.append(found[0][1])
+        if len(found) > 1:
+            unread = _unread(tree, after) if after is not None else frozenset()
+            found = [(node, alias) for node, alias in found if alias in unread]
+        for node, alias in found:
+            if not _is_needless(node, alias, _block_of(node, tree), tree.body, gone, new):
+                continue
+            edit = _removal(source, node, alias, is_first=not new)
+            if edit is not None and not overlap(sorted((*edits, edit))):
+                edits.append(edit)
+                gone.append(alias)
     return edits
+
+
+def _unread(before: ast.Module, after: ast.Module) -> frozenset[ast.alias]:
+    """The imports of functions which read the name before some edits, and no longer after them."""
+    left = _functions(after)
+    found = set()
+    for key, function in _functions(before).items():
+        kept = _read_in(left[key]) if key in left else _read_in(function)
+        for node in imports_in(function):
+            found |= {alias for alias in node.names if bound_by(node, alias) in _read_in(function) - kept}
+    return frozenset(found)
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(tree: ast.Module) -> dict[tuple[str, int], _Function]:
+    """The functions of a file, by their names and the number of those of the same name above."""
+    found: dict[tuple[str, int], _Function] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, _Function):
+            found[node.name, sum(name == node.name for name, _ in found)] = node
+    return found
+
+
+def _read_in(function: _Function) -> frozenset[str]:
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
+
+
+def _block_of(node: _Import, tree: ast.Module) -> Sequence[ast.stmt]:
+    """The statements among which an import stands."""
+    for around in ast.walk(tree):
+        for block in (getattr(around, name, ()) for name in ("body", "orelse", "finalbody")):
+            if isinstance(block, list) and node in block:
+                return block
+    return tree.body
 
 
 def imports_in(node: ast.AST) -> Iterator[_Import]:
@@ -63,24 +111,36 @@ def imports_in(node: ast.AST) -> Iterator[_Import]:
 
 
 def _is_needless(
-    node: _Import, alias: ast.alias, body: Sequence[ast.stmt], gone: Collection[ast.alias], new: Iterable[_Import]
+    node: _Import,
+    alias: ast.alias,
+    block: Sequence[ast.stmt],
+    body: Sequence[ast.stmt],
+    gone: Collection[ast.alias],
+    new: Iterable[_Import],
 ) -> bool:
     """Whether leaving a name out changes nothing: importing its package has no effect, or it is loaded all the same.
 
     Another import of the package must have run before, or must follow with nothing but imports in between. Otherwise
     the package would be loaded later than now, after the program has set something for it.
+
+    Args:
+        node: the import statement.
+        alias: one of its names.
+        block: the statements among which it stands.
+        body: those of the module.
+        gone: names that are left out already.
+        new: imports that are added.
     """
     package = _package(node, alias)
     if package in sys.stdlib_module_names or any(_brings(other, package, gone, alias) for other in new):
         return True
-    if node not in body:  # in a function: what its module imports has been loaded
-        return any(_brings(other, package, gone, alias) for other in body if isinstance(other, _Import))
-    at = body.index(node)
-    below = takewhile(lambda item: isinstance(item, _Import), body[at:])
-    if any(_brings(item, package, gone, alias) for item in (*body[:at], *below) if isinstance(item, _Import)):
+    at = block.index(node)
+    below = takewhile(lambda item: isinstance(item, _Import), block[at:])
+    before = block[:at] if block is body else (*body, *block[:at])  # a function runs after all of its module
+    if any(_brings(item, package, gone, alias) for item in (*before, *below) if isinstance(item, _Import)):
         return True
     anywhere = (item for item in body if isinstance(item, _Import))
-    return package in _PURE and not any(_brings(item, package, gone, alias) for item in anywhere)
+    return block is body and package in _PURE and not any(_brings(item, package, gone, alias) for item in anywhere)
 
 
 def _brings(node: _Import, package: str, gone: Collection[ast.alias], without: ast.alias) -> bool:

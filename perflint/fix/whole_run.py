@@ -18,14 +18,16 @@ from perflint.text.source import Source
 _HARMLESS = "UnusedImport"
 
 
-def broken_files(before: Mapping[str, Source], after: Mapping[str, Source]) -> dict[str, str]:
-    """The changed files that must keep their old text, each with the reason.
+def broken_files(before: Mapping[str, Source], after: Mapping[str, Source]) -> dict[str, tuple[str, bool]]:
+    """The changed files that must keep their old text, each with the reason, and whether it is a mistake of perflint.
+
+    It is none if another file takes a name that an edit changes, such as the name that a loop counts with.
 
     Args:
         before: all files by path.
         after: the new sources of those that changed.
     """
-    broken = {path: reason for path in after if (reason := _broken(before[path], after[path]))}
+    broken = {path: (reason, True) for path in after if (reason := _broken(before[path], after[path]))}
     lost = {path: names for path in after.keys() - broken.keys() if (names := _lost(before[path], after[path]))}
     return {**broken, **dict(_missed(before, lost))}
 
@@ -58,7 +60,7 @@ def _lost(before: Source, after: Source) -> frozenset[str]:
     return AlwaysBound(old).of_module - AlwaysBound(new).of_module
 
 
-def _missed(before: Mapping[str, Source], lost: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str]]:
+def _missed(before: Mapping[str, Source], lost: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, tuple[str, bool]]]:
     """The files that have lost a name which another file takes from them, each with the reason."""
     for sources in split(before).projects if lost else ():
         project = Project(sources)
@@ -66,4 +68,4 @@ def _missed(before: Mapping[str, Source], lost: Mapping[str, frozenset[str]]) ->
             file = project.files[path]
             name = next((name for name in sorted(lost[path]) if is_taken(file, name)), None)
             if name is not None:
-                yield path, f"another file takes `{name}` from it"
+                yield path, (f"another file takes `{name}` from it", False)

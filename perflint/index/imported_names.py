@@ -84,7 +84,7 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
     for node in walk(other.tree) if other.has_words(name, module) or other.may_have_stars else ():
         if isinstance(node, ast.ImportFrom):
             is_from_it = (node.module or "").rpartition(".")[2] == module
-            if is_from_it and any(alias.name in (name, "*") for alias in node.names):
+            if is_from_it and any(_takes(alias.name, name, file) for alias in node.names):
                 return True
         elif isinstance(node, ast.Attribute) and node.attr == name:
             if not _is_outside(node.value, other, module):
@@ -92,6 +92,11 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
         elif (string_of(node) or "").rpartition(".")[2] == name or string_of(node) == module:
             return True
     return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
+
+
+def _takes(written: str, name: str, file: FileIndex) -> bool:
+    """Whether ``from file import written`` takes a name; a star takes private ones only by ``__all__``."""
+    return written == name or (written == "*" and (not name.startswith("_") or file.has_words("__all__")))
 
 
 def _is_outside(node: ast.expr, file: FileIndex, module: str) -> bool:

@@ -72,6 +72,7 @@ ADMITTED: tuple[tuple[str, frozenset[May]], ...] = (
     (r"only if what is read is a Paddle tensor", frozenset({May.FAIL, May.OTHER_TYPES})),
     (r"have another memory order|rounded differently|converted differently", frozenset({May.OTHER_TYPES})),
     (r"says `stop_gradient=True` then", frozenset({May.OTHER_TYPES})),
+    (r"is False under no_grad", frozenset({May.OTHER_TYPES})),
     (r"may not be bound when this line runs", frozenset({May.UNBOUND})),
     (r"without a gradient is another one, or fails", frozenset({May.OTHER_TYPES, May.OTHER_WEIGHTS, May.FAIL})),
     (r"would no longer run at each step", frozenset({May.OTHER_NUMBERS, May.OTHER_SHAPES, May.LOSE_LINES})),
