@@ -319,7 +319,6 @@ class Started:
             cwd=project(directory / "p", train=begin + "time.sleep(100)\n" + SCRIPT),
             env={**os.environ, "PYTHONPATH": PATH, "TMPDIR": str(self.temporary), "MARK": self.mark},
             stderr=subprocess.PIPE,
-            preexec_fn=_with_usual_signals,
         )
 
     def left(self) -> list[str]:
@@ -330,13 +329,8 @@ class Started:
         return found
 
 
-def _with_usual_signals() -> None:
-    """Whoever runs the tests may ignore some, as ``nohup`` does."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="where processes can be listed by /proc")
+@pytest.mark.usefixtures("heeds_sighup")
 @pytest.mark.parametrize("name", ENDING)
 def test_a_stop_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     number = getattr(signal, name)
