@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from perflint.bench.results import BenchReport
-from tests.bench_reports import committed, git
+from perflint.cli import main
+from tests.bench_reports import committed, git, passes_after
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "bench_paddle")))
@@ -291,20 +293,40 @@ def test_an_interpreter_without_paddle(tmp_path: Path) -> None:
     assert f"{sys.executable} has no Paddle: name the interpreter that trains with --python" in found.stderr
 
 
-def test_the_time_limit(tmp_path: Path) -> None:
-    slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    time.sleep(1)\n")
-    directory = project(tmp_path / "p", train="import time\n" + slow)
-    said = failed(directory, "train.py", "--time-limit", "5")
-    assert "of 8 steps at the time limit; allow more with --time-limit" in said
+Limited = Callable[..., int]
 
 
-def test_the_rounds_before_the_time_limit_count(tmp_path: Path) -> None:
-    """After the third round a run takes forever; the marker stands outside of the project."""
-    count = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
-    hangs = f"if len(open({str(tmp_path / 'runs')!r}).read()) > 8:\n    import time; time.sleep(1000)\n"
-    report = measured(
-        project(tmp_path / "p", train=count + hangs + SCRIPT), "train.py", *("--rounds", "9", "--time-limit", "10")
-    )
+@pytest.fixture
+def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Limited:
+    """Runs ``perflint bench`` here, on a clock that stands still until the script has made ``seen`` beside its project.
+
+    Then so many seconds pass at each look at it.
+    """
+
+    def run(script: str, *arguments: str, seconds: float) -> int:
+        passes_after(tmp_path / "seen", seconds, monkeypatch)
+        monkeypatch.setenv("PYTHONPATH", PATH)
+        monkeypatch.chdir(project(tmp_path / "p", train=script))
+        return main(["bench", *QUICK, "train.py", *arguments])
+
+    return run
+
+
+def test_the_time_limit(tmp_path: Path, limited: Limited, capsys: pytest.CaptureFixture[str]) -> None:
+    hangs = f"    if 10 in batch.numbers:\n        open({str(tmp_path / 'seen')!r}, 'w')\n        time.sleep(1000)\n"
+    assert limited("import time\n" + SCRIPT + hangs, "--time-limit", "100", seconds=100) == 2
+    assert "train.py had made 3 of 8 steps at the time limit; allow more with --time-limit" in capsys.readouterr().err
+
+
+def test_the_rounds_before_the_time_limit_count(tmp_path: Path, limited: Limited) -> None:
+    """After the third round a run takes forever; what counts the runs stands outside of the project."""
+    runs, file = tmp_path / "runs", tmp_path / "report.json"
+    count = f"open({str(runs)!r}, 'a').write('x')\n"
+    seen = f"open({str(tmp_path / 'seen')!r}, 'w')"
+    hangs = f"if len(open({str(runs)!r}).read()) > 8:\n    import time; {seen}; time.sleep(1000)\n"
+    arguments = ("--rounds", "9", "--time-limit", "100", "--json", str(file))
+    assert limited(count + hangs + SCRIPT, *arguments, seconds=100) == 0
+    report = BenchReport.from_json(json.loads(file.read_text()))
     assert report.rounds == 3
     assert said(report) == ["The time limit was reached after 3 of 9 rounds: those are compared."]
 
@@ -374,16 +396,38 @@ def test_a_stop_at_any_moment_leaves_nothing_behind(tmp_path: Path, name: str) -
     assert started.left() == []
 
 
-def test_a_script_that_hangs_is_ended_and_the_line_is_named(tmp_path: Path) -> None:
-    hangs = "def wait():\n    threading.Event().wait()\n\n\nprint('nearly there')\nwait()\n"
-    said = failed(
-        project(tmp_path / "p", train="import threading\n" + hangs + SCRIPT), "train.py", "--stall-limit", "1"
-    )
+HANGS = """\
+import sys
+import threading
+
+
+def wait():
+    threading.Event().wait()
+
+
+def tell(main):
+    while sys._current_frames()[main].f_code.co_filename != threading.__file__:
+        pass
+    open({seen!r}, "w")
+
+
+print("nearly there")
+threading.Thread(target=tell, args=(threading.get_ident(),), daemon=True).start()
+wait()
+"""
+
+
+def test_a_script_that_hangs_is_ended_and_the_line_is_named(
+    tmp_path: Path, limited: Limited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = HANGS.format(seen=str(tmp_path / "seen")) + SCRIPT
+    assert limited(script, "--stall-limit", "50", seconds=50) == 2
+    said = capsys.readouterr().err
     assert (
-        "train.py was stopped, because nothing happened for 1 s after 0 steps, 0 batches, 0 calls of backward" in said
+        "train.py was stopped, because nothing happened for 50 s after 0 steps, 0 batches, 0 calls of backward" in said
     )
-    assert re.search(r"it hangs at train\.py:3 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
-    assert "  |   train.py:7 (<module>)\n" in said
+    assert re.search(r"it hangs at train\.py:6 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
+    assert "  |   train.py:17 (<module>)\n" in said
     assert said.endswith("its last output:\n  |   nearly there\n")
 
 
