@@ -1,12 +1,18 @@
-"""Made-up bench reports whose figures can be worked out by hand, and repositories to measure in."""
+"""Made-up bench reports whose figures can be worked out by hand, repositories to measure in, and a clock for limits."""
 
 from __future__ import annotations
 
+import itertools
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from perflint.bench import child, measure
 from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 
 FIX = "PPF201 train.py:109"
@@ -105,3 +111,14 @@ def committed(directory: Path, **files: str) -> Path:
     git(directory, "add", ".")
     git(directory, "commit", "-qm", "first")
     return directory
+
+
+def passes_after(seen: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock of ``perflint bench`` until a file is there; then so many seconds pass at each look at it.
+
+    A script that makes the file where it is meant to be stopped gets there, however busy the machine is.
+    """
+    looks = itertools.count(1)
+    clock = SimpleNamespace(monotonic=lambda: seconds * next(looks) if seen.exists() else 0.0, sleep=time.sleep)
+    monkeypatch.setattr(child, "time", clock)
+    monkeypatch.setattr(measure, "time", clock)

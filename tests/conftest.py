@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def awkward_run(tmp_path_factory: pytest.TempPathFactory) -> reported.Run:
     """What perflint writes, in every format, about files that are hard to report on."""
     return reported.make(tmp_path_factory.mktemp("awkward"))
+
+
+@pytest.fixture
+def heeds_sighup() -> Iterator[None]:
+    """SIGHUP as it usually is: ``nohup`` has the tests ignore it, and what they start inherits that.
+
+    Not for the whole run, as SIGINT above: it should outlive the terminal that it was started from.
+    """
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pytest_lsp.checks import LspSpecificationWarning
 
 PROFILES = ("visual_studio_code", "neovim@0.10", "neovim@0.11", "emacs", "neovim@0.7")
 SERVER = (sys.executable, "-m", "perflint", "server", "--stdio")
-_PATIENCE = 60
+_PATIENCE = 240
 """Seconds after which a test that waits for the server fails."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import struct
@@ -28,18 +29,18 @@ def on_terminal(command: Sequence[str], folder: Path, columns: int) -> str:
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 60, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm", "NO_COLOR": "1"}
     environment.pop("COLUMNS", None)  # which the workers of the tests have
-    shown = b""
     with subprocess.Popen(command, cwd=folder, env=environment, stdin=slave, stdout=slave, stderr=slave):
         os.close(slave)
-        while part := _read(master):
-            shown += part
+        shown = read_all(master)
     os.close(master)
     text = shown.decode("utf-8").replace("\r\n", "\n")
     return _PROGRESS.sub("", text)  # a bar that only a slow machine shows
 
 
-def _read(master: int) -> bytes:
-    try:
-        return os.read(master, 65536)
-    except OSError:  # Linux says so where the other end is closed
-        return b""
+def read_all(master: int) -> bytes:
+    """What a terminal shows until the last program has closed it."""
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux says so where the other end is closed
+        while part := os.read(master, 65536):
+            shown += part
+    return shown

@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from perflint.bench.results import BenchReport
-from tests.bench_reports import committed, git
+from perflint.cli import main
+from tests.bench_reports import committed, git, passes_after
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "bench_paddle")))
@@ -34,6 +36,23 @@ for (batch,) in loader:
     total += loss.item()
 """
 LOOP = SCRIPT[SCRIPT.index("for ") :]
+OWN_CLOCK = """\
+import time
+
+now = 0.0
+
+
+def takes(seconds):
+    global now
+    now += seconds
+
+
+time.perf_counter = lambda: now
+"""
+"""The beginning of a script whose steps take as long as it says, on a clock that all in its process look at.
+
+On a real one they take longer, by as much as the machine has other work.
+"""
 QUICK = ("--steps", "6", "--warmup", "2", "--rounds", "3")
 
 
@@ -200,7 +219,7 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
-        ("import paddle\nraise RuntimeError('no data at /x')\n" + SCRIPT, (), "RuntimeError: no data at /x"),
+        ("import paddle\ndef load():\n    raise RuntimeError('no data at /x')\nload()\n" + SCRIPT, (), "RuntimeError: no data at /x"),
         (SCRIPT, ("--warmup", "30"), "train.py made 20 steps and ended, but the first 30 are warm-up"),
         (SCRIPT, ("--warmup", "30"), "or lower --warmup (with 19 one step is measured)"),
         (SCRIPT.replace("100", "5"), ("--warmup", "2"), "made 1 step and ended, but the first 2 are warm-up"),
@@ -287,20 +306,40 @@ def test_an_interpreter_is_found_from_where_the_user_is(tmp_path: Path) -> None:
     assert measured(tmp_path, "p/train.py", "--python", linked_interpreter(tmp_path)).comparisons
 
 
-def test_the_time_limit(tmp_path: Path) -> None:
-    slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    time.sleep(1)\n")
-    directory = project(tmp_path / "p", train="import time\n" + slow)
-    said = failed(directory, "train.py", "--time-limit", "5")
-    assert "of 8 steps at the time limit; allow more with --time-limit" in said
+Limited = Callable[..., int]
 
 
-def test_the_rounds_before_the_time_limit_count(tmp_path: Path) -> None:
-    """After the third round a run takes forever; the marker stands outside of the project."""
-    count = f"open({str(tmp_path / 'runs')!r}, 'a').write('x')\n"
-    hangs = f"if len(open({str(tmp_path / 'runs')!r}).read()) > 8:\n    import time; time.sleep(1000)\n"
-    report = measured(
-        project(tmp_path / "p", train=count + hangs + SCRIPT), "train.py", *("--rounds", "9", "--time-limit", "10")
-    )
+@pytest.fixture
+def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Limited:
+    """Runs ``perflint bench`` here, on a clock that stands still until the script has made ``seen`` beside its project.
+
+    Then so many seconds pass at each look at it.
+    """
+
+    def run(script: str, *arguments: str, seconds: float) -> int:
+        passes_after(tmp_path / "seen", seconds, monkeypatch)
+        monkeypatch.setenv("PYTHONPATH", PATH)
+        monkeypatch.chdir(project(tmp_path / "p", train=script))
+        return main(["bench", *QUICK, "train.py", *arguments])
+
+    return run
+
+
+def test_the_time_limit(tmp_path: Path, limited: Limited, capsys: pytest.CaptureFixture[str]) -> None:
+    hangs = f"    if 10 in batch.numbers:\n        open({str(tmp_path / 'seen')!r}, 'w')\n        time.sleep(1000)\n"
+    assert limited("import time\n" + SCRIPT + hangs, "--time-limit", "100", seconds=100) == 2
+    assert "train.py had made 3 of 8 steps at the time limit; allow more with --time-limit" in capsys.readouterr().err
+
+
+def test_the_rounds_before_the_time_limit_count(tmp_path: Path, limited: Limited) -> None:
+    """After the third round a run takes forever; what counts the runs stands outside of the project."""
+    runs, file = tmp_path / "runs", tmp_path / "report.json"
+    count = f"open({str(runs)!r}, 'a').write('x')\n"
+    seen = f"open({str(tmp_path / 'seen')!r}, 'w')"
+    hangs = f"if len(open({str(runs)!r}).read()) > 8:\n    import time; {seen}; time.sleep(1000)\n"
+    arguments = ("--rounds", "9", "--time-limit", "100", "--json", str(file))
+    assert limited(count + hangs + SCRIPT, *arguments, seconds=100) == 0
+    report = BenchReport.from_json(json.loads(file.read_text()))
     assert report.rounds == 3
     assert said(report) == ["The time limit was reached after 3 of 9 rounds: those are compared."]
 
@@ -332,7 +371,6 @@ class Started:
             cwd=project(directory / "p", train=begin + "time.sleep(100)\n" + SCRIPT),
             env={**os.environ, "PYTHONPATH": PATH, "TMPDIR": str(self.temporary), "MARK": self.mark},
             stderr=subprocess.PIPE,
-            preexec_fn=_with_usual_signals,
         )
 
     def left(self) -> list[str]:
@@ -343,13 +381,8 @@ class Started:
         return found
 
 
-def _with_usual_signals() -> None:
-    """Whoever runs the tests may ignore some, as ``nohup`` does."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_DFL)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="where processes can be listed by /proc")
+@pytest.mark.usefixtures("heeds_sighup")
 @pytest.mark.parametrize("name", ENDING)
 def test_a_stop_leaves_nothing_behind(tmp_path: Path, name: str) -> None:
     number = getattr(signal, name)
@@ -376,16 +409,38 @@ def test_a_stop_at_any_moment_leaves_nothing_behind(tmp_path: Path, name: str) -
     assert started.left() == []
 
 
-def test_a_script_that_hangs_is_ended_and_the_line_is_named(tmp_path: Path) -> None:
-    hangs = "def wait():\n    threading.Event().wait()\n\n\nprint('nearly there')\nwait()\n"
-    said = failed(
-        project(tmp_path / "p", train="import threading\n" + hangs + SCRIPT), "train.py", "--stall-limit", "1"
-    )
+HANGS = """\
+import sys
+import threading
+
+
+def wait():
+    threading.Event().wait()
+
+
+def tell(main):
+    while sys._current_frames()[main].f_code.co_filename != threading.__file__:
+        pass
+    open({seen!r}, "w")
+
+
+print("nearly there")
+threading.Thread(target=tell, args=(threading.get_ident(),), daemon=True).start()
+wait()
+"""
+
+
+def test_a_script_that_hangs_is_ended_and_the_line_is_named(
+    tmp_path: Path, limited: Limited, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = HANGS.format(seen=str(tmp_path / "seen")) + SCRIPT
+    assert limited(script, "--stall-limit", "50", seconds=50) == 2
+    said = capsys.readouterr().err
     assert (
-        "train.py was stopped, because nothing happened for 1 s after 0 steps, 0 batches, 0 calls of backward" in said
+        "train.py was stopped, because nothing happened for 50 s after 0 steps, 0 batches, 0 calls of backward" in said
     )
-    assert re.search(r"it hangs at train\.py:3 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
-    assert "  |   train.py:7 (<module>)\n" in said
+    assert re.search(r"it hangs at train\.py:6 \(wait\), in \S+threading\.py:\d+ \(wait\)", said)
+    assert "  |   train.py:17 (<module>)\n" in said
     assert said.endswith("its last output:\n  |   nearly there\n")
 
 
@@ -431,8 +486,8 @@ def test_what_cannot_be_fixed_is_named_where_nothing_can(tmp_path: Path) -> None
 
 def test_two_revisions_are_compared_and_ci_fails_where_the_newer_is_slower(tmp_path: Path) -> None:
     """What git does not know is there in both; what was not there then is not there."""
-    needs = "import time\nfrom pathlib import Path\n\nassert Path('data.txt').exists()\n"
-    slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    time.sleep({})\n")
+    needs = OWN_CLOCK + "from pathlib import Path\n\nassert Path('data.txt').exists()\n"
+    slow = SCRIPT.replace("    loss.backward()\n", "    loss.backward()\n    takes({})\n")
     directory = committed(tmp_path / "p", train=needs + "import gone\n" + slow.format(0.01), gone="")
     (directory / "data.txt").write_text("x")
     (directory / "gone.py").unlink()

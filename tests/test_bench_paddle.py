@@ -16,6 +16,7 @@ from perflint.bench.measure import Bench
 from perflint.bench.plan import Outcome, Plan
 from perflint.bench.results import BEFORE
 from perflint.bench.variants import VariantFiles
+from tests.bench_reports import passes_after
 
 HEAD = """\
 import numpy as np
@@ -169,14 +170,15 @@ def test_the_same_again_has_the_same_losses(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="batches are handed over in /dev/shm on Linux")
-def test_a_stopped_training_leaves_no_batches_in_shared_memory(tmp_path: Path) -> None:
+def test_a_stopped_training_leaves_no_batches_in_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pids = tmp_path / "pids"
     pids.mkdir()
     worker = f"def note(_):\n    import os\n    open(f'{pids}/{{os.getpid()}}', 'w')\n\n\n"
     loop = LOOP.replace("batch_size=5", "batch_size=5, num_workers=2, worker_init_fn=note")
-    slow = loop.replace("    loss.backward()\n", "    import time; time.sleep(1)\n    loss.backward()\n")
+    hangs = f"    import time; open({str(tmp_path / 'seen')!r}, 'w'); time.sleep(1000)\n"
+    passes_after(tmp_path / "seen", 100, monkeypatch)
     with pytest.raises(OutOfTime):
-        outcome(tmp_path, HEAD + worker + slow, 8)
+        outcome(tmp_path, HEAD + worker + loop.replace("    loss.backward()\n", hangs + "    loss.backward()\n"), 100)
     started = [path.name for path in pids.iterdir()]
     assert len(started) == 2
     assert not [path for pid in started for path in Path("/dev/shm").glob(f"paddle_{pid}_*")]

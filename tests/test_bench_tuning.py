@@ -19,7 +19,7 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.text.source import Source
 from tests.bench_reports import report, run, variant
-from tests.test_bench_command import PATH, SCRIPT, bench, project
+from tests.test_bench_command import OWN_CLOCK, PATH, SCRIPT, bench, project
 
 assert PATH  # bench runs with the made-up Paddle of tests/bench_paddle
 
@@ -196,9 +196,7 @@ def test_options_that_would_do_nothing(
 
 
 def test_the_command_measures_and_recommends(tmp_path: Path) -> None:
-    loop = SCRIPT.replace("for (batch,) in loader:", "import time\nfor (batch,) in loader:").replace(
-        "    loss =", "    time.sleep(0.02 if loader.num_workers else 0.001)\n    loss ="
-    )
+    loop = OWN_CLOCK + SCRIPT.replace("    loss =", "    takes(0.02 if loader.num_workers else 0.001)\n    loss =")
     place = project(
         tmp_path / "p", train=loop.replace("paddle.io.DataLoader(", "paddle.io.DataLoader(num_workers=2, dataset=")
     )

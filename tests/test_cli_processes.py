@@ -11,6 +11,7 @@ import pytest
 
 from perflint.search_path import leave_out_current_directory
 from tests.cli_runs import ROOT, process, write
+from tests.terminals import read_all
 
 pytestmark = pytest.mark.usefixtures("cli_workplace")
 
@@ -36,7 +37,7 @@ def test_there_is_colour_on_a_terminal() -> None:
     environ = {**os.environ, "TERM": "xterm"}
     with process(["check", "a.py", "-q"], stdout=slave, stderr=subprocess.PIPE, env=environ) as running:
         os.close(slave)
-        assert b"\x1b[1;31mPPF201" in os.read(master, 1_000)
+        assert b"\x1b[1;31mPPF201" in read_all(master)
         assert running.wait() == 1
     os.close(master)
 

@@ -14,7 +14,10 @@ from perflint import cli
 from perflint.commands.ending import Terminated, in_order
 from tests.cli_runs import ROOT
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="signals of POSIX"),
+    pytest.mark.usefixtures("heeds_sighup"),
+]
 
 CODE = """
 import os, signal, sys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -160,3 +161,16 @@ def test_the_line_is_that_of_the_project_and_code_is_known_by_the_call_before_it
     assert (read.path, read.line) == ("test_profiler.py", row)
     (code,) = (spent for spent, seconds in watched._all_seconds.items() if seconds == 4)
     assert (code.kind, code.path, code.line, code.note) == ("other", "test_profiler.py", row, "after this line")
+
+
+def test_the_lines_that_are_seen_to_run_between_calls_are_counted_and_no_others(watched: Profiler) -> None:
+    seen: list[object] = []
+    call(watched, READ, lambda: seen.append(watched.between))
+    assert seen == [None]
+    after = watched.between
+    assert after is not None
+    for _ in range(2):
+        watched._sampler._look(after, sys._getframe())
+    row = call.__code__.co_firstlineno + 1
+    look = sys._getframe().f_code.co_firstlineno + 7
+    assert watched._sampler.counts == {("test_profiler.py", row, "test_profiler.py", look): 2}

@@ -40,6 +40,12 @@ class Shown:
         self.told.append("end")
 
 
+async def all_that_can_be_done() -> None:
+    """Nothing waits for a moment of the clock here, so some turns of the loop are enough, however long they take."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
 async def told(
     shown: Shown, monkeypatch: pytest.MonkeyPatch, is_known: bool = False, closes: bool = False
 ) -> list[str]:
@@ -52,12 +58,12 @@ async def told(
     watching = Waiting(cast("Any", shown))
     watching.watch(state, DOCUMENT.uri)
     watching.watch(state, DOCUMENT.uri)
-    await asyncio.sleep(0.02)
+    await all_that_can_be_done()
     before = list(shown.told)
     if closes:
         state.close(DOCUMENT.uri)
     state.enter([Result(DOCUMENT, ())])
-    await asyncio.sleep(0.02)
+    await all_that_can_be_done()
     return [*before, "|", *shown.told[len(before) :]]
 
 

@@ -16,6 +16,7 @@ from perflint.output.json_text import json_text
 from perflint.text.visible import is_plain, visible, visible_line, visible_path
 from tests import hostile
 from tests.cli_runs import ROOT
+from tests.terminals import read_all
 
 needs_names = pytest.mark.skipif(os.name != "posix" or os.uname().sysname == "Darwin", reason="names of any bytes")
 SELECT = "--select=PPF0,PPF101"
@@ -200,19 +201,8 @@ def test_a_diff_on_a_terminal_shows_what_steers(folder: Path, colour: dict[str, 
     command = [sys.executable, "-m", "perflint", "check", SELECT, "--min-impact=low", "--diff", "--unsafe-fixes"]
     with subprocess.Popen(command, cwd=folder, stdout=slave, stderr=slave, env=environment) as running:
         os.close(slave)
-        shown = b"".join(_read(master))
+        shown = read_all(master)
         assert running.wait() == 1
     os.close(master)
     assert b"num_workers=4" in shown
     assert hostile.harm(shown.replace(b"\r\n", b"\n")) == []
-
-
-def _read(handle: int) -> Iterator[bytes]:
-    while True:
-        try:
-            data = os.read(handle, 65_536)
-        except OSError:  # Linux: the other end has closed
-            return
-        if not data:
-            return
-        yield data
