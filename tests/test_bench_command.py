@@ -216,10 +216,13 @@ def test_the_seeds_are_fixed_unless_somebody_minds(tmp_path: Path) -> None:
     assert measured(directory, "train.py", "--no-seed").comparisons[0].same_losses is None
 
 
+FAILS = "import paddle\ndef load():\n    raise RuntimeError('no data at /x')\nload()\n"
+
+
 @pytest.mark.parametrize(
     ("text", "arguments", "said"),
     [
-        ("import paddle\ndef load():\n    raise RuntimeError('no data at /x')\nload()\n" + SCRIPT, (), "RuntimeError: no data at /x"),
+        (FAILS + SCRIPT, (), "RuntimeError: no data at /x"),
         (SCRIPT, ("--warmup", "30"), "train.py made 20 steps and ended, but the first 30 are warm-up"),
         (SCRIPT, ("--warmup", "30"), "or lower --warmup (with 19 one step is measured)"),
         (SCRIPT.replace("100", "5"), ("--warmup", "2"), "made 1 step and ended, but the first 2 are warm-up"),
