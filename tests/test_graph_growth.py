@@ -485,6 +485,8 @@ def test_two_loops_are_two_findings() -> None:
         ("history.append(loss)\nargs.same = history[-1] is loss", "return total", "another object"),
         ("history.append(loss)\nargs.last = id(history[-1])", "return total", "another object"),
         ("history.append(loss)", "paddle.save(history, 'losses')", "another object"),
+        ("history.append(partial(print, loss))", "for show in history:\n    show()", "`partial` gets a tensor"),
+        ("history.append(Shown(loss))", "return history", "`Shown` gets a tensor"),
     ],
 )
 def test_what_tells_a_tensor_without_a_graph_from_one_with(inside: str, after: str, reason: str) -> None:

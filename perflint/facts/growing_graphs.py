@@ -27,7 +27,7 @@ from perflint.facts.lifetimes import keeps_all, outlives_the_step, own_sum
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for
+from perflint.syntax.parameters import argument_for, arguments_of
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point, of_point, points_of
@@ -36,6 +36,8 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
+_CONTAINERS = frozenset({"dict", "list", "tuple", "set"})
+_HANDED = "`{name}` gets a tensor without its graph then, and may show that"
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
 
 
@@ -64,10 +66,11 @@ def growth(point: Point) -> Growth | None:
         stored = _stored_graph(point, carriers, carriers.beside_a_loss)
         if stored is None or not _is_beside_growth(point):
             return None
-        return Growth(stored[1], False, _may_be_numbers(stored[1], point))
+        sure = False
+    else:
+        sure = all(carriers.is_differentiated(name) for name in stored[1])
     target, names = stored
-    sure = all(carriers.is_differentiated(name) for name in names)
-    return Growth(names, sure, _may_be_numbers(names, point), _seen(point, target))
+    return Growth(names, sure, _may_be_numbers(names, point), _seen(point, target, names))
 
 
 def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
@@ -113,11 +116,27 @@ def _is_beside_growth(point: Point) -> bool:
     return False
 
 
-def _seen(point: Point, target: ast.expr) -> str:
+def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
         return _WANTED
+    handed = _handed_to(point, target, names)
+    if handed:
+        return _HANDED.format(name=handed)
     name = dotted(base_of(target))
     return notices_detach(point.file, point.scope, name) if name is not None else ""
+
+
+def _handed_to(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
+    """What gets the tensor on the way to where it is stored, and may show it: `partial` of ``partial(print, loss)``."""
+    inside = {id(name) for name in names}
+    for call in point.statement.calls:
+        called = dotted(call.func) or ""
+        is_store = isinstance(call.func, ast.Attribute) and ast.dump(call.func.value) == ast.dump(target)
+        if is_store or called in _CONTAINERS or point.file.names.resolve(called).startswith("paddle."):
+            continue
+        if any(id(item) in inside for argument in arguments_of(call) for item in walk(argument)):
+            return called.rpartition(".")[2] or "a call"
+    return ""
 
 
 def _retains_graphs(scope: Scope) -> bool:
