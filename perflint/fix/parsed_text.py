@@ -36,24 +36,31 @@ class Reading:
         tree = self.tree
         return tree is not None and _accepted(lambda: compile(tree, "<edited>", "exec", dont_inherit=True)) is not None
 
-    @cached_property
+    @property
     def names(self) -> tuple[frozenset[str], frozenset[str], int]:
         """The names that are read, and those that are bound or deleted; and how many values are converted to text."""
-        read: set[str] = set()
-        bound: set[str] = set()
-        texts = 0
-        for node in [] if self.tree is None else walk(self.tree):
-            if isinstance(node, ast.Name):
-                (read if isinstance(node.ctx, ast.Load) else bound).add(node.id)
-            elif isinstance(node, ast.FormattedValue) or isinstance(getattr(node, "op", None), ast.Mod):
-                texts += 1
-        return frozenset(read), frozenset(bound), texts
+        reads, bound, texts = self._uses
+        return frozenset(reads), bound, texts
 
     @property
     def reads(self) -> Counter[str]:
         """How often each name is read."""
-        found = [] if self.tree is None else walk(self.tree)
-        return Counter(node.id for node in found if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+        return self._uses[0]
+
+    @cached_property
+    def _uses(self) -> tuple[Counter[str], frozenset[str], int]:
+        reads: list[str] = []
+        bound: set[str] = set()
+        texts = 0
+        for node in [] if self.tree is None else walk(self.tree):
+            if isinstance(node, ast.Name):
+                if isinstance(node.ctx, ast.Load):
+                    reads.append(node.id)
+                else:
+                    bound.add(node.id)
+            elif isinstance(node, ast.FormattedValue) or isinstance(getattr(node, "op", None), ast.Mod):
+                texts += 1
+        return Counter(reads), frozenset(bound), texts
 
     def new_messages(self, before: Reading) -> Messages:
         """The messages of pyflakes about this text and not about the previous one: kind and subject, and the words."""

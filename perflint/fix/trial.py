@@ -84,13 +84,16 @@ class Trials:
         # (The ``await`` of a notebook did not compile before either.)
         if after.tree is None or (before.compiles and not after.compiles):
             return _in_words(fix, "the edit does not fit the code here: the file would not compile")
-        new = self._new_messages(region, before, after, fix)
+        inside = self._outline.inside(region, after)
+        new = self._new_messages(region, before, inside, fix)
         bad = [said for (kind, _), said in new.items() if kind != "UnusedImport"]
         if bad:
             return _in_words(fix, f"the edit does not fit the code here: {bad[0]}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
         edits = in_order(self._fitted(region, edits, after))
-        fix = replace(fix, edits=edits, unneeded=tuple(self._unneeded(before.reads - after.reads)))
+        fix = replace(
+            fix, edits=edits, unneeded=tuple(self._unneeded(self._inside(region, before).reads - inside.reads))
+        )
         return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
 
     def _fitted(self, region: Region, edits: Sequence[Edit], after: Reading) -> list[Edit]:
@@ -110,14 +113,19 @@ class Trials:
                 if name in names and not self._is_needed(name):
                     yield spelling_of(node, alias)
 
-    def _new_messages(self, region: Region, before: Reading, after: Reading, fix: Fix) -> Messages:
+    def _new_messages(self, region: Region, before: Reading, inside: Reading, fix: Fix) -> Messages:
         """The messages of pyflakes about the edited file that it did not have about the file before.
 
         First, functions that the edits do not touch are emptied, which is fast and finds everything, but sometimes too
         much: an import may only be used in another function. So anything found is checked again with the whole file.
+
+        Args:
+            region: what the edits touch.
+            before: its text before.
+            inside: its statements after the edits, with such functions emptied.
+            fix: the fix.
         """
         outline, text = self._outline, self._source.text
-        inside = outline.inside(region, after)
         missing = ImportPlace(text).missing(fix.imports, first_written(fix)) if fix.imports else []
         if not missing and inside.names == self._inside(region, before).names:
             return {}  # no name was added or removed, so pyflakes has nothing new to report

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, TRIES, Function, leaves
-from perflint.syntax.tree import children, first_row, walk
+from perflint.syntax.tree import children, walk
 
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -135,7 +135,7 @@ class AlwaysBound:
 
         if owner is None:
             return False
-        excused = [item for item in walk(owner) if isinstance(item, TRIES) and passes(item)] if is_loaded else []
+        excused = [item for item in self._tries if passes(item)] if is_loaded else []
         allowed = {id(part) for item in excused for handler in item.handlers for part in walk(handler)}
         others = (item for item in self._bindings(owner).get(name, ()) if id(item) not in allowed)
         if not all(isinstance(item, ast.stmt) and alike(item) for item in others):
@@ -174,6 +174,10 @@ class AlwaysBound:
         return first.block[: first.at]
 
     @cached_property
+    def _tries(self) -> list[ast.Try]:
+        return [item for item in walk(self._tree) if isinstance(item, TRIES)]
+
+    @cached_property
     def _given(self) -> list[Given]:
         found = [item for item in walk(self._tree) if isinstance(item, (ast.Import, ast.ImportFrom))]
         return [each for item in sorted(found, key=lambda item: item.lineno) for each in given_by(item)]
@@ -189,15 +193,27 @@ class AlwaysBound:
 
     def _way(self, node: Code) -> list[_Step]:
         """The way from the module to a statement, or to the one that contains an expression."""
+        current: ast.AST | None = node if node in self._step_to else self._statement_of.get(node)
         way: list[_Step] = []
-        current: ast.AST = self._tree
-        while current is not node:
-            found = next((step for step in _steps(current) if _holds(step.block[step.at], node)), None)
-            if found is None:
-                break
-            way.append(found)
-            current = found.block[found.at]
-        return way
+        while current in self._step_to:
+            way.append(self._step_to[current])
+            current = way[-1].node
+        return way[::-1]
+
+    @cached_property
+    def _step_to(self) -> dict[ast.AST | None, _Step]:
+        """The last step of the way to each statement."""
+        return {step.block[step.at]: step for node in walk(self._tree) for step in _steps(node)}
+
+    @cached_property
+    def _statement_of(self) -> dict[ast.AST, ast.stmt]:
+        """The statement that contains each expression, the innermost one."""
+        found: dict[ast.AST, ast.stmt] = {}
+        for item in walk(self._tree):  # outer nodes come first
+            around = item if isinstance(item, ast.stmt) else found.get(item)
+            if around is not None:
+                found.update((part, around) for part in children(item) if not isinstance(part, ast.stmt))
+        return found
 
     def _owner(self, name: str, way: list[_Step]) -> ast.AST | None:
         """The module, function or class in which a name is looked up at the end of a way; None if none binds it."""
@@ -272,18 +288,13 @@ def _before(way: list[_Step], owner: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _steps(node: ast.AST) -> Iterator[_Step]:
+    if isinstance(node, (ast.ExceptHandler, ast.match_case)):
+        return  # their blocks belong to the statement
     for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         for name in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(part, name, [])
             for at in range(len(block)):
                 yield _Step(node, block, at)
-
-
-def _holds(outer: ast.stmt, inner: Code) -> bool:
-    start, end = (first_row(outer), 0), (outer.end_lineno or outer.lineno, outer.end_col_offset or 0)
-    return outer is inner or (
-        start <= (inner.lineno, inner.col_offset) < end and any(item is inner for item in walk(outer))
-    )
 
 
 def _own(scope: ast.AST) -> Iterator[ast.AST]:
