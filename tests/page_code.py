@@ -115,7 +115,7 @@ def names(code: str) -> dict[str, Any]:
         "log_softmax": nn.functional.log_softmax, "nll_loss": nn.functional.nll_loss,
         "onehot": lambda y: nn.functional.one_hot(y, 6), "ids": labels, "table": paddle.rand([3, 5]),
         "DataParallel": paddle.DataParallel, "no_sync": paddle.DataParallel.no_sync, "k": 4,
-        "ignore_index": 255, "weight": paddle.rand([3]),
+        "ignore_index": 255, "weight": paddle.rand([3]), "names": iter(["a"]),
         "number": 2.0, "tensor": t2, "value": 0.5, "limit": -1.0,
         "x_train": x, "zeros": paddle.zeros_like(x),
         "a": 0, "b": 2, "i": 1, "j": 2, "in_channels": 3, "kernel_height": 3, "kernel_width": 3,

@@ -376,7 +376,8 @@ def test_progress_counts_to_the_end() -> None:
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert {total for _, total in seen} == {60}
         assert seen[-1] == (60, 60)
-        assert len({done for done, _ in seen} & {*range(30)}) > 10  # the bar moves before the first check
+        if jobs == 1:  # with more, another process may parse all of such small files
+            assert len({done for done, _ in seen} & {*range(30)}) > 10  # the bar moves before the first check
 
 
 def test_selecting_one_rule_does_not_change_what_it_says() -> None:

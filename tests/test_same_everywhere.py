@@ -92,7 +92,7 @@ def test_pre_commit(suite: Path, expected: list[Place], tmp_path_factory: pytest
     out = done.stdout.decode()
     if "hook id: perflint" not in out:
         missing("pip reaches no index", out + done.stderr.decode())
-    found = re.findall(r"^(\S+\.py):(\d+):(\d+) (PPF\d{3}) ", out, re.MULTILINE)
+    found = re.findall(r"^(\S+\.py):(\d+):(\d+):? (PPF\d{3}) ", out, re.MULTILINE)
     assert sorted((path, int(row), int(column), code) for path, row, column, code in found) == expected
 
 
