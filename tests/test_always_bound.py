@@ -38,6 +38,7 @@ def written(text: str, is_loaded: bool = False) -> str | None:
         ("import paddle\nhere\n", "paddle.no_grad"),
         ("import paddle as P\ndef f():\n    here\n", "P.no_grad"),
         ("import paddle.nn\nhere\n", "paddle.no_grad"),
+        ("import paddle\nx = lambda: 1 if y else 2\nhere\n", "paddle.no_grad"),
         ("from paddle import no_grad as off\nhere\n", "off"),
         ("import paddle.nn as nn\nhere\n", None),
         ("here\nimport paddle\n", None),

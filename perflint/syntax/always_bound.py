@@ -288,8 +288,8 @@ def _before(way: list[_Step], owner: ast.AST) -> Iterator[ast.stmt]:
 
 
 def _steps(node: ast.AST) -> Iterator[_Step]:
-    if isinstance(node, (ast.ExceptHandler, ast.match_case)):
-        return  # their blocks belong to the statement
+    if not isinstance(node, (ast.Module, ast.stmt)):
+        return  # the blocks of a handler belong to its statement; those of a lambda are expressions
     for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         for name in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(part, name, [])
