@@ -93,5 +93,18 @@ def test_the_file_itself_says_so_without_reading_the_name(text: str, expected: b
     assert needed({"steps.py": text}) is expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import __main__\nprint(__main__.np)\n", True),
+        ("import sys\nprint(sys.modules['__main__'].np)\n", True),
+        ("import sys\nprint(sys._getframe(1).f_globals['np'])\n", True),
+        ("if __name__ == '__main__':\n    print('np')\n", False),
+    ],
+)
+def test_a_file_that_is_loaded_looks_into_the_program(text: str, expected: bool) -> None:
+    assert needed({"steps.py": STEPS + "\nimport helper\n", "helper.py": text}) is expected
+
+
 def test_a_package_keeps_what_others_may_take_from_it() -> None:
     assert needed({"lib/__init__.py": STEPS}, "lib/__init__.py")

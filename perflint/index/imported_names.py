@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from perflint.index.imports import Imports
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import string_of, walk
@@ -27,6 +27,9 @@ _ON_PURPOSE = re.compile(
 )
 """A comment that says that an import is there on purpose."""
 _EXAMPLE = ">>>"
+_MAIN = re.compile(
+    r"\bimport\s+__main__|\bmodules\s*\[\s*[\"']__main__|_module\(\s*[\"']__main__|__import__\(\s*[\"']__main__"
+)
 _ONLY_NAMES = re.compile(r"get_?logger$|^(?:Flask|Blueprint)$", re.IGNORECASE)
 """Functions that take ``__name__`` as a mere text."""
 
@@ -34,7 +37,13 @@ _ONLY_NAMES = re.compile(r"get_?logger$|^(?:Flask|Blueprint)$", re.IGNORECASE)
 @query
 def is_needed(file: FileIndex, name: str) -> bool:
     """Whether something may need a name that a file imports besides the code of the file that reads it."""
-    return file.is_package or _is_kept_on_purpose(file, name) or _is_found_by_text(file, name) or is_taken(file, name)
+    return (
+        file.is_package
+        or _is_kept_on_purpose(file, name)
+        or _is_found_by_text(file, name)
+        or _is_open_to_all(file.project)
+        or is_taken(file, name)
+    )
 
 
 @query
@@ -48,6 +57,14 @@ def is_taken(file: FileIndex, name: str) -> bool:
         return True
     by_path = re.compile(rf"\b{re.escape(module)}\s*\.\s*{re.escape(name)}\b")
     return any(other.matches(by_path) for other in file.project.mentions.of(module) if other is not file)
+
+
+@query
+def _is_open_to_all(project: Project) -> bool:
+    """Whether some file looks into modules that it does not name: into the main one, or those of its callers."""
+    return any(
+        file.has_words("f_globals") or file.matches(_MAIN) for file in project.mentions.of("f_globals", "__main__")
+    )
 
 
 def _is_kept_on_purpose(file: FileIndex, name: str) -> bool:
