@@ -147,6 +147,21 @@ def test_a_star_import_that_brings_the_same_name_is_no_obstacle() -> None:
     assert spelled(text, other="import paddle\n") == Spelling(NO_GRAD)
 
 
+@pytest.mark.parametrize(
+    ("user", "is_row"),
+    [
+        ("from main import *\nimport paddle\n", False),
+        ("import main\npaddle = 1\n", False),
+        ("from main import *\n", False),
+        ("paddle = 1\nfrom main import *\n", True),
+        ("from oars import *\nfrom main import *\n", True),
+    ],
+)
+def test_a_new_import_replaces_no_name_where_a_star_takes_it(user: str, is_row: bool) -> None:
+    found = spelled("from paddle import nn\ndef f():\n    here\n", user=user, oars="paddle = 1\n")
+    assert found == (Spelling(NO_GRAD, row="import paddle") if is_row else Spelling(NO_GRAD, ("import paddle",)))
+
+
 def test_a_package_that_a_file_always_loads() -> None:
     known = project(
         {"a.py": "import b\n", "b.py": "from c import x\n", "c.py": "import paddle.nn\n", "d.py": "import e\n"}

@@ -7,7 +7,7 @@ file, which can also be one that git ignores, or that is found only when the pro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +26,9 @@ _MOST = 20_000
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages"})
 _DYNAMIC = ("import_module", "__import__")
 
+Around = dict[Path, list[Path] | None]
+"""The Python files below a directory, as far as it was searched; None if it has too much in it to look."""
+
 
 class Unread:
     """The files around those of a project that are not checked together with them.
@@ -33,12 +36,13 @@ class Unread:
     Args:
         sources: the files of the project by path.
         settings: the settings of the run.
+        around: what was found before.
     """
 
-    def __init__(self, sources: Mapping[str, Source], settings: Settings) -> None:
+    def __init__(self, sources: Mapping[str, Source], settings: Settings, around: Around | None = None) -> None:
         self._sources = sources
         self._settings = settings
-        self._around: dict[Path, list[Path] | None] = {}
+        self._around = {} if around is None else around
         self._names: dict[tuple[str, str], bool] = {}
 
     def spared(self, finding: Finding) -> Finding:
@@ -72,17 +76,11 @@ class Unread:
         return is_taken(file, bound.get(name, name))
 
     def _files_around(self, top: Path) -> list[Path] | None:
-        """The other Python files below a directory; None if it has too much in it to look."""
+        """The Python files below a directory that are not in the project; None if it has too much in it to look."""
         if top not in self._around:
-            known = {os.path.realpath(path) for path in self._sources}
-            left, found = _MOST, []
-            for entries, files in _directories(top):
-                left -= entries
-                if left < 0:
-                    break
-                found += [from_here(path) for path in files if os.path.realpath(path) not in known]
-            self._around[top] = found if left >= 0 else None
-        return self._around[top]
+            self._around[top] = _python_files(top)
+        found, known = self._around[top], {os.path.realpath(path) for path in self._sources}
+        return [path for path in found if os.path.realpath(path) not in known] if found is not None else None
 
 
 def _top(path: Path, settings: Settings) -> Path:
@@ -91,15 +89,20 @@ def _top(path: Path, settings: Settings) -> Path:
     return around if top.is_relative_to(around) else top
 
 
-def _directories(top: Path) -> Iterator[tuple[int, list[Path]]]:
-    """How much each directory contains, and its Python files; without hidden ones and installed packages."""
+def _python_files(top: Path) -> list[Path] | None:
+    """The Python files below a directory, without hidden ones and installed packages; None if it has too much in it."""
+    left, found = _MOST, []
     for place, directories, files in os.walk(top):
-        yield len(directories) + len(files), [Path(place, name) for name in files if name.endswith(".py")]
+        left -= len(directories) + len(files)
+        if left < 0:
+            return None
+        found += [from_here(Path(place, name)) for name in files if name.endswith(".py")]
         directories[:] = [
             name
             for name in directories
             if not name.startswith(".") and name not in _PASSED_OVER and not Path(place, name, "pyvenv.cfg").exists()
         ]
+    return found
 
 
 def _mentioning(path: Path, words: tuple[str, ...]) -> Source | None:
