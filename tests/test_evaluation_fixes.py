@@ -28,6 +28,7 @@ def test_both_loops_of_a_function_get_one_decorator() -> None:
         ("    return model(extra).argmax(-1).numpy()\n", True),
         ("    return len(model.state_dict())\n", True),
         ("    return model(extra)\n", False),
+        ("    return forward(model, extra)\n", False),
         ("    out = model(extra)\n    return metric.accumulate(), out.sum()\n", False),
         ("    return sum((p**2).sum() for p in model.parameters())\n", False),
         ("    rest = []\n    for x, y in others:\n        rest.append(model(x))\n    return rest\n", False),

@@ -160,7 +160,13 @@ def _gives_more(file: FileIndex, found: Candidate) -> bool:
     scope, runs = found.scope, ModelRuns.of(file.project)
     inside = {statement.node for statement in scope.statements_in(found.loop)}
     others = [call for item in scope.statements if item.node not in inside for call in item.calls]
-    having = [call for call in others if terminal(call) in _WEIGHTS or runs.runs_model(file, scope, call) is not None]
+    having = [
+        call
+        for call in others
+        if terminal(call) in _WEIGHTS
+        or any(means_model(dotted(item) or "") for item in call.args)
+        or runs.runs_model(file, scope, call) is not None
+    ]
     return bool(having) and bool(kept_gradient(file, scope, None, having))
 
 
