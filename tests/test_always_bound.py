@@ -52,7 +52,9 @@ def written(text: str, is_loaded: bool = False) -> str | None:
         ("try:\n    import paddle\nexcept ImportError:\n    sys.exit(1)\nhere\n", "paddle.no_grad"),
         ("try:\n    import paddle\nexcept ImportError:\n    pass\nhere\n", None),
         ("try:\n    x()\nfinally:\n    import paddle\nhere\n", "paddle.no_grad"),
-        ("with x():\n    import paddle\nhere\n", "paddle.no_grad"),
+        ("with warnings.catch_warnings():\n    import paddle\nhere\n", "paddle.no_grad"),
+        ("with optional():\n    import paddle\nhere\n", None),
+        ("with lock:\n    import paddle\nhere\n", None),
         ("with contextlib.suppress(ImportError):\n    import paddle\nhere\n", None),
         ("for i in x:\n    import paddle\nhere\n", None),
         ("for i in x:\n    import paddle\n    here\n", "paddle.no_grad"),
@@ -144,6 +146,21 @@ def test_a_name_with_another_meaning_is_not_written(text: str) -> None:
 def test_a_star_import_that_brings_the_same_name_is_no_obstacle() -> None:
     text = "import paddle\nfrom other import *\ndef f():\n    here\n"
     assert spelled(text, other="import paddle\n") == Spelling(NO_GRAD)
+
+
+@pytest.mark.parametrize(
+    ("user", "is_row"),
+    [
+        ("from main import *\nimport paddle\n", False),
+        ("import main\npaddle = 1\n", False),
+        ("from main import *\n", False),
+        ("paddle = 1\nfrom main import *\n", True),
+        ("from oars import *\nfrom main import *\n", True),
+    ],
+)
+def test_a_new_import_replaces_no_name_where_a_star_takes_it(user: str, is_row: bool) -> None:
+    found = spelled("from paddle import nn\ndef f():\n    here\n", user=user, oars="paddle = 1\n")
+    assert found == (Spelling(NO_GRAD, row="import paddle") if is_row else Spelling(NO_GRAD, ("import paddle",)))
 
 
 def test_a_package_that_a_file_always_loads() -> None:

@@ -21,6 +21,25 @@ def test_both_loops_of_a_function_get_one_decorator() -> None:
     assert fixed(text, RULE) == text.replace("def evaluate", "@paddle.no_grad()\ndef evaluate")
 
 
+@pytest.mark.parametrize(
+    ("after", "is_decorated"),
+    [
+        ("    return metric.accumulate()\n", True),
+        ("    return model(extra).argmax(-1).numpy()\n", True),
+        ("    return len(model.state_dict())\n", True),
+        ("    return model(extra)\n", False),
+        ("    return forward(model, extra)\n", False),
+        ("    out = model(extra)\n    return metric.accumulate(), out.sum()\n", False),
+        ("    return sum((p**2).sum() for p in model.parameters())\n", False),
+        ("    rest = []\n    for x, y in others:\n        rest.append(model(x))\n    return rest\n", False),
+    ],
+)
+def test_a_decorator_is_no_substitute_if_the_function_computes_more(after: str, is_decorated: bool) -> None:
+    finding = found(EVALUATE.replace("loader):", "loader, extra, others):") + after)[0]
+    assert finding.fix is not None
+    assert finding.fix.message.startswith("put `@" if is_decorated else "put the loop")
+
+
 @pytest.mark.parametrize("decorator", ["@staticmethod", "@property", "@classmethod", "@staticmethod\n    # a note"])
 def test_decorator_goes_below_others(decorator: str) -> None:
     text = METHOD.replace("    def evaluate", f"    {decorator}\n    def evaluate")

@@ -299,6 +299,27 @@ def test_a_line_that_does_more_than_log_is_left_to_a_person(body: str, done: str
     assert said in {fix.reason for fix in fixes}
 
 
+@pytest.mark.parametrize(
+    ("made", "takes", "is_iterator"),
+    [
+        ("iter(names)", "sum(tags)", True),
+        ("(name for name in names)", "list(zip(tags, range(2)))", True),
+        ("itertools.count()", "{tag for tag, _ in zip(tags, 'ab')}", True),
+        ("open(path)", "3 in tags", True),
+        ("list(map(str, names))", "sum(tags)", False),
+        ("[1, 2]", "list(zip(tags, range(2)))", False),
+    ],
+)
+def test_a_line_that_takes_items_of_an_iterator(made: str, takes: str, is_iterator: bool) -> None:
+    text = in_step(f"print(loss, {takes})").replace(
+        "import paddle\n", f"import itertools\nimport paddle\ntags = {made}\n", 1
+    )
+    fixes = [finding.fix for finding in check(text, "PPF202", "PPF405") if finding.fix is not None]
+    said = "`next(tags)` would no longer run at each step: do that on a row of its own first"
+    assert (said in {fix.reason for fix in fixes}) is is_iterator
+    assert any(fix.edits for fix in fixes) is not is_iterator
+
+
 HELPER = """
 import paddle
 

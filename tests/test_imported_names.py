@@ -31,6 +31,8 @@ def needed(files: dict[str, str], path: str = "steps.py") -> bool:
         ("from unittest import mock\nmock.patch('steps.np')\n", True),
         ("import importlib\nimportlib.import_module('steps').step(1)\n", True),
         ("import steps, sys\nsys.modules['steps']\n", True),
+        ("from steps import step\nexec('from steps import np')\n", True),
+        ("from steps import step\nexec('from steps import step')\n", False),
         ("import steps\nsteps.step(1)\n", False),
         ("from steps import step\nimport numpy as np\nnp.zeros(step(1))\n", False),
         ("from steps import step\nimport mxnet as mx\nmx.np.zeros(step(1))\n", False),
@@ -72,6 +74,13 @@ def test_a_name_is_taken_from_a_directory_that_the_program_adds() -> None:
         (STEPS + "\n\ndef f(name):\n    return globals()[name]\n", True),
         (STEPS + "\n\ndef f(args):\n    return vars(args)\n", False),
         (STEPS + "\n\ndef f(name):\n    return vars()[name]\n", True),
+        (STEPS + "\nnames = [name for name in dir() if name[0] != '_']\n", True),
+        (STEPS + "\nimport sys\nthis = sys.modules[\n    __name__\n]\n", True),
+        (STEPS + "\n\ndef f(name):\n    return getattr(import_module(__name__), name)\n", True),
+        (STEPS + "\nlog = logging.getLogger(__name__)\nif __name__ == '__main__':\n    step(1)\n", False),
+        (STEPS + "\n\ndef f():\n    import steps as me\n    return me.np\n", True),
+        (STEPS + "\n\ndef f():\n    from steps import np as numpy\n", True),
+        (STEPS + "\n\ndef f():\n    import steps as me\n    return me.step\n", False),
         (STEPS + "\nmodel.eval()\n", False),
         (STEPS + "\nx = run('np.zeros(3)')\n", True),
         (STEPS + "\nx = 'of np arrays'\n", False),
@@ -82,6 +91,19 @@ def test_a_name_is_taken_from_a_directory_that_the_program_adds() -> None:
 )
 def test_the_file_itself_says_so_without_reading_the_name(text: str, expected: bool) -> None:
     assert needed({"steps.py": text}) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import __main__\nprint(__main__.np)\n", True),
+        ("import sys\nprint(sys.modules['__main__'].np)\n", True),
+        ("import sys\nprint(sys._getframe(1).f_globals['np'])\n", True),
+        ("if __name__ == '__main__':\n    print('np')\n", False),
+    ],
+)
+def test_a_file_that_is_loaded_looks_into_the_program(text: str, expected: bool) -> None:
+    assert needed({"steps.py": STEPS + "\nimport helper\n", "helper.py": text}) is expected
 
 
 def test_a_package_keeps_what_others_may_take_from_it() -> None:

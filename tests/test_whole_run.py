@@ -6,10 +6,13 @@ from collections.abc import Mapping
 
 import pytest
 
+from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.fix.whole_run import broken_files
+from perflint.server.kept import KeptFindings
 from perflint.text.source import Source
+from tests.support import sources
 
 
 def broken(before: dict[str, str], **after: str) -> dict[str, str]:
@@ -90,3 +93,14 @@ def test_a_broken_file_keeps_its_old_text_and_the_others_their_new_one() -> None
     assert [finding.path for finding in outcome.remaining] == ["a.py", "a.py"]
     assert outcome.fixed == {("b.py", "PPF201"): 1}
     assert {item.finding.path for items in outcome.applied for item in items} == {"b.py"}
+
+
+@pytest.mark.parametrize(("taken", "is_edited"), [("_", False), ("loss", True)])
+def test_an_editor_asks_the_other_files_of_its_folder_too(taken: str, is_edited: bool) -> None:
+    steps = ("loss = model(x)", "loss.backward()", "opt.step()", "opt.clear_grad()", "print(loss.item())")
+    train = "import paddle\n\nfor _, x in enumerate(loader):\n" + "".join(f"    {step}\n" for step in steps)
+    kept = KeptFindings()
+    kept.put(sources({"train.py": train, "other.py": f"from train import {taken}\n"}), Settings(), ["train.py"])
+    edited = kept.fixed("train.py", Level.UNSAFE, lambda _, found: found)
+    assert edited is not None
+    assert ("for step, x in" in edited) is is_edited

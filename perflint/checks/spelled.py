@@ -22,6 +22,7 @@ _USUAL = {
 }
 _MAY_BE_UNBOUND = "`{name}` may not be bound when this line runs"
 _EARLIER = "the new import at the top loads `{package}` earlier than now"
+_CLASH = "`{name}` is another name in a file that has `import *` from this one"
 
 
 @dataclass(frozen=True)
@@ -74,16 +75,19 @@ def spelling(
     written = name + target[len(root) :]
     package = root.partition(".")[0]
     function = bound.function_of(node)
+    is_clash = False
     if not bound.is_bound(name, node):
         is_late = package in sys.stdlib_module_names or Imports.of(file.project).have_loaded(
             bound.above(node), package, file
         )
-        if is_late:
+        if is_late and not (is_clash := _is_another_where_starred(name, root, file)):
             return Spelling(written, (statement,))
     if allows_row and is_run and function is not None and name not in _names_in(function):
         return Spelling(written, row=statement)
     if bound.is_bound(name, node):
         return Spelling(written, doubt=_MAY_BE_UNBOUND.format(name=name))
+    if is_clash:
+        return Spelling(written, (statement,), doubt=_CLASH.format(name=name))
     return Spelling(written, (statement,), doubt=_EARLIER.format(package=package))
 
 
@@ -108,6 +112,19 @@ def _is_starred_over(name: str, file: FileIndex, seen: frozenset[FileIndex]) -> 
         for source in sources
         if source is not None and source not in seen
     )
+
+
+def _is_another_where_starred(name: str, root: str, file: FileIndex) -> bool:
+    """Whether a new name of a file would replace another meaning that it has where a star import takes it."""
+    if file.has_words("__all__"):
+        return False
+    for other in Imports.of(file.project).importers(file):
+        if any(Modules.of(file.project).module_named(base, other) is file for base in other.names.stars):
+            is_same = other.names.is_bound(name) and other.names.resolve(name) == root
+            is_own = name in _of_module(other) and not is_same
+            if is_own or _is_starred_over(name, other, frozenset({file})):
+                return True
+    return False
 
 
 @query

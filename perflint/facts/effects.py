@@ -32,6 +32,9 @@ _BUILTINS = frozenset(
 _CALL_OTHERS = frozenset({"filter", "map", "max", "min", "sorted"})
 """Those among them that may call another function, their first argument or their ``key``."""
 
+_ITERATORS = frozenset({"enumerate", "filter", "iter", "map", "open", "reversed", "zip"})
+"""Those that give an iterator."""
+
 _MODULES = ("numpy.", "math.", "statistics.", "datetime.", "os.path.", "paddle.", "time.", "platform.", "textwrap.")
 _DO_MORE = (
     *("numpy.random.", "numpy.save", "numpy.copyto", "numpy.put", "numpy.fill_diagonal", "time.sleep"),
@@ -121,6 +124,8 @@ def effect_at(point: Point, node: ast.AST, log: ast.expr | None = None) -> str:
             return ast.unparse(item)
         if isinstance(item, _HANDS_OVER):
             return ast.unparse(item)
+        if isinstance(item, ast.Name) and _may_be_drawn_from(item.id, point):
+            return f"next({item.id})"
         if (
             isinstance(item, ast.Call)
             and item is not log
@@ -136,6 +141,21 @@ def keeps_state(point: Point, log: ast.Call) -> bool:
     """
     targets = Dispatch.of(point.file.project).targets(point.file, point.scope, log, point.full_env)
     return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
+
+
+def _may_be_drawn_from(name: str, point: Point) -> bool:
+    """Whether a name may be an iterator: each look at its items takes them."""
+    scopes = (point.scope, point.file.scopes.module)
+    bound = next((found for scope in scopes if (found := bindings_of(scope).get(name))), ())
+    values = (item.node.value for item in bound if isinstance(item.node, (ast.Assign, ast.AnnAssign)))
+    return any(value is not None and _is_iterator(value, point.file) for value in values)
+
+
+def _is_iterator(node: ast.expr, file: FileIndex) -> bool:
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.GeneratorExp)
+    name = file.names.resolve(dotted(node.func) or "")
+    return name.startswith("itertools.") or (name in _ITERATORS and not file.names.is_bound(name))
 
 
 def _is_used_there_alone(name: str, point: Point) -> bool:

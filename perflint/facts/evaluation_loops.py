@@ -29,7 +29,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.function_text import function_texts
 from perflint.syntax.names import dotted, names_in, stored_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.vocabulary import (
     calibrates,
     calls_training,
@@ -54,6 +54,7 @@ _MAY_ASK = "the model may be one that computes gradients in its forward pass, wh
 _ASKS_WHETHER = "is_grad_enabled"
 _TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
 _MOST_CALLERS = 3
+_WEIGHTS = frozenset({"parameters", "named_parameters"})
 
 
 @dataclass(frozen=True)
@@ -148,9 +149,25 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
     if asks_inside is None:
         confidence = Confidence.LOW
-    whole = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
+    only = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
+    whole = only and not _gives_more(file, found)
     risk = _MAY_ASK if asks_inside is None else _risk(file, found)
     return Evaluation(found.loop, scope, first.call, confidence, whole, risk, is_fluid)
+
+
+def _gives_more(file: FileIndex, found: Candidate) -> bool:
+    """Whether the gradient of something that the function computes outside of the loop may be missed."""
+    scope, runs = found.scope, ModelRuns.of(file.project)
+    inside = {statement.node for statement in scope.statements_in(found.loop)}
+    others = [call for item in scope.statements if item.node not in inside for call in item.calls]
+    having = [
+        call
+        for call in others
+        if terminal(call) in _WEIGHTS
+        or any(means_model(dotted(item) or "") for item in call.args)
+        or runs.runs_model(file, scope, call) is not None
+    ]
+    return bool(having) and bool(kept_gradient(file, scope, None, having))
 
 
 def _files_of_models(file: FileIndex, found: Candidate) -> list[FileIndex]:

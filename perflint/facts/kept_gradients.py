@@ -52,11 +52,11 @@ _MOST_ROUNDS = 5
 """How often names are followed through the statements of a loop; each round follows one more link of a chain."""
 
 
-def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast.Call]) -> str:
-    """Why a gradient of the values of a loop may be missed; ``""`` if it cannot.
+def kept_gradient(file: FileIndex, scope: Scope, loop: Loop | None, calls: Iterable[ast.Call]) -> str:
+    """Why a gradient of the values of a loop, or of a whole function, may be missed; ``""`` if it cannot.
 
     Args:
-        calls: the calls in the loop whose results have gradients.
+        calls: the calls in the loop, or in the function, whose results have gradients.
     """
     found = _Followed(file, scope, loop, frozenset(calls))
     handed = (_noticed(*place, False, 1) for place in found.handed_on())

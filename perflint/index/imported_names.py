@@ -10,15 +10,16 @@ import re
 from collections.abc import Iterator
 
 from perflint.index.imports import Imports
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.tree import string_of, walk
 
 _LOOK_UPS = frozenset({"eval", "exec", "globals"})
 """Builtins that can find a name of the module that the code does not spell."""
-_OWN_NAMES = frozenset({"vars", "locals"})
+_OWN_NAMES = frozenset({"vars", "locals", "dir"})
 """The same without an argument."""
+_WORD = re.compile(r"\w+")
 _ON_PURPOSE = re.compile(
     r"#.*\b(?:noqa|pylint|pyright|mypy|flake8|type:|side.?effects?|keep|kept|needed|required|used|re-?exports?"
     r"|(?:not|n't) (?:remove|delete))",
@@ -26,12 +27,23 @@ _ON_PURPOSE = re.compile(
 )
 """A comment that says that an import is there on purpose."""
 _EXAMPLE = ">>>"
+_MAIN = re.compile(
+    r"\bimport\s+__main__|\bmodules\s*\[\s*[\"']__main__|_module\(\s*[\"']__main__|__import__\(\s*[\"']__main__"
+)
+_ONLY_NAMES = re.compile(r"get_?logger$|^(?:Flask|Blueprint)$", re.IGNORECASE)
+"""Functions that take ``__name__`` as a mere text."""
 
 
 @query
 def is_needed(file: FileIndex, name: str) -> bool:
     """Whether something may need a name that a file imports besides the code of the file that reads it."""
-    return file.is_package or _is_kept_on_purpose(file, name) or _is_found_by_text(file, name) or is_taken(file, name)
+    return (
+        file.is_package
+        or _is_kept_on_purpose(file, name)
+        or _is_found_by_text(file, name)
+        or _is_open_to_all(file.project)
+        or is_taken(file, name)
+    )
 
 
 @query
@@ -39,10 +51,20 @@ def is_taken(file: FileIndex, name: str) -> bool:
     """Whether another file of the project may take a name from a file."""
     imports, module = Imports.of(file.project), file.parts[-1]
     others = {*imports.users([file]), *imports.loaders(file)} - {file}
+    if any(file in imports.brought_by(target, file) for target in file.names.imported):
+        others.add(file)  # it imports itself, in a function
     if any(file in imports.named_by_calls(other) or _may_take(other, file, name) for other in others):
         return True
     by_path = re.compile(rf"\b{re.escape(module)}\s*\.\s*{re.escape(name)}\b")
     return any(other.matches(by_path) for other in file.project.mentions.of(module) if other is not file)
+
+
+@query
+def _is_open_to_all(project: Project) -> bool:
+    """Whether some file looks into modules that it does not name: into the main one, or those of its callers."""
+    return any(
+        file.has_words("f_globals") or file.matches(_MAIN) for file in project.mentions.of("f_globals", "__main__")
+    )
 
 
 def _is_kept_on_purpose(file: FileIndex, name: str) -> bool:
@@ -75,7 +97,20 @@ def _is_found_by_text(file: FileIndex, name: str) -> bool:
             return True
         if isinstance(node, ast.Call) and not node.args and dotted(node.func) in _OWN_NAMES:
             return True
-    return file.matches(re.compile(rf"#[ \t]*type:[^\n]*\b{word}\b")) or file.has("sys.modules[__name__]")
+    return file.matches(re.compile(rf"#[ \t]*type:[^\n]*\b{word}\b")) or _asks_for_itself(file)
+
+
+@query
+def _asks_for_itself(file: FileIndex) -> bool:
+    """Whether a file uses its own name for more than a test or the name of a logger: ``sys.modules[__name__]``."""
+    if not file.has_words("__name__"):
+        return False
+    nodes = walk(file.tree)
+    texts = {id(part) for node in nodes if isinstance(node, ast.Compare) for part in (node.left, *node.comparators)}
+    for node in nodes:
+        if isinstance(node, ast.Call) and _ONLY_NAMES.search((dotted(node.func) or "").rpartition(".")[2]):
+            texts |= {id(part) for part in node.args}
+    return any(isinstance(node, ast.Name) and node.id == "__name__" and id(node) not in texts for node in nodes)
 
 
 def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
@@ -89,9 +124,16 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
         elif isinstance(node, ast.Attribute) and node.attr == name:
             if not _is_outside(node.value, other, module):
                 return True
-        elif (string_of(node) or "").rpartition(".")[2] == name or string_of(node) == module:
+        elif _names_it(string_of(node) or "", name, module):
             return True
     return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
+
+
+def _names_it(text: str, name: str, module: str) -> bool:
+    """Whether a string is a name or ends in it, is the module, or is code with both."""
+    if text == module or text.rpartition(".")[2] == name:
+        return True
+    return module in text and {module, name}.issubset(_WORD.findall(text))
 
 
 def _takes(written: str, name: str, file: FileIndex) -> bool:

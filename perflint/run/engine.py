@@ -19,6 +19,7 @@ from perflint.lint import unused_noqa
 from perflint.run.intake import by_hand
 from perflint.run.one_project import PARALLEL_FROM, SHARES, examine
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
+from perflint.run.unread import Around, Unread
 from perflint.suppress import noqa
 from perflint.text.source import Source
 
@@ -199,10 +200,16 @@ def syntax_error(source: Source, error: Exception) -> Finding:
     return Finding("PPF001", source.path, start, start, rule.message.format(what=what, line=line), by_hand(rule))
 
 
-def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings) -> list[Finding]:
-    """The findings that the settings and the comments in the sources (by path) do not hide, with their fix levels."""
+def kept(
+    found: list[Finding], sources: Mapping[str, Source], settings: Settings, around: Around | None = None
+) -> list[Finding]:
+    """The findings that the settings and the comments in the sources (by path) do not hide, with their fix levels.
+
+    ``around``: the files around the sources that were found before.
+    """
     shown: list[Finding] = []
     silenced: dict[tuple[str, str], list[Finding]] = {}
+    unread = Unread(sources, settings, around)
     for finding in found:
         if finding.confidence < settings.min_confidence:
             continue
@@ -216,7 +223,7 @@ def kept(found: list[Finding], sources: Mapping[str, Source], settings: Settings
         if finding.fix is not None:
             level = selection.level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
-        shown.append(finding)
+        shown.append(unread.spared(finding))
     return [
         _withheld(finding, silenced[finding.path, finding.code], sources[finding.path])
         if (finding.path, finding.code) in silenced

@@ -29,6 +29,7 @@ from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.run import engine
 from perflint.run.examination import Examination
+from perflint.run.unread import Around
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source
@@ -144,6 +145,7 @@ class _Kept:
     """One kept project: its index, and the drafts and findings of each file."""
 
     def __init__(self, sources: dict[str, Source], settings: Settings, codes: frozenset[str]) -> None:
+        self._around: Around = {}
         self.sources = sources
         self.found: dict[str, list[Finding]] = {}
         self._settings = settings
@@ -262,7 +264,7 @@ class _Kept:
         about = self.sources.values() if path is None else [self.sources[path]]
         is_whole = self._settings.whole_project and not self._broken
         found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
-        return _in_order(engine.kept(found, self.sources, self._settings))
+        return _in_order(engine.kept(found, self.sources, self._settings, self._around))
 
 
 _Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]

@@ -48,7 +48,13 @@ class Alone:
         return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
 
 
-def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Level, wanted: Wanted) -> str:
+def fixed_text(
+    source: Source,
+    check: Callable[[str], list[Finding]],
+    level: Level,
+    wanted: Wanted,
+    others: Mapping[str, Source] | None = None,
+) -> str:
     """The text of a file after all fixes of ``level`` and above, round after round like ``check --fix``.
 
     Args:
@@ -56,11 +62,12 @@ def fixed_text(source: Source, check: Callable[[str], list[Finding]], level: Lev
         check: finds the findings in the file with another text.
         level: the lowest level to fix.
         wanted: which findings to fix.
+        others: the files that may take names from it, by path.
     """
 
     def found(sources: Mapping[str, Source]) -> list[Finding]:
         now = sources[source.path]
         return wanted(now, check(now.text))
 
-    outcome = fix_all({source.path: source}, found, level)
+    outcome = fix_all({**(others or {}), source.path: source}, found, level)
     return outcome.changed.get(source.path, source).text

@@ -114,7 +114,7 @@ class KeptFindings:
         assert settings is not None
         try:
             session = self._prepare([path])
-            text = fixed_text(source, lambda text: session.edit(path, text), level, wanted)
+            text = fixed_text(source, lambda text: session.edit(path, text), level, wanted, self._sources)
             self.found[path] = session.edit(path, source.text)
         except Exception:
             self._start_over(settings)

@@ -17,8 +17,11 @@ from perflint.syntax.tree import children, walk
 
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_SWALLOWS = frozenset({"suppress", "raises", "assertRaises"})
-"""Context managers that hide an error in their block."""
+_LET_THROUGH = frozenset(
+    {"catch_warnings", "chdir", "closing", "device_guard", "guard", "nullcontext", "no_grad", "open", "patch"}
+    | {"program_guard", "redirect_stderr", "redirect_stdout", "unique_name", "TemporaryDirectory"}
+)
+"""Context managers that let an error in their block through; another one may hide it, as ``suppress`` does."""
 
 
 Code = ast.stmt | ast.expr
@@ -78,7 +81,7 @@ def always_does(
         tried = some([*node.body, *node.orelse]) and (is_through or all(each(item.body) for item in node.handlers))
         return tried or some(node.finalbody)
     if isinstance(node, (ast.With, ast.AsyncWith)):
-        return not any(map(_hides_errors, node.items)) and some(node.body)
+        return not any(map(_may_hide_errors, node.items)) and some(node.body)
     return does(node)
 
 
@@ -87,9 +90,9 @@ def is_for_types(test: ast.expr) -> bool:
     return (dotted(test) or "").rpartition(".")[2] == "TYPE_CHECKING"
 
 
-def _hides_errors(item: ast.withitem) -> bool:
+def _may_hide_errors(item: ast.withitem) -> bool:
     call = item.context_expr
-    return isinstance(call, ast.Call) and (dotted(call.func) or "").rpartition(".")[2] in _SWALLOWS
+    return not isinstance(call, ast.Call) or (dotted(call.func) or "").rpartition(".")[2] not in _LET_THROUGH
 
 
 class AlwaysBound:
