@@ -64,7 +64,7 @@ class _Bench:
         self._card = importlib.import_module("host_and_card")
         self._paddle = importlib.import_module("paddle")
         self._stamps = Stamps()
-        photos = importlib.import_module("photos")
+        photos: Any = importlib.import_module("photos")
         photos.in_memory = functools.cache(photos.in_memory)  # the same pictures for every run
         loader, drawn = self._paddle.io.DataLoader, self._paddle.io.DataLoader.__iter__
         loader.__iter__ = lambda one: self._stamps.each(drawn(one))
