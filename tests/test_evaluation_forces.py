@@ -84,3 +84,64 @@ def test_what_another_program_asks_for(files: dict[str, str]) -> None:
     assert finding.fix is not None
     assert finding.confidence > Confidence.LOW
     assert finding.fix.level is Level.SAFE
+
+
+EVALUATE = """\
+import paddle
+
+
+def attack(net, x):
+    net(x).mean().backward()
+    return x + x.grad
+
+
+def shift(net, x):
+    return x + 1
+
+
+def watch(layer, inputs, output):
+    output.register_hook(print)
+
+
+def look(layer, inputs, output):
+    print(output.shape)
+
+
+class Attack:
+    def on_batch(self, net, x):
+        attack(net, x)
+
+
+class Shift:
+    def before_batch(self, net, x):
+        shift(net, x)
+
+
+def evaluate(net, loader, change, callback):
+    net.eval()
+    total = 0.0
+    for x, y in loader:
+        {inside}
+        total += float(net(x).mean())
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "more", "level"),
+    [
+        ("pass", "", Level.SAFE),
+        ("x = change(net, x)", "run({'shift': shift})\n", Level.SAFE),
+        ("x = change(net, x)", "attack(model, x)\n", Level.SAFE),
+        ("x = change(net, x)", "run({'attack': attack})\n", Level.UNSAFE),
+        ("x = change(x, y)", "run({'attack': attack})\n", Level.SAFE),
+        ("callback.on_batch(net, x)", "", Level.UNSAFE),
+        ("callback.before_batch(net, x)", "", Level.SAFE),
+        ("pass", "model.register_forward_post_hook(look)\n", Level.SAFE),
+        ("pass", "model.register_forward_post_hook(watch)\n", Level.UNSAFE),
+    ],
+)
+def test_a_function_that_it_may_call_asks_for_gradients(inside: str, more: str, level: Level) -> None:
+    fix = only(EVALUATE.format(inside=inside) + more).fix
+    assert fix is not None
+    assert fix.level is level
