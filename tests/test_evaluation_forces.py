@@ -145,3 +145,46 @@ def test_a_function_that_it_may_call_asks_for_gradients(inside: str, more: str, 
     fix = only(EVALUATE.format(inside=inside) + more).fix
     assert fix is not None
     assert fix.level is level
+
+
+KEEPS = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.fc = paddle.nn.Linear(4, 4)
+        self.kept = None
+
+    def forward(self, x):
+        {inside}
+
+
+def evaluate(loader):
+    net = Net()
+    net.eval()
+    total = 0.0
+    for x, y in loader:
+        total += float(net(x).mean())
+    return total
+"""
+KEEP = "self.kept = self.fc(x); return self.kept * 2"
+
+
+@pytest.mark.parametrize(
+    ("inside", "more", "level"),
+    [
+        (KEEP, "", Level.SAFE),
+        (KEEP, "def train(net, x):\n    loss = net(x).mean() + net.kept.mean()\n", Level.SAFE),
+        (KEEP, "def train(net):\n    loss = net.kept.mean()\n", Level.UNSAFE),
+        ("self.kept = x.shape; return self.fc(x)", "print(net.kept)\n", Level.SAFE),
+        ("self.kept = x; return self.fc(x)", "print(net.kept)\n", Level.SAFE),
+        ("out = self.fc(x) * self.kept; self.kept = out.mean(); return out", "", Level.UNSAFE),
+        ("if self.kept is None: self.kept = self.fc(x).mean()\n        return x * self.kept", "", Level.UNSAFE),
+    ],
+)
+def test_a_forward_pass_that_keeps_a_tensor(inside: str, more: str, level: Level) -> None:
+    fix = only(KEEPS.format(inside=inside) + more).fix
+    assert fix is not None
+    assert fix.level is level

@@ -17,7 +17,7 @@ from perflint.facts import gradients
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad, is_switched
-from perflint.facts.kept_gradients import kept_gradient
+from perflint.facts.kept_gradients import kept_gradient, left_by_forward
 from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
@@ -257,6 +257,10 @@ def _risk(file: FileIndex, found: Candidate, whole: bool) -> str:
             if kept & backward_names(site.scope):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
+    forwards = filter(None, (_forward(file, found.scope, call) for call in calls))
+    left = next(filter(None, (left_by_forward(*forward) for forward in forwards)), "")
+    if left:
+        return left
     if whole:
         calls += [call for call in found.scope.calls if dotted(call.func) in models]
     return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls, whole)

@@ -25,7 +25,7 @@ from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.project import FileIndex, NamedLoad
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
@@ -68,6 +68,40 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop, calls: Iterable[ast
     found = _Followed(file, scope, loop, frozenset(calls), whole=whole)
     handed = (_noticed(*place, False, 1) for place in found.handed_on())
     return next(found.reasons(), "") or next(filter(None, handed), "")
+
+
+@query
+def left_by_forward(file: FileIndex, scope: Scope) -> str:
+    """Why a gradient may be missed that a forward pass leaves in its object: ``self.feature = self.conv(x)``.
+
+    It is not where the same function reads it after that, or where one has just run the forward pass again.
+    """
+    given = all_parameters(scope)
+    found = _Followed(file, scope, None, frozenset(), given)
+    return next((_KEEPS.format(name=name) for name, at in found.left() if _is_read_later(file, scope, name, at)), "")
+
+
+def _is_read_later(file: FileIndex, scope: Scope, held: str, at: Statement) -> bool:
+    """Whether anything may read an attribute that a statement of a forward pass sets, and not set it just before."""
+    name = held.rpartition(".")[2]
+    for other in file.project.mentions.of(name):
+        for load in other.loads_named(name):
+            if load.scope is scope:
+                if load.statement.start <= at.start or at.place is not None:
+                    return True
+            elif not _has_run(load):
+                return True
+    return False
+
+
+def _has_run(load: NamedLoad) -> bool:
+    """Whether the object of an attribute was called before in the same iteration: ``net(x)``, then ``net.feature``."""
+    owner = dotted(load.node.value) if isinstance(load.node, ast.Attribute) else None
+    earlier = (item for item in load.scope.statements if item.loop is load.statement.loop)
+    return any(
+        item.start <= load.statement.start and any(dotted(call.func) == owner for call in item.calls)
+        for item in earlier
+    )
 
 
 def notices_detach(file: FileIndex, scope: Scope, held: str) -> str:
@@ -213,6 +247,16 @@ class _Followed:
                 same = self._tells_apart(item) if is_detached else ""
                 if same:
                     yield _SAME.format(name=same)
+
+    def left(self) -> Iterator[tuple[str, Statement]]:
+        """The attributes of ``self`` that get a tensor computed from those known so far."""
+        given = frozenset(self._names)
+        self._spread()
+        for statement in self._statements:
+            for target, value in _assigned(statement.node):
+                name = dotted(target) or ""
+                if name.startswith("self.") and dotted(value) not in given and self._carries(value):
+                    yield name, statement
 
     def _kept_as_given(self) -> Iterator[str]:
         """Where the function stores a tensor that it has got, under the name that it got it with."""
