@@ -110,3 +110,15 @@ _MODULE = f"{_HEAD}a = paddle.ones([])\ndef r():\n    return paddle.ones([])\nde
 )
 def test_the_names_of_a_module(after: str, other: str, surely: list[bool]) -> None:
     assert _surely({"a.py": _MODULE + after, "b.py": other}, "fit") == surely
+
+
+def test_a_function_of_paddle_that_is_replaced() -> None:
+    text = _HEAD + "def fit(o):\n    seen(paddle.mean(o), paddle.abs(o))\n"
+    assert _surely({"a.py": text}, "fit") == [True, True]
+    assert _surely({"a.py": text + "paddle.mean = lambda o: 0.0\n"}, "fit") == [False, True]
+
+
+def test_a_method_that_another_base_of_a_subclass_overrides() -> None:
+    other = "class No:\n    def r(self):\n        return 0.0\n"
+    assert _in_class(after=other + "class U(T, No):\n    pass\n") == [True, True]
+    assert _in_class(after=other + "class U(No, T):\n    pass\n") == [True, False]

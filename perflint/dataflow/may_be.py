@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from perflint.dataflow import paddle_api
+from perflint.dataflow.stores_elsewhere import replaces
 from perflint.dataflow.tensor_methods import may_have
 from perflint.index.kinds import (
     HOST_TAG,
@@ -255,7 +256,8 @@ class Expressions:
     def _named(self, name: str, call: ast.Call) -> May:
         """The result of a function of Python, of Paddle, or of another file."""
         if name.startswith("paddle."):
-            return self._of_paddle(name, call)
+            is_replaced = replaces(self._names.file, name.rpartition(".")[2])
+            return ANYTHING if is_replaced else self._of_paddle(name, call)
         if name in _NUMBERS or name in _CLOCKS or name.startswith("math."):
             return A_NUMBER
         if name in _PYTHONS:

@@ -39,6 +39,11 @@ def may_rebind(file: FileIndex, name: str) -> bool:
     return _has(_stored_by(file).in_itself, name) or any(_has(_stored_by(other).in_modules, name) for other in others)
 
 
+def replaces(file: FileIndex, name: str) -> bool:
+    """Whether a file stores another value under a name of a module that it imports: ``F.mse_loss = ...``."""
+    return file.has_words(name) and name in _stored_by(file).in_modules
+
+
 def may_set(project: Project, name: str) -> bool:
     """Whether something other than the methods of an object may set an attribute of this name."""
     return any(_has(_stored_by(other).in_objects, name) for other in project.mentions.of(name, *_BY_TEXT))

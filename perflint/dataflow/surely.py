@@ -162,8 +162,8 @@ class Surely(Part):
         if found is None or self._stores(file, owner, method):
             return []
         heirs = Hierarchy.of(self._project).descendants(owner)
-        overriding = ((there, heir.methods[method]) for there, heir in heirs if method in heir.methods)
-        return [Defined(*place) for place in (found, *overriding)]
+        theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
+        return [Defined(*place) for place in dict.fromkeys((found, *filter(None, theirs)))]
 
     def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
         """All that the attribute of an object is ever set to; None if it is a method, or never set."""
