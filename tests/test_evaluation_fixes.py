@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 
 from perflint.findings import Level
@@ -152,6 +154,45 @@ def test_loss_of_the_loop_that_is_differentiated_after_it() -> None:
     assert finding.fix.level is Level.UNSAFE
 
 
+IN_A_ROW = """
+    import paddle
+
+
+    def main(model, loader, optimizer, criterion):
+        for epoch in range(2):
+            for x, y in loader:
+                out = model(x)
+                loss = criterion(out, y)
+                loss.backward()
+                optimizer.step()
+            model.eval()
+            outs, total = [], 0.0
+            for x, y in loader:
+                out = model(x)
+                loss = criterion(out, y)
+                outs.append(out)
+                total += loss.item()
+            {after}
+    """
+
+
+@pytest.mark.parametrize(
+    ("after", "is_safe"),
+    [
+        ("print(total)", True),
+        ("loss = criterion(model(x), y); loss.backward()", True),
+        ("reg = out.mean(); reg.backward()", False),
+        ("reg = paddle.concat(outs); both = reg * 2; both.mean().backward()", False),
+        ("optimizer.minimize(sum(outs))", False),
+        ("paddle.grad(loss, out)", False),
+        ("model.train(); scaler.scale(loss * 2).backward()", False),
+    ],
+)
+def test_what_the_loop_computed_goes_into_a_backward_pass(after: str, is_safe: bool) -> None:
+    fixes = [item.fix for item in found(dedent(IN_A_ROW).format(after=after))]
+    assert [fix.level is Level.SAFE for fix in fixes if fix is not None] == [is_safe]
+
+
 def test_wrapped_loop_keeps_strings_comments_and_tabs() -> None:
     text = (
         "import paddle\n\n\ndef main(model, loader):\n\tmodel.eval()\n\tfor x, y in loader:  # all\n"
@@ -177,6 +218,21 @@ metric = paddle.metric.Accuracy()
 
 def watch(name, value):
     print(name, value.is_leaf)
+
+
+class Bank:
+    def __init__(self):
+        self.items = []
+
+    def push(self, item):
+        self.items.append(item)
+
+    def put(self, item):
+        item = item.numpy()
+        self.items.append(item)
+
+
+bank, kept = Bank(), []
 
 
 def measure(value):
@@ -213,9 +269,15 @@ def evaluate(model, loader, seen=None):
         ("with paddle.amp.auto_cast(): q = p * 2", "return q", "returns"),
         ("outputs.extend(part for part in p)", "return outputs", "returns"),
         ("model.last = p", "return None", "keeps"),
+        ("float(p)", "seen['w'] = model[0].weight * 0.5", "keeps"),
+        ("float(p)", "seen.extend([w * 0.5 for w in model.parameters()])", "keeps"),
         ("model.all[count] = p.mean()", "return None", "keeps"),
         ("seen.append(p)", "return None", "keeps"),
         ("seen['p'] = p", "return None", "keeps"),
+        ("kept.append(p)", "return None", "keeps in `kept`"),
+        ("kept['p'] = p", "return None", "keeps"),
+        ("global kept; kept = p", "return None", "keeps"),
+        ("bank.push(p)", "return None", "keeps"),
         ("logger.info('%s', p)", "return None", "prints"),
         ("print(p.mean())", "return None", "prints"),
         ("print('p: %s' % p)", "return None", "prints"),
@@ -250,6 +312,10 @@ def test_a_tensor_that_leaves_the_loop_with_its_gradient(inside: str, after: str
         ("print(f'{p.mean():.3f}', float(p.mean()), p.shape)", "return count"),
         ("p = p.numpy()\n        model.last = p", "return p"),
         ("seen.append(p.shape)", "return count"),
+        ("kept.append(float(p))", "return count"),
+        ("bank.push(p.numpy())", "return count"),
+        ("bank.put(p)", "return count"),
+        ("float(p)", "return float(model(x).mean())"),
         ("count += measure(p) > 0", "return count"),
         ("count += id(p) > 0 and p is not None", "return count"),
     ],

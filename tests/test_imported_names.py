@@ -38,6 +38,7 @@ def needed(files: dict[str, str], path: str = "steps.py") -> bool:
         ("from steps import step\nimport mxnet as mx\nmx.np.zeros(step(1))\n", False),
         ("from other import np\n", False),
         ("import steps\n# np\n", False),
+        ("from steps import step\n__all__ = ['steps']\n", False),
     ],
 )
 def test_another_file_takes_a_name(text: str, expected: bool) -> None:

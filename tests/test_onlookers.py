@@ -90,6 +90,8 @@ def test_a_list_that_has_another_name(before: str) -> None:
         ("from sys import _getframe as peek", "print(peek().f_locals)"),
         ("import inspect", "show(inspect.stack())"),
         ("import sys\ndef show():\n    print(sys._getframe(1).f_locals['total'])\n", "show()"),
+        ("import traceback", "print(traceback.TracebackException(*get(), capture_locals=True))"),
+        ("from rich.traceback import install\ninstall(show_locals=True)", "pass"),
         ("import sys\ndef show(name):\n    print(sys._getframe(1).f_locals[name])\n", "show('total')"),
     ],
 )

@@ -62,6 +62,9 @@ TENSORS = {
     "each match": "match i:\n    case 0:\n        v = out.mean()\n    case _:\n        v = out.sum()\nseen(v)\n",
     "after a try": "try:\n    v = out.mean()\nexcept ValueError:\n    continue\nseen(v)\n",
     "a batch": "seen(y.sum())\n",
+    "a row of layers": "v = nn.Sequential(nn.Linear(4, 4), ('a', nn.Sequential(other, nn.ReLU())))\nseen(v(x))\n",
+    "a row of layers before one that does nothing": "v = nn.Sequential(other, nn.ReLU(), nn.Identity())\nseen(v(x))\n",
+    "a layer that does nothing": "v = nn.Identity()\nseen(v(out))\n",
     "what a loss scaler gives": "s = paddle.amp.GradScaler()\nv = s.scale(out.mean())\nseen(v)\n",
 }
 OTHERS = {
@@ -99,6 +102,10 @@ OTHERS = {
     "differentiated unless it leaves": "v = other(out)\nseen(v)\nif flag:\n    continue\nv.backward()\n",
     "a comprehension's own name": "v = out.mean()\n[seen(v) for v in other]\n",
     "the parameter of a lambda": "v = out.mean()\nother(lambda v: seen(v))\n",
+    "a row that ends with a layer of the project": "v = nn.Sequential(nn.ReLU(), other)\nseen(v(x))\n",
+    "a row of unknown layers": "v = nn.Sequential(*other)\nseen(v(x))\n",
+    "a row of layers that do nothing": "v = nn.Sequential(nn.Identity())\nseen(v(x))\n",
+    "a layer that does nothing with a number": "v = nn.Identity()\nseen(v(0.0))\n",
     "a parameter of an unknown call": "seen(flag)\n",
 }
 

@@ -611,12 +611,13 @@ def _binds(item: ast.AST) -> Iterator[tuple[str, bool]]:
 
 def binders(scope: Scope) -> Mapping[str, list[ast.AST]]:
     """The nodes of a function or module that bind each of its names, dotted ones too, without its parameters."""
-    return scope.once(binders, lambda: _binders(scope))
+    return scope.once(binders, lambda: bound_in(scope.node.body))
 
 
-def _binders(scope: Scope) -> dict[str, list[ast.AST]]:
+def bound_in(body: list[ast.stmt]) -> dict[str, list[ast.AST]]:
+    """The nodes of some statements that bind each name, without what nested functions and classes bind."""
     found: dict[str, list[ast.AST]] = {}
-    stack: list[ast.AST] = list(scope.node.body)
+    stack: list[ast.AST] = list(body)
     while stack:
         item = stack.pop()
         for name, _ in _binds(item):

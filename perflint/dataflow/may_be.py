@@ -12,8 +12,20 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from perflint.dataflow import paddle_api
+from perflint.dataflow.stores_elsewhere import replaces
 from perflint.dataflow.tensor_methods import may_have
-from perflint.index.kinds import HOST_TAG, LAYER_TAG, LOADER, LOADER_TAG, OBJECT_TAG, TENSOR, TENSOR_TAG, UNKNOWN, Kind
+from perflint.index.kinds import (
+    HOST_TAG,
+    LAYER_TAG,
+    LOADER,
+    LOADER_TAG,
+    OBJECT_TAG,
+    TENSOR,
+    TENSOR_TAG,
+    UNKNOWN,
+    Kind,
+    layer,
+)
 from perflint.index.project import FileIndex
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import is_spread
@@ -244,7 +256,8 @@ class Expressions:
     def _named(self, name: str, call: ast.Call) -> May:
         """The result of a function of Python, of Paddle, or of another file."""
         if name.startswith("paddle."):
-            return self._of_paddle(name, call)
+            is_replaced = replaces(self._names.file, name.rpartition(".")[2])
+            return ANYTHING if is_replaced else self._of_paddle(name, call)
         if name in _NUMBERS or name in _CLOCKS or name.startswith("math."):
             return A_NUMBER
         if name in _PYTHONS:
@@ -257,7 +270,19 @@ class Expressions:
         made = paddle_api.call_result(name, call)
         if made.tag == LOADER_TAG:
             return frozenset({LOADER}) if _makes_tensors(call) else ANYTHING
+        if name == _SEQUENTIAL and not self._ends_with_paddle(call):
+            return ANYTHING
         return frozenset({TENSOR if made.tag == TENSOR_TAG else made}) if made.tag in _FOLLOWED else ANYTHING
+
+    def _ends_with_paddle(self, call: ast.Call) -> bool:
+        """Whether the last layer of a ``Sequential`` that does anything is Paddle's, so that it gives a tensor."""
+        parts = (item.elts[-1] if isinstance(item, ast.Tuple) and item.elts else item for item in reversed(call.args))
+        layers = (self.may_be(part) for part in parts)
+        last = next((may for may in layers if may != frozenset({_IDENTITY})), ANYTHING)
+        return bool(last) and all(
+            isinstance(each, Kind) and each.tag == LAYER_TAG and each.type.startswith("paddle.") and each != _IDENTITY
+            for each in last
+        )
 
     def _of_python(self, name: str, call: ast.Call) -> May:
         given = [] if is_spread(call) else [self.may_be(argument) for argument in call.args]
@@ -314,6 +339,8 @@ class Expressions:
             return frozenset({LOADER})
         if not isinstance(function, Kind) or function.tag not in (LAYER_TAG, OBJECT_TAG):
             return ANYTHING
+        if function == _IDENTITY:
+            return self.may_be(call.args[0]) if call.args else ANYTHING
         if function.type.startswith("paddle."):
             return A_TENSOR if function.tag == LAYER_TAG else ANYTHING
         found = self._names.method(function.type, "__call__")
@@ -345,6 +372,8 @@ def _operated(operator: ast.operator, left: Any, right: Any) -> May:
 
 
 _FOLLOWED = frozenset({TENSOR_TAG, LAYER_TAG, OBJECT_TAG})
+_SEQUENTIAL, _IDENTITY = "paddle.nn.Sequential", layer("paddle.nn.Identity")
+"""The layers of Paddle that give what another layer, or their argument, gives."""
 
 _HANDLERS: Mapping[type, Callable[[Expressions, Any], May]] = {
     ast.Constant: Expressions._constant,

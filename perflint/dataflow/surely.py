@@ -8,12 +8,13 @@ the default of that parameter, each assignment to an attribute, and a method tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.every_path import PathWalk, binders
+from perflint.dataflow.every_path import PathWalk, binders, bound_in
 from perflint.dataflow.may_be import A_NUMBER, A_TENSOR, ANYTHING, BUILTIN, IMPORTED, NONE, NOTHING, Defined, May, union
+from perflint.dataflow.stores_elsewhere import may_rebind, may_set, sets_any_attribute
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.part import Part
@@ -34,6 +35,8 @@ _SAME_RESULT = frozenset({"staticmethod", "classmethod", "override", "paddle.no_
 """Decorators that leave the result of a function as it is."""
 
 _Given = tuple[tuple[str, May], ...]
+_Store = tuple["FileIndex", Scope] | None
+"""A function that sets an attribute of ``self``; None: something else does."""
 
 
 class Surely(Part):
@@ -103,7 +106,7 @@ class Surely(Part):
         nodes = binders(scope).get(name, [])
         if nodes and all(isinstance(node, ast.alias) for node in nodes):
             return frozenset({IMPORTED})
-        if name in self.shared(file):
+        if name in self.shared(file) or (isinstance(scope.node, ast.Module) and may_rebind(file, name)):
             return ANYTHING
         if len(nodes) == 1 and isinstance(nodes[0], (*FUNCTIONS, ast.ClassDef)):
             return self.defined_by(file, nodes[0])
@@ -149,23 +152,23 @@ class Surely(Part):
         """A method of objects of a class, unless something stores another value under its name."""
         found = Modules.of(self._project).method(owner, name)
         placed = Modules.of(self._project).class_named(owner)
-        if found is None or placed is None or any(where for where in self._storing(*placed).get(name, ())):
+        if found is None or placed is None or self._stores(*placed, name):
             return None
         return Defined(*found)
 
     def on_self(self, file: FileIndex, owner: Class, method: str) -> list[Defined]:
         """The methods that a call on ``self`` may reach; none if it may reach something else."""
         found = Modules.of(self._project).method_of(file, owner, method)
-        if found is None or method in self._storing(file, owner):
+        if found is None or self._stores(file, owner, method):
             return []
         heirs = Hierarchy.of(self._project).descendants(owner)
-        overriding = ((there, heir.methods[method]) for there, heir in heirs if method in heir.methods)
-        return [Defined(*place) for place in (found, *overriding)]
+        theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
+        return [Defined(*place) for place in dict.fromkeys((found, *filter(None, theirs)))]
 
     def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
         """All that the attribute of an object is ever set to; None if it is a method, or never set."""
-        stores = self._storing(file, owner).get(name)
-        if stores is None:
+        stores = self._stores(file, owner, name)
+        if not stores:
             return None
         if not depth:
             return ANYTHING
@@ -176,15 +179,21 @@ class Surely(Part):
         """Whether another function than ``__init__`` may set an attribute while a function runs."""
         if owner is None:
             return True
-        stores = self._storing(file, owner).get(name, ())
+        stores = self._stores(file, owner, name)
         return any(place is None or (place[1] is not scope and place[1].name != "__init__") for place in stores)
 
+    def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
+        """What sets an attribute of ``self`` in a class and its relatives."""
+        known = self._storing(file, owner)
+        by_others = None in known or may_set(self._project, name)
+        return [*known.get(name, ()), *([None] if by_others else [])]
+
     @query
-    def _storing(self, file: FileIndex, owner: Class) -> dict[str, list[tuple[FileIndex, Scope] | None]]:
-        """The functions that set each attribute of ``self`` in a class and its relatives; None: something else does."""
+    def _storing(self, file: FileIndex, owner: Class) -> dict[str | None, list[_Store]]:
+        """What sets each attribute of ``self`` in a class and its relatives, and (for None) what may set any."""
         hierarchy = Hierarchy.of(self._project)
         family = {one: there for there, one in (*hierarchy.lineage(file, owner), *hierarchy.descendants(owner))}
-        found: dict[str, list[tuple[FileIndex, Scope] | None]] = {}
+        found: dict[str | None, list[_Store]] = {}
         for there in dict.fromkeys(family.values()):
             for scope in there.scopes.scopes:
                 for dotted_name in binders(scope):
@@ -192,9 +201,10 @@ class Surely(Part):
                     if receiver and not (receiver == "self" and scope.owner not in family):
                         found.setdefault(name, []).append((there, scope) if receiver == "self" else None)
         for one in family:
-            for node in one.node.body:
-                for target in node.targets if isinstance(node, ast.Assign) else ():
-                    found.setdefault(dotted(target) or "", []).append(None)
+            for name in _set_by_class(one):
+                found.setdefault(name, []).append(None)
+            if sets_any_attribute(one):
+                found[None] = [None]
         return found
 
 
@@ -237,6 +247,14 @@ class _Around:
 
     def shared(self, file: FileIndex) -> frozenset[str]:
         return self._surely.shared(file)
+
+
+def _set_by_class(owner: Class) -> Iterator[str]:
+    """The attributes that a class itself gives a value, or, with a decorator, its fields."""
+    bare = [node.target for node in owner.node.body if isinstance(node, ast.AnnAssign) and node.value is None]
+    for name, nodes in bound_in(owner.node.body).items():
+        if not all(isinstance(node, FUNCTIONS) or (node in bare and not owner.decorators) for node in nodes):
+            yield name
 
 
 def default(scope: Scope, name: str) -> May:

@@ -17,7 +17,7 @@ from perflint.facts import gradients
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradients import Gradients
 from perflint.facts.gradients_off import NoGrad, is_switched
-from perflint.facts.kept_gradients import kept_gradient
+from perflint.facts.kept_gradients import kept_gradient, left_by_forward
 from perflint.facts.model_runs import Mode, ModelRuns, modes_in
 from perflint.findings import Confidence
 from perflint.index.callers import Callers
@@ -52,6 +52,7 @@ _LOOP = re.compile(r"^[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _ASKS_WHETHER = "is_grad_enabled"
+_MAY_CALL = "a function that it calls may compute gradients, which no_grad would break"
 _TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
 _MOST_CALLERS = 3
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
@@ -151,7 +152,7 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
         confidence = Confidence.LOW
     only = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
     whole = only and not _gives_more(file, found)
-    risk = _MAY_ASK if asks_inside is None else _risk(file, found)
+    risk = _MAY_ASK if asks_inside is None else _risk(file, found, whole)
     return Evaluation(found.loop, scope, first.call, confidence, whole, risk, is_fluid)
 
 
@@ -167,7 +168,7 @@ def _gives_more(file: FileIndex, found: Candidate) -> bool:
         or any(means_model(dotted(item) or "") for item in call.args)
         or runs.runs_model(file, scope, call) is not None
     ]
-    return bool(having) and bool(kept_gradient(file, scope, None, having))
+    return bool(having) and bool(kept_gradient(file, scope, None, having, True))
 
 
 def _files_of_models(file: FileIndex, found: Candidate) -> list[FileIndex]:
@@ -219,6 +220,8 @@ def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
 def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
     """Whether a forward pass in a loop uses gradients, which ``no_grad`` would break; None if it may."""
     asks = Gradients.of(file.project)
+    if file in asks.beside_hooks():
+        return None
     if file not in asks.beside_forward():
         return False
     forwards = [_forward(file, found.scope, item.call) for item in found.calls]
@@ -258,7 +261,11 @@ def _asks_whether(file: FileIndex, scope: Scope) -> bool:
     return any(home in asking for call in scope.calls for home, _ in graph.reached(file, scope, call))
 
 
-def _risk(file: FileIndex, found: Candidate) -> str:
+def _risk(file: FileIndex, found: Candidate, whole: bool) -> str:
+    models = {name for item in found.calls if (name := dotted(item.call.func))}
+    inside = found.scope.statements if whole else found.scope.statements_in(found.loop)
+    if Gradients.of(file.project).may_be_wanted(file, found.scope, inside, models):
+        return _MAY_CALL
     if _asks_whether(file, found.scope):
         return _TELLS
     for site in CallGraph.of(file.project).calls(file, found.scope):
@@ -267,7 +274,13 @@ def _risk(file: FileIndex, found: Candidate) -> str:
             if kept & backward_names(site.scope):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
-    return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls)
+    forwards = filter(None, (_forward(file, found.scope, call) for call in calls))
+    left = next(filter(None, (left_by_forward(*forward) for forward in forwards)), "")
+    if left:
+        return left
+    if whole:
+        calls += [call for call in found.scope.calls if dotted(call.func) in models]
+    return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls, whole)
 
 
 def _names_evaluation(text: str) -> bool:
@@ -449,7 +462,7 @@ def _kept_for_backward(scope: Scope, loop: Loop) -> str:
         for statement in scope.statements:
             if any(dotted(call.func) == f"{name}.backward" for call in statement.calls):
                 own = [item for item in scope.statements if item not in inside and item.loop is statement.loop]
-                if not any(name in bound_by(item.node) and item.node.lineno < statement.node.lineno for item in own):
+                if not any(name in bound_by(item.node) and item.start < statement.start for item in own):
                     return f"`{name}` may go into a backward pass after the loop"
     return ""
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from typing import TYPE_CHECKING
 
+from perflint.dataflow.dispatch import Dispatch
 from perflint.dataflow.values import Values
+from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.part import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of, fits
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
@@ -27,6 +30,7 @@ _ASKS = (
     | {"jacobian", "hessian", "Jacobian", "Hessian", "attack", "perturb", "saliency", "explain", "interpret"}
 )
 _MAKES = frozenset({"to_tensor", "to_variable", "Tensor"})
+_HOOKS = ("register_forward_post_hook", "register_forward_pre_hook")
 _SPELLINGS = ("paddle.grad(", "autograd", "gradients(", ".backward(", "jacobian", "Jacobian")
 
 
@@ -52,6 +56,50 @@ class Gradients(Part):
         """The files that some program loads along with a layer whose forward pass uses gradients."""
         imports = Imports.of(self._project)
         return imports.closure(imports.users(self.in_forward()))
+
+    @query
+    def beside_hooks(self) -> frozenset[FileIndex]:
+        """The files that some program loads along with one that lets each forward pass call a function which does."""
+        imports = Imports.of(self._project)
+        hooked = {
+            file
+            for file in self._project.mentions.of(*_HOOKS)
+            for last in _HOOKS
+            for scope, _, call in file.calls_named(last)
+            for name in filter(None, map(dotted, call.args[:1]))
+            if (found := Values.of(self._project).callee(file, scope, name, {})) is not None
+            if self.wanted_in(*found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
+        }
+        return imports.closure(imports.users(hooked))
+
+    def may_be_wanted(self, file: FileIndex, scope: Scope, statements: Iterable[Statement], models: Set[str]) -> bool:
+        """Whether calls may reach a function that uses gradients, though nothing shows that they do.
+
+        That is a method of an object of unknown class, or a function that is passed on and then gets one of ``models``.
+        """
+        dispatch = Dispatch.of(self._project)
+        for call in (call for statement in statements for call in statement.calls):
+            targets = dispatch.targets_by_names(file, scope, call)
+            if any(self.wanted_in(target.file, target.scope) for target in targets):
+                return True
+            gets_one = not targets and not models.isdisjoint(map(dotted, arguments_of(call)))
+            if gets_one and any(fits(function, call) for function in self._passed_on()):
+                return True
+        return False
+
+    @query
+    def _passed_on(self) -> list[Scope]:
+        """The functions that use gradients and that some file uses as values: in a table, as an argument."""
+        held = Callers.of(self._project).held_by
+        files = [file for file in self._project.files.values() if not file.is_quiet and not file.is_foreign]
+        return [
+            scope
+            for file in files
+            if any(file.has_words(word) for word in _ASKS)
+            for scope in file.scopes.scopes
+            if scope.parent is not None and self.wanted_in(file, scope)
+            if any(scope.name in held(other).held for other in self._project.mentions.values(scope.name))
+        ]
 
     def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
         """Whether any of a scope's statements uses gradients or trains."""

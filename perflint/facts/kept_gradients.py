@@ -9,23 +9,27 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.dataflow.call_graph import CallGraph
+from perflint.facts.accumulators import uses_in
 from perflint.facts.differentiated import CUTS, HOST_ATTRIBUTES
 from perflint.facts.onlookers import may_look_at
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, arguments_of
+from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    from perflint.index.project import FileIndex, NamedLoad
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
+_DIFFERENTIATES = "`{name}` may go into a backward pass after the loop"
 _PRINTS = "a tensor that it prints says `stop_gradient=True` then"
 _ASKS = "`{name}` of a tensor without a gradient is another one, or fails"
 _PRINTED = "a tensor that is printed says `stop_gradient=True` then"
@@ -38,6 +42,8 @@ _GRAPH = frozenset(
 )
 """Attributes and methods of a tensor that tell whether it has a graph."""
 _TELL_OBJECTS_APART = frozenset({"id", "save", "dump", "dumps", "deepcopy", "ref", "proxy", "weakref"})
+_WEIGHTS = frozenset({"weight", "bias", "parameters", "named_parameters"})
+"""What gives weights, whose gradients an evaluation need not touch, but may."""
 _MOST_PLACES = 50
 """How many places that read an attribute are examined; with more, it is unknown what they do with it."""
 _DEEPEST = 3
@@ -52,15 +58,50 @@ _MOST_ROUNDS = 5
 """How often names are followed through the statements of a loop; each round follows one more link of a chain."""
 
 
-def kept_gradient(file: FileIndex, scope: Scope, loop: Loop | None, calls: Iterable[ast.Call]) -> str:
+def kept_gradient(file: FileIndex, scope: Scope, loop: Loop | None, calls: Iterable[ast.Call], whole: bool) -> str:
     """Why a gradient of the values of a loop, or of a whole function, may be missed; ``""`` if it cannot.
 
     Args:
-        calls: the calls in the loop, or in the function, whose results have gradients.
+        calls: the calls in there whose results have gradients.
+        whole: whether all of the function around the loop is meant.
     """
-    found = _Followed(file, scope, loop, frozenset(calls))
+    found = _Followed(file, scope, loop, frozenset(calls), whole=whole)
     handed = (_noticed(*place, False, 1) for place in found.handed_on())
     return next(found.reasons(), "") or next(filter(None, handed), "")
+
+
+@query
+def left_by_forward(file: FileIndex, scope: Scope) -> str:
+    """Why a gradient may be missed that a forward pass leaves in its object: ``self.feature = self.conv(x)``.
+
+    It is not where the same function reads it after that, or where one has just run the forward pass again.
+    """
+    given = all_parameters(scope)
+    found = _Followed(file, scope, None, frozenset(), given)
+    return next((_KEEPS.format(name=name) for name, at in found.left() if _is_read_later(file, scope, name, at)), "")
+
+
+def _is_read_later(file: FileIndex, scope: Scope, held: str, at: Statement) -> bool:
+    """Whether anything may read an attribute that a statement of a forward pass sets, and not set it just before."""
+    name = held.rpartition(".")[2]
+    for other in file.project.mentions.of(name):
+        for load in other.loads_named(name):
+            if load.scope is scope:
+                if load.statement.start <= at.start or at.place is not None:
+                    return True
+            elif not _has_run(load):
+                return True
+    return False
+
+
+def _has_run(load: NamedLoad) -> bool:
+    """Whether the object of an attribute was called before in the same iteration: ``net(x)``, then ``net.feature``."""
+    owner = dotted(load.node.value) if isinstance(load.node, ast.Attribute) else None
+    earlier = (item for item in load.scope.statements if item.loop is load.statement.loop)
+    return any(
+        item.start <= load.statement.start and any(dotted(call.func) == owner for call in item.calls)
+        for item in earlier
+    )
 
 
 def notices_detach(file: FileIndex, scope: Scope, held: str) -> str:
@@ -111,17 +152,36 @@ class _Followed:
     """The names of a scope that have a tensor with a gradient, from the loop on."""
 
     def __init__(
-        self, file: FileIndex, scope: Scope, loop: Loop | None, calls: frozenset[ast.Call], names: Iterable[str] = ()
+        self,
+        file: FileIndex,
+        scope: Scope,
+        loop: Loop | None,
+        calls: frozenset[ast.Call],
+        names: Iterable[str] = (),
+        whole: bool = False,
     ) -> None:
         self._file = file
         self._scope = scope
         self._calls = calls
-        self._parameters = {argument.arg for argument in walk(scope.node) if isinstance(argument, ast.arg)}
-        first = loop.lineno if loop is not None else 0
-        self._statements = [item for item in scope.statements if item.node.lineno >= first]
-        around = next((item for item in self._statements if item.node is loop), None)
+        self._shared = scope.once((_Followed, "shared"), lambda: _shared_by(scope))
+        self._statements = scope.statements
+        if loop is not None and not whole:
+            self._statements = [item for item in scope.statements if item.node.lineno >= loop.lineno]
+        around = next((item for item in self._statements if item.node is loop), None) if loop is not None else None
         self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names = set(names)
+
+    @cached_property
+    def _parameters(self) -> frozenset[str]:
+        return frozenset(argument.arg for argument in walk(self._scope.node) if isinstance(argument, ast.arg))
+
+    @cached_property
+    def _free(self) -> frozenset[str]:
+        """The names that a function has from around it."""
+        if isinstance(self._scope.node, ast.Module):
+            return frozenset()
+        uses = uses_in(self._file, self._scope)
+        return frozenset(name for name in uses.by_name if not uses.binds(name))
 
     def reasons(self) -> Iterator[str]:
         """The reasons, in the order of the statements."""
@@ -137,6 +197,39 @@ class _Followed:
         for statement in self._statements:
             yield from self._reasons_at(statement)
             self._follow(statement)
+        for statement in self._scope.statements:
+            for item in _differentiated(statement):
+                if self._comes_from_calls(item, statement):
+                    yield _DIFFERENTIATES.format(name=ast.unparse(item))
+
+    def _comes_from_calls(self, node: ast.expr, at: Statement) -> bool:
+        """Whether a value at a statement is computed from the results of the calls, by the assignments before it."""
+        waiting: list[tuple[ast.expr, Statement]] = [(node, at)]
+        seen: set[tuple[str, Statement]] = set()
+        while waiting:
+            value, at = waiting.pop()
+            for item in self._holding(value):
+                if item in self._calls:
+                    return True
+                if isinstance(item, str) and (item, at) not in seen:
+                    seen.add((item, at))
+                    waiting += ((made.value, made.statement) for made in before(item, at, self._scope) if made.value)
+                    waiting += (filled for filled in self._fillings.get(item, ()) if filled[1].start < at.start)
+        return False
+
+    @cached_property
+    def _fillings(self) -> Mapping[str, list[tuple[ast.expr, Statement]]]:
+        """What the function puts into each of its containers: ``outs.append(out)``, ``outs["last"] = out``."""
+        found: dict[str, list[tuple[ast.expr, Statement]]] = {}
+        for statement in self._scope.statements:
+            put = [pair for pair in _assigned(statement.node) if isinstance(pair[0], ast.Subscript)]
+            for call in statement.calls:
+                if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS:
+                    put += ((call.func.value, value) for value in call.args)
+            for target, value in put:
+                for name in _bases(target):
+                    found.setdefault(name, []).append((value, statement))
+        return found
 
     def tells(self, is_detached: bool) -> Iterator[str]:
         """What in the statements shows that a tensor has no graph, and (``is_detached``) that it is another object.
@@ -144,8 +237,10 @@ class _Followed:
         What is printed of a tensor that was not detached may be an array: only the value that was passed here counts.
         """
         given = frozenset(self._names)
+        if not is_detached:
+            yield from (_KEEPS.format(name=kept) for kept in self._kept_as_given())
         self._spread()
-        for statement in self._statements:
+        for statement in self._near():
             for item in (part for header in _own(statement.node) for part in walk(header)):
                 asked = self._asks(item)
                 if asked:
@@ -156,17 +251,33 @@ class _Followed:
                 if same:
                     yield _SAME.format(name=same)
 
+    def left(self) -> Iterator[tuple[str, Statement]]:
+        """The attributes of ``self`` that get a tensor computed from those known so far."""
+        given = frozenset(self._names)
+        self._spread()
+        for statement in self._statements:
+            for target, value in _assigned(statement.node):
+                name = dotted(target) or ""
+                if name.startswith("self.") and dotted(value) not in given and self._carries(value):
+                    yield name, statement
+
+    def _kept_as_given(self) -> Iterator[str]:
+        """Where the function stores a tensor that it has got, under the name that it got it with."""
+        bound = {name for item in self._statements for target, _ in _assigned(item.node) for name in _bases(target)}
+        if bound.isdisjoint(self._names):
+            yield from filter(None, map(self._kept, self._statements))
+
     def handed_on(self) -> Iterator[tuple[FileIndex, Scope, str | ast.Call]]:
         """Who gets a tensor from here: a function it is passed to, with its parameter; where it is returned, calls."""
-        graph = CallGraph.of(self._file.project)
-        for call in self._scope.calls:
+        graph, near = CallGraph.of(self._file.project), self._near()
+        for call in (call for statement in near for call in statement.calls):
             if any(map(self._carries, arguments_of(call))):
                 for file, called in graph.reached(self._file, self._scope, call):
                     for parameter in all_parameters(called):
                         given = argument_for(called, call, parameter)
                         if given is not None and self._carries(given):
                             yield file, called, parameter
-        returned = (item.node.value for item in self._statements if isinstance(item.node, ast.Return))
+        returned = (item.node.value for item in near if isinstance(item.node, ast.Return))
         if any(value is not None and self._carries(value) for value in returned):
             yield from ((site.file, site.scope, site.call) for site in graph.calls(self._file, self._scope))
 
@@ -174,11 +285,19 @@ class _Followed:
         """Add the names that get a tensor from those known so far, whatever else they are bound to."""
         for _ in range(_MOST_ROUNDS):
             known = len(self._names)
-            for statement in self._statements:
+            for statement in self._near():
                 for target, value in _assigned(statement.node):
                     self._names |= set(_bases(target)) if self._carries(value) else set()
             if len(self._names) == known:
                 return
+
+    def _near(self) -> Sequence[Statement]:
+        """The statements that mention one of the names; where calls are followed as well, all of them."""
+        if self._calls:
+            return self._statements
+        mentions = self._scope.once((_Followed, "mentions"), lambda: _mentions_in(self._scope))
+        found = {at for name in self._names for at in mentions.get(name.rpartition(".")[2], ())}
+        return [self._scope.statements[at] for at in sorted(found)]
 
     def _asks(self, item: ast.AST) -> str:
         """The attribute of a tensor that tells whether it has a graph."""
@@ -229,9 +348,10 @@ class _Followed:
         return all(id(link.node) in self._around or isinstance(link.node, ast.With) for link in statement.around)
 
     def _kept(self, statement: Statement) -> str | None:
-        """Where a tensor is stored that exists after the function: an attribute, or an argument's items."""
+        """Where a tensor is stored that exists after the function: an attribute, or the items of what others have."""
         for target, value in _assigned(statement.node):
-            if isinstance(target, (ast.Attribute, ast.Subscript)) and self._carries(value) and self._outlives(target):
+            is_kept = self._outlives(target) if not isinstance(target, ast.Name) else target.id in self._shared
+            if is_kept and self._carries(value):
                 return ast.unparse(target)
         for call in statement.calls:
             filled = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS else None
@@ -246,11 +366,12 @@ class _Followed:
         base = base_of(target)
         if isinstance(base, ast.Attribute):
             return True
-        return isinstance(base, ast.Name) and base.id in self._parameters
+        return isinstance(base, ast.Name) and (base.id in self._parameters | self._shared or base.id in self._free)
 
     def _carries(self, node: ast.expr) -> bool:
         """Whether the value of an expression is, or contains, a tensor with a gradient."""
-        return any(item in self._names or item in self._calls for item in self._holding(node))
+        held = self._names | self._calls
+        return any(item in held or (self._calls and _gives_weights(item)) for item in self._holding(node))
 
     def _holding(self, node: ast.expr) -> Iterator[str | ast.AST]:
         """The names and calls whose results the value of an expression is, or contains."""
@@ -263,8 +384,7 @@ class _Followed:
                 yield item.id
             elif isinstance(item, ast.Attribute):
                 name = dotted(item)
-                if name is not None:
-                    yield name
+                yield item if name is None else name
                 waiting += [] if item.attr in HOST_ATTRIBUTES | _GRAPH else [item.value]
             elif isinstance(item, ast.Call):
                 waiting += [] if self._is_cut(item) else children(item)
@@ -281,6 +401,41 @@ class _Followed:
     def _shows(self, item: ast.AST) -> bool:
         """Whether a tensor itself is converted to text."""
         return any(map(self._carries, _printed(item)))
+
+
+def _differentiated(statement: Statement) -> Iterator[ast.expr]:
+    """What a statement computes the gradients of."""
+    for call in statement.calls:
+        last = terminal(call)
+        if last == "backward" and isinstance(call.func, ast.Attribute):
+            yield call.func.value
+            yield from call.args[:1]
+        elif last in ("grad", "minimize"):
+            yield from call.args[:1]
+
+
+def _gives_weights(item: str | ast.AST) -> bool:
+    """Whether a name or a call gives weights of a model: ``net.fc.weight``, ``net.parameters()``."""
+    if isinstance(item, ast.Call):
+        return terminal(item) in _WEIGHTS
+    return (item.attr if isinstance(item, ast.Attribute) else str(item).rpartition(".")[2]) in _WEIGHTS
+
+
+def _shared_by(scope: Scope) -> frozenset[str]:
+    """The names that a function shares with the code around it."""
+    declared = (item.node for item in scope.statements if isinstance(item.node, (ast.Global, ast.Nonlocal)))
+    return frozenset(name for node in declared for name in node.names)
+
+
+def _mentions_in(scope: Scope) -> Mapping[str, list[int]]:
+    """The numbers of the statements that mention each name or attribute, in order."""
+    found: dict[str, list[int]] = {}
+    for at, statement in enumerate(scope.statements):
+        items = [part for header in _own(statement.node) for part in walk(header)]
+        words = {item.id if isinstance(item, ast.Name) else getattr(item, "attr", None) for item in items}
+        for word in words - {None}:
+            found.setdefault(str(word), []).append(at)
+    return found
 
 
 def _printed(item: ast.AST) -> list[ast.expr]:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 _NAMES_OF_FRAMES = frozenset({"f_locals", "f_globals"})
-_LIST_FRAMES = frozenset({"getargvalues", "getclosurevars", "getgeneratorlocals", "getcoroutinelocals"})
+_LIST_FRAMES = frozenset(
+    {"getargvalues", "getclosurevars", "getgeneratorlocals", "getcoroutinelocals"}
+    | {"capture_locals", "show_locals", "cgitb"}  # (a traceback with the values of the names)
+)
 _MODULES = re.compile(r"\b(?:import|from)[\s\\]+__main__\b|\bmodules\b|\bimport_module\b|\b__import__\b")
 """What a file contains that gets at modules it does not name in an import statement."""
 

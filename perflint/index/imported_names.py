@@ -26,6 +26,11 @@ _ON_PURPOSE = re.compile(
     re.IGNORECASE,
 )
 """A comment that says that an import is there on purpose."""
+_BY_NAME = (
+    *("getattr", "attrgetter", "vars", "dir", "__dict__", "eval", "exec", "globals"),
+    *("import_module", "__import__", "modules"),
+)
+"""What a file that does not have a name itself needs to take it from another one."""
 _EXAMPLE = ">>>"
 _MAIN = re.compile(
     r"\bimport\s+__main__|\bmodules\s*\[\s*[\"']__main__|_module\(\s*[\"']__main__|__import__\(\s*[\"']__main__"
@@ -124,7 +129,7 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
         elif isinstance(node, ast.Attribute) and node.attr == name:
             if not _is_outside(node.value, other, module):
                 return True
-        elif _names_it(string_of(node) or "", name, module):
+        elif _names_it(string_of(node) or "", name, module) and other.has_words(name, *_BY_NAME):
             return True
     return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
 
