@@ -199,3 +199,10 @@ def test_a_file_can_still_be_loaded_without_paddle(head: str) -> None:
 def test_an_import_below_the_environment_stays_below_it() -> None:
     text = EVALUATE.replace("import paddle", 'import os\nos.environ["FLAGS_x"] = "1"\nfrom paddle import nn')
     assert re.search(r'= "1"\nfrom paddle import nn\nimport paddle\n\n\n@paddle', fixed(text, RULE))
+
+
+def test_a_new_import_is_not_shadowed_by_a_loop() -> None:
+    file = project({"a.py": "from paddle import nn\ndef other():\n    for paddle in ():\n        pass\nhere\n"}).files[
+        "a.py"
+    ]
+    assert spelling(NO_GRAD, here(file.tree), file) is None

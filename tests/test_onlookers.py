@@ -153,3 +153,34 @@ def test_a_name_of_a_module_that_another_file_reads_through_a_third() -> None:
 )
 def test_a_name_of_a_module_that_no_other_file_reads(other: str) -> None:
     assert is_safe({"train.py": in_module(SUM), "h.py": other, "data.py": DATA})
+
+
+MAIN = """
+import sys
+import paddle
+
+total = 0.0
+
+
+def peek():
+    {look}
+
+
+for x, y in loader:
+    loss = paddle.nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+    total += float(loss)
+    peek()
+"""
+
+
+@pytest.mark.parametrize(
+    ("look", "is_seen"),
+    [("vars(sys.modules[__name__])['total']", True), ("import __main__; __main__.total", True), ("sys.stdout", False)],
+)
+def test_a_module_may_look_at_its_own_names(look: str, is_seen: bool) -> None:
+    (finding,) = check(MAIN.format(look=look), "PPF201")
+    assert finding.fix is not None
+    assert (finding.fix.level is Level.SAFE) is not is_seen

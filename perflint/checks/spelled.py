@@ -75,8 +75,8 @@ def spelling(
     written = name + target[len(root) :]
     package = root.partition(".")[0]
     function = bound.function_of(node)
-    is_clash = False
-    if not bound.is_bound(name, node):
+    is_clash, is_shadowed = False, bound.is_looped_over(name)
+    if not bound.is_bound(name, node) and not is_shadowed:
         is_late = package in sys.stdlib_module_names or Imports.of(file.project).have_loaded(
             bound.above(node), package, file
         )
@@ -86,6 +86,8 @@ def spelling(
         return Spelling(written, row=statement)
     if bound.is_bound(name, node):
         return Spelling(written, doubt=_MAY_BE_UNBOUND.format(name=name))
+    if is_shadowed:
+        return None
     if is_clash:
         return Spelling(written, (statement,), doubt=_CLASH.format(name=name))
     return Spelling(written, (statement,), doubt=_EARLIER.format(package=package))

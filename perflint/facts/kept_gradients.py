@@ -65,6 +65,8 @@ def kept_gradient(file: FileIndex, scope: Scope, loop: Loop | None, calls: Itera
         calls: the calls in there whose results have gradients.
         whole: whether all of the function around the loop is meant.
     """
+    if uses_in(file, scope).sees_all_names:
+        return _READ_ELSEWHERE
     found = _Followed(file, scope, loop, frozenset(calls), whole=whole)
     handed = (_noticed(*place, False, 1) for place in found.handed_on())
     return next(found.reasons(), "") or next(filter(None, handed), "")

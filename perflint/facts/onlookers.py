@@ -49,8 +49,10 @@ def may_look_at(file: FileIndex, scope: Scope, name: str) -> bool:
 
 
 def _may_look(other: FileIndex, file: FileIndex, name: str) -> bool:
-    """Whether another file may read a name of a module."""
-    if other is file or not (other in _loading(file) or _finds_modules(other)):
+    """Whether a file may read a name of a module: another one, or that one itself from ``sys.modules``."""
+    if other is file:
+        return _finds_main(file)
+    if not (other in _loading(file) or _finds_modules(other)):
         return False
     return other.has_words(name, "__dict__") or Callers.of(file.project).held_by(other).finds_names
 
@@ -67,12 +69,20 @@ def _finds_modules(file: FileIndex) -> bool:
     """Whether a file may get at any module: ``import __main__``, ``sys.modules[name]``, ``import_module(name)``."""
     if not file.matches(_MODULES):
         return False
-    if any(target.partition(".")[0] == "__main__" or target == "sys.modules" for target in file.names.imported):
-        return True
-    if any(file.names.resolve(dotted(load.node) or "") == "sys.modules" for load in file.loads.get("modules", ())):
+    if _finds_main(file):
         return True
     calls = (*file.calls_named("import_module"), *file.calls_named("__import__"))
     return any(string_of(call.args[0]) in (None, "__main__") for _, _, call in calls if call.args)
+
+
+@query
+def _finds_main(file: FileIndex) -> bool:
+    """Whether a file may get at the module that is run, or at its own: ``import __main__``, ``sys.modules[name]``."""
+    if not file.has_words("__main__", "modules"):
+        return False
+    if any(target.partition(".")[0] == "__main__" or target == "sys.modules" for target in file.names.imported):
+        return True
+    return any(file.names.resolve(dotted(load.node) or "") == "sys.modules" for load in file.loads.get("modules", ()))
 
 
 @query

@@ -149,6 +149,12 @@ class AlwaysBound:
         """Whether the file gives a name any meaning that some code sees."""
         return self._owner(name, self._way(node)) is not None
 
+    def is_looped_over(self, name: str) -> bool:
+        """Whether a loop anywhere in the file binds a name, which would shadow an import of it."""
+        loops = (ast.For, ast.AsyncFor, ast.comprehension)
+        targets = (item.target for item in walk(self._tree) if isinstance(item, loops))
+        return any(isinstance(part, ast.Name) and part.id == name for target in targets for part in walk(target))
+
     def is_another(self, name: str, target: str, node: Code) -> bool:
         """Whether a name may mean something else than a module there: a parameter, a function, another module."""
         owner = self._owner(name, self._way(node))

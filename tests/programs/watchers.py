@@ -124,7 +124,7 @@ def _looked_at(draft: Draft, place: Lines, name: str, alias: str) -> Lines:
 def _shown(draft: Draft, number: str, whole: str) -> str:
     """A statement that shows a number, or all of a list."""
     draft.imports.add("import json")
-    several = [f"print('all', {whole})", f"print(json.dumps({whole}))", f"print(len({whole}))"] if whole else []
+    several = [f"print('all', sum({whole}))", f"print(json.dumps({whole}))", f"print(len({whole}))"] if whole else []
     return draft.one(
         (
             f"print('so far', {number})",
