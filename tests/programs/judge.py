@@ -278,7 +278,7 @@ def _first(before: tuple[str, ...], after: tuple[str, ...]) -> str:
     return f"entry {number} of {len(before)}: {here!r} before, {there!r} after"
 
 
-_FINDS_NAMES = re.compile(r"\b(?:globals|locals|vars|eval|exec)\b")
+_FINDS_NAMES = re.compile(r"\b(?:globals|locals|vars|eval|exec|__dict__|modules)\b")
 
 
 def _may_stay(unused: set[str], text: str) -> bool:

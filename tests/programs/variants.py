@@ -99,6 +99,8 @@ def _together(program: Program, first: list[Finding], level: Level) -> Iterator[
 
 def _unsettled(outcome: fixer.FixOutcome, result: Program, level: Level) -> Iterator[str]:
     for rejected in outcome.rejected:
+        if not rejected.bug:
+            continue  # the file keeps its old text, as where another file may take a name that an edit changes
         yield f"{', '.join(rejected.codes)}: rejected, {rejected.reason}"
     if not outcome.settled:
         yield "the rounds of fixes do not come to an end"
