@@ -131,7 +131,8 @@ def _may_take(other: FileIndex, file: FileIndex, name: str) -> bool:
                 return True
         elif _names_it(string_of(node) or "", name, module) and other.has_words(name, *_BY_NAME):
             return True
-    return any(dotted(used) in _names_of(other, module) for used in _used_whole(other, module))
+    names = _names_of(other, module) if other.has_words(module) else frozenset()
+    return bool(names) and any(dotted(used) in names for used in _used_whole(other, module))
 
 
 def _names_it(text: str, name: str, module: str) -> bool:
@@ -158,15 +159,15 @@ def _is_outside(node: ast.expr, file: FileIndex, module: str) -> bool:
     return not any(module in meaning.split(".") or any(imports.brought_by(meaning, file)) for meaning in meanings)
 
 
-def _names_of(file: FileIndex, module: str) -> set[str]:
+def _names_of(file: FileIndex, module: str) -> frozenset[str]:
     """The names that the imports of a file give to modules of such a name: ``S`` of ``import steps as S``."""
-    return {
+    return frozenset(
         alias.asname or alias.name
         for node in walk(file.tree)
         if isinstance(node, (ast.Import, ast.ImportFrom))
         for alias in node.names
         if alias.name.rpartition(".")[2] == module
-    }
+    )
 
 
 def _used_whole(file: FileIndex, module: str) -> Iterator[ast.expr]:
