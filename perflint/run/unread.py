@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from perflint.configuration.settings import Settings
@@ -26,8 +27,8 @@ _MOST = 20_000
 _PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages"})
 _DYNAMIC = ("import_module", "__import__")
 
-Around = dict[Path, list[Path] | None]
-"""The Python files below a directory, as far as it was searched; None if it has too much in it to look."""
+Around = dict[Path, dict[str, Path] | None]
+"""The Python files below a directory, by their real paths, as far as it was searched; None if it has too much in it."""
 
 
 class Unread:
@@ -79,8 +80,13 @@ class Unread:
         """The Python files below a directory that are not in the project; None if it has too much in it to look."""
         if top not in self._around:
             self._around[top] = _python_files(top)
-        found, known = self._around[top], {os.path.realpath(path) for path in self._sources}
-        return [path for path in found if os.path.realpath(path) not in known] if found is not None else None
+        found = self._around[top]
+        return [path for real, path in found.items() if real not in self._known] if found is not None else None
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The real paths of the files of the project."""
+        return frozenset(map(os.path.realpath, self._sources))
 
 
 def _top(path: Path, settings: Settings) -> Path:
@@ -89,14 +95,16 @@ def _top(path: Path, settings: Settings) -> Path:
     return around if top.is_relative_to(around) else top
 
 
-def _python_files(top: Path) -> list[Path] | None:
+def _python_files(top: Path) -> dict[str, Path] | None:
     """The Python files below a directory, without hidden ones and installed packages; None if it has too much in it."""
-    left, found = _MOST, []
+    left = _MOST
+    found: dict[str, Path] = {}
     for place, directories, files in os.walk(top):
         left -= len(directories) + len(files)
         if left < 0:
             return None
-        found += [from_here(Path(place, name)) for name in files if name.endswith(".py")]
+        paths = [Path(place, name) for name in files if name.endswith(".py")]
+        found |= {os.path.realpath(path): from_here(path) for path in paths}
         directories[:] = [
             name
             for name in directories
