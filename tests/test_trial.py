@@ -36,7 +36,8 @@ def tried(text: str, *changes: tuple[str, str], level: Level = Level.SAFE, impor
         start = text.index(old)
         edits.append(Edit(start, start + len(old), new))
     reason = "" if level is Level.SAFE else "the rule's own reason"
-    result = Trials(Source("a.py", text), ast.parse(text)).tried(Fix("title", tuple(edits), level, reason, imports))
+    trials = Trials(Source("a.py", text), ast.parse(text))
+    [result] = trials.tried_together([Fix("title", tuple(edits), level, reason, imports)])
     assert result is not None
     return result
 
@@ -84,10 +85,27 @@ def test_an_import_that_another_file_takes_from_here_stays() -> None:
     alone = TRAINING.replace("np.zeros(3)", "3")
     start = alone.index("np.mean(loss.numpy())")
     trials = Trials(Source("a.py", alone), ast.parse(alone), is_needed=lambda name: name == "np")
-    fix = trials.tried(Fix("title", (Edit(start, start + 21, "loss"),), Level.SAFE))
+    [fix] = trials.tried_together([Fix("title", (Edit(start, start + 21, "loss"),), Level.SAFE)])
     assert fix is not None
     assert (fix.level, fix.unneeded) == (Level.SAFE, ())
     assert apply(alone, [fix]).text == alone.replace("np.mean(loss.numpy())", "loss")
+
+
+def test_an_import_that_is_still_read_after_all_edits_is_not_asked_about() -> None:
+    asked: list[str] = []
+
+    def is_needed(name: str) -> bool:
+        asked.append(name)
+        return False
+
+    text = "import gc\n\ngc.collect()\ngc.collect()\ngc.get_count()\n"
+    starts = [at for at in range(len(text)) if text.startswith("gc.collect", at)]
+    fixes = [Fix("title", (Edit(start, start + 13, ""),), Level.SAFE) for start in starts]
+    for rest in (text, text.replace("gc.get_count()\n", "")):
+        trials = Trials(Source("a.py", rest), ast.parse(rest), is_needed=is_needed)
+        found = trials.tried_together(fixes)
+        assert [fix.unneeded for fix in found if fix is not None] == ([()] * 2 if rest is text else [("gc",)] * 2)
+    assert asked == ["gc", "gc"]
 
 
 def test_a_variable_that_only_the_edit_leaves_unused_is_for_a_person() -> None:

@@ -12,6 +12,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.always_bound import AlwaysBound, Code
+from perflint.syntax.names import imported_name
 from perflint.syntax.scopes import Function
 from perflint.syntax.tree import walk
 
@@ -145,7 +146,7 @@ def _names_in(function: Function) -> set[str]:
         for field in ("id", "arg", "name", "rest"):
             found.add(getattr(item, field, None))
         if isinstance(item, (ast.Import, ast.ImportFrom)):
-            found |= {alias.asname or alias.name.partition(".")[0] for alias in item.names}
+            found |= set(map(imported_name, item.names))
         elif isinstance(item, (ast.Global, ast.Nonlocal)):
             found.update(item.names)
     return {name for name in found if isinstance(name, str)}

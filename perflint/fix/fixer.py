@@ -17,8 +17,9 @@ from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, mer
 from perflint.fix.import_place import ImportPlace, first_written
 from perflint.fix.parsed_text import Reading
 from perflint.fix.taken_edits import Taken, is_clear
-from perflint.fix.unused_imports import bound_by, imports_in, removals, spelling_of, unused_imports
+from perflint.fix.unused_imports import imports_in, removals, spelling_of, unused_imports
 from perflint.fix.whole_run import broken_files
+from perflint.syntax.names import imported_name
 from perflint.syntax.tree import alike
 from perflint.text.source import Source
 
@@ -165,7 +166,7 @@ def _tidied(text: str, edits: tuple[Edit, ...], unneeded: Collection[str]) -> tu
     if not unneeded or before.tree is None or after.tree is None:
         return edits
     old = list(imports_in(before.tree))
-    bound = [(spelling_of(node, alias), bound_by(node, alias)) for node in old for alias in node.names]
+    bound = [(spelling_of(node, alias), imported_name(alias)) for node in old for alias in node.names]
     lost = before.reads - after.reads
     spellings = Counter(spelled for spelled, _ in bound)
     less = {spelled for spelled, own in bound if own in lost or spellings[spelled] > 1}

@@ -5,14 +5,15 @@ became unused. A safe one must also keep its promises (``promises``). A fix that
 its reason, so the user still reads what to do, but loses its edit.
 
 For example, ``if step % 10 == 0:`` around a log line is not offered if there is no name ``step``. An import that
-becomes unused by the edit may stay. A fix only notes which of the imports that it uses less nothing else needs; the
+becomes unused by the edit may stay. A fix only notes which imports it may leave unused that nothing else needs; the
 fixer removes those that all edits together leave unused.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -23,7 +24,8 @@ from perflint.fix.import_place import ImportPlace, first_written
 from perflint.fix.outline import Outline, Region
 from perflint.fix.parsed_text import Messages, Reading
 from perflint.fix.promises import broken_promise
-from perflint.fix.unused_imports import bound_by, imports_in, spelling_of
+from perflint.fix.unused_imports import imports_in, spelling_of
+from perflint.syntax.names import imported_name
 from perflint.syntax.tree import alike
 from perflint.text.source import Source
 
@@ -61,6 +63,7 @@ class Trials:
         self._outline = Outline(source, tree)
         self._left = _BUDGET + _BUDGET_PER_CHARACTER * len(source.text)
         self._verdicts: dict[Fix, Fix] = {}
+        self._lost: dict[Fix, Counter[str]] = {}
         self._regions: dict[tuple[int, int], Reading] = {}
         self._insides: dict[Region, Reading] = {}
         self._modules: dict[Region, Reading] = {}
@@ -72,6 +75,15 @@ class Trials:
         if fix not in self._verdicts:
             self._verdicts[fix] = self._verdict(fix)
         return self._verdicts[fix]
+
+    def tried_together(self, fixes: Sequence[Fix | None]) -> list[Fix | None]:
+        """The fixes as ``tried`` returns them, each with the imports that it may leave unused along with the others."""
+        results = [self.tried(fix) for fix in fixes]
+        together = sum((self._lost[fix] for fix in {*results} if fix in self._lost), Counter[str]())
+        return [
+            replace(fix, unneeded=tuple(self._unneeded(self._lost[fix], together))) if fix in self._lost else fix
+            for fix in results
+        ]
 
     def _verdict(self, fix: Fix) -> Fix:
         edits = in_order(dict.fromkeys(fix.edits))
@@ -90,11 +102,10 @@ class Trials:
         if bad:
             return _in_words(fix, f"the edit does not fit the code here: {bad[0]}")
         broken = broken_promise(before, after) if fix.level is Level.SAFE else ""
-        edits = in_order(self._fitted(region, edits, after))
-        fix = replace(
-            fix, edits=edits, unneeded=tuple(self._unneeded(self._inside(region, before).reads - inside.reads))
-        )
-        return replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
+        fix = replace(fix, edits=in_order(self._fitted(region, edits, after)))
+        fix = replace(fix, level=Level.UNSAFE, reason=broken) if broken else fix
+        self._lost[fix] = self._inside(region, before).reads - inside.reads
+        return fix
 
     def _fitted(self, region: Region, edits: Sequence[Edit], after: Reading) -> list[Edit]:
         """The edits, with rows that get too long broken; ``after``: the text of the region after the edits."""
@@ -105,13 +116,24 @@ class Trials:
             return list(edits)
         return [Edit(edit.start + region.start, edit.end + region.start, edit.content) for edit in fitting]
 
-    def _unneeded(self, names: Collection[str]) -> Iterator[str]:
-        """The imports of some names that nothing but the code of the file needs, as pyflakes calls them."""
-        for node in imports_in(self._tree) if names else ():
+    def _unneeded(self, lost: Counter[str], lost_together: Counter[str]) -> Iterator[str]:
+        """The imports, as pyflakes calls them, that some fixes may leave unused and nothing else needs.
+
+        Args:
+            lost: how often a fix no longer reads each name.
+            lost_together: the same for all fixes of the file. What is still read after all of them is needed.
+        """
+        for node in imports_in(self._tree) if lost else ():
+            left = self._reads - lost_together if node in self._tree.body else Counter[str]()
             for alias in node.names:
-                name = bound_by(node, alias)
-                if name in names and not self._is_needed(name):
+                name = imported_name(alias)
+                if name in lost and name not in left and not self._is_needed(name):
                     yield spelling_of(node, alias)
+
+    @cached_property
+    def _reads(self) -> Counter[str]:
+        """How often the file reads each name."""
+        return Reading("", self._tree).reads
 
     def _new_messages(self, region: Region, before: Reading, inside: Reading, fix: Fix) -> Messages:
         """The messages of pyflakes about the edited file that it did not have about the file before.

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 from perflint.findings import Edit, overlap
 from perflint.fix.parsed_text import Reading
 from perflint.index.imports import BRINGING
+from perflint.syntax.names import imported_name
+from perflint.syntax.scopes import FUNCTIONS, Function
+from perflint.syntax.tree import walk
 from perflint.text.source import Source
 
 _Import = ast.Import | ast.ImportFrom
@@ -66,29 +70,26 @@ def removals(
 def _unread(before: ast.Module, after: ast.Module) -> frozenset[ast.alias]:
     """The imports of functions which read the name before some edits, and no longer after them."""
     left = _functions(after)
-    found = set()
+    found: set[ast.alias] = set()
     for key, function in _functions(before).items():
-        kept = _read_in(left[key]) if key in left else _read_in(function)
-        for node in imports_in(function):
-            found |= {alias for alias in node.names if bound_by(node, alias) in _read_in(function) - kept}
+        gone = _read_in(function) - _read_in(left.get(key, function))
+        found |= {alias for node in imports_in(function) for alias in node.names if imported_name(alias) in gone}
     return frozenset(found)
 
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def _functions(tree: ast.Module) -> dict[tuple[str, int], _Function]:
+def _functions(tree: ast.Module) -> dict[tuple[str, int], Function]:
     """The functions of a file, by their names and the number of those of the same name above."""
-    found: dict[tuple[str, int], _Function] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, _Function):
-            found[node.name, sum(name == node.name for name, _ in found)] = node
+    found: dict[tuple[str, int], Function] = {}
+    same = Counter[str]()
+    for node in walk(tree):
+        if isinstance(node, FUNCTIONS):
+            found[node.name, same[node.name]] = node
+            same[node.name] += 1
     return found
 
 
-def _read_in(function: _Function) -> frozenset[str]:
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    return frozenset(node.id for node in names if isinstance(node.ctx, ast.Load))
+def _read_in(function: Function) -> set[str]:
+    return {node.id for node in walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _block_of(node: _Import, tree: ast.Module) -> Sequence[ast.stmt]:
@@ -147,11 +148,6 @@ def _brings(node: _Import, package: str, gone: Collection[ast.alias], without: a
     """Whether an import loads a package by one of the names that remain in it."""
     left = (alias for alias in node.names if alias is not without and alias not in gone)
     return any(_package(node, alias) in (package, *BRINGING.get(package, ())) for alias in left)
-
-
-def bound_by(node: _Import, alias: ast.alias) -> str:
-    """The name that an import binds: ``os`` for ``import os.path``."""
-    return alias.asname or (alias.name.partition(".")[0] if isinstance(node, ast.Import) else alias.name)
 
 
 def _package(node: _Import, alias: ast.alias) -> str:

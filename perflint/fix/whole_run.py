@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from perflint.fix.parsed_text import Reading
-from perflint.fix.unused_imports import bound_by, imports_in
+from perflint.fix.unused_imports import imports_in
 from perflint.index.imported_names import is_taken
 from perflint.index.project import Project
 from perflint.inputs.projects import split
 from perflint.syntax.always_bound import AlwaysBound
+from perflint.syntax.names import imported_name
 from perflint.text.source import Source
 
 _HARMLESS = "UnusedImport"
@@ -49,7 +50,7 @@ def _is_of_one(kind: str, name: str, old: Reading) -> bool:
 
 def _imported(old: Reading) -> set[str]:
     nodes = imports_in(old.tree) if old.tree is not None else ()
-    return {bound_by(node, alias) for node in nodes for alias in node.names}
+    return {imported_name(alias) for node in nodes for alias in node.names}
 
 
 def _lost(before: Source, after: Source) -> frozenset[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, imported_name
 from perflint.syntax.tree import string_of, walk
 
 _LOOK_UPS = frozenset({"eval", "exec", "globals"})
@@ -76,16 +76,12 @@ def _is_kept_on_purpose(file: FileIndex, name: str) -> bool:
     """Whether a comment beside or above the import of a name says why it is there."""
     lines = file.source.lines
     for node in walk(file.tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)) and any(_bound(alias) == name for alias in node.names):
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and any(imported_name(alias) == name for alias in node.names):
             rows = [lines.line(row) for row in range(node.lineno, (node.end_lineno or node.lineno) + 1)]
             above = lines.line(node.lineno - 1) if node.lineno > 1 else ""
             if any(map(_ON_PURPOSE.search, [*rows, above if above.lstrip().startswith("#") else ""])):
                 return True
     return False
-
-
-def _bound(alias: ast.alias) -> str:
-    return alias.asname or alias.name.partition(".")[0]
 
 
 def _is_found_by_text(file: FileIndex, name: str) -> bool:

@@ -172,4 +172,5 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
     if not any(draft.fix is not None and draft.fix.edits for draft in drafts):
         return drafts
     trials = Trials(file.source, file.tree, limit, lambda name: is_needed(file, name))
-    return [replace(draft, fix=trials.tried(draft.fix)) for draft in drafts]
+    tried = trials.tried_together([draft.fix for draft in drafts])
+    return [replace(draft, fix=fix) for draft, fix in zip(drafts, tried, strict=True)]

@@ -16,10 +16,11 @@ from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
 from perflint.files.inside import from_here, project_around
 from perflint.findings import Finding
-from perflint.fix.unused_imports import bound_by, imports_in, spelling_of
+from perflint.fix.unused_imports import imports_in, spelling_of
 from perflint.index.imported_names import is_taken
 from perflint.index.project import Project
 from perflint.inputs.wholeness import project_top
+from perflint.syntax.names import imported_name
 from perflint.text.source import Source, UnreadableSource, read
 
 _MOST = 20_000
@@ -73,7 +74,7 @@ class Unread:
         project: Project = opened({**self._sources, **others}, self._settings)
         file = project.files[path]
         nodes = imports_in(file.tree)
-        bound = {spelling_of(node, alias): bound_by(node, alias) for node in nodes for alias in node.names}
+        bound = {spelling_of(node, alias): imported_name(alias) for node in nodes for alias in node.names}
         return is_taken(file, bound.get(name, name))
 
     def _files_around(self, top: Path) -> list[Path] | None:

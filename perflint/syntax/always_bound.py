@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, imported_name
 from perflint.syntax.scopes import FUNCTIONS, TRIES, Function, leaves
 from perflint.syntax.tree import children, walk
 
@@ -46,10 +46,10 @@ class _Step(NamedTuple):
 def given_by(node: ast.stmt) -> list[Given]:
     """What an import statement binds; nothing for other statements, and relative or star imports."""
     if isinstance(node, ast.Import):
-        return [Given(alias.asname or alias.name.partition(".")[0], *_module(alias)) for alias in node.names]
+        return [Given(imported_name(alias), *_module(alias)) for alias in node.names]
     if not isinstance(node, ast.ImportFrom) or node.level:
         return []
-    named = [(alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names if alias.name != "*"]
+    named = [(imported_name(alias), f"{node.module}.{alias.name}") for alias in node.names if alias.name != "*"]
     return [Given(name, target, target) for name, target in named]
 
 
@@ -328,7 +328,7 @@ def _bound_in(scope: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         if isinstance(item, ast.Name) and not isinstance(item.ctx, ast.Load):
             yield item.id, item
         elif isinstance(item, (ast.Import, ast.ImportFrom)):
-            yield from ((alias.asname or alias.name.partition(".")[0], item) for alias in item.names)
+            yield from ((imported_name(alias), item) for alias in item.names)
         elif isinstance(item, (ast.Global, ast.Nonlocal)):
             yield from ((name, item) for name in item.names)
         elif isinstance(item, ast.arg):

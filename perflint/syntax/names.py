@@ -134,6 +134,11 @@ def dotted_names(node: ast.AST) -> set[str]:
     return {name for name in found if name}
 
 
+def imported_name(alias: ast.alias) -> str:
+    """The name that a part of an import statement binds: ``os`` for ``import os.path``, ``np`` for ``numpy as np``."""
+    return alias.asname or alias.name.partition(".")[0]
+
+
 class Names:
     """Local name to qualified name for one file.
 
@@ -181,7 +186,7 @@ class Names:
                 for name in _STAR_NAMES.get(base, ()):
                     self._bind(name, f"{base}.{name}")
             else:
-                self._bind(alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name)
+                self._bind(imported_name(alias), f"{base}.{alias.name}" if base else alias.name)
 
     def add_definitions(self, names: Iterable[str]) -> None:
         """Add the file's own top-level functions and classes."""
