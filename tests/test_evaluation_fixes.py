@@ -281,6 +281,7 @@ def evaluate(model, loader, seen=None):
         ("logger.info('%s', p)", "return None", "prints"),
         ("print(p.mean())", "return None", "prints"),
         ("print('p: %s' % p)", "return None", "prints"),
+        ("show_later = partial(print, 'p', p)", "show_later()", "prints"),
         ("text = f'{p}'", "return text", "prints"),
         ("print(p.mean().stop_gradient)", "return None", "`stop_gradient` of a tensor without a gradient"),
         ("p.register_hook(print)", "return None", "`register_hook` of a tensor without a gradient"),

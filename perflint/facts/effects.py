@@ -40,15 +40,9 @@ _DO_MORE = (
     *("numpy.random.", "numpy.save", "numpy.copyto", "numpy.put", "numpy.fill_diagonal", "time.sleep"),
     *("paddle.distributed.", "paddle.save", "paddle.load", "paddle.jit.", "paddle.static.", "paddle.optimizer."),
     *("paddle.seed", "paddle.set_", "paddle.enable_", "paddle.disable_", "paddle.rand", "paddle.uniform"),
-    *(
-        "paddle.normal",
-        "paddle.standard_",
-        "paddle.bernoulli",
-        "paddle.multinomial",
-        "paddle.poisson",
-        "paddle.binomial",
-    ),
-    *("paddle.nn.functional.dropout", "paddle.device.set_", "paddle.assign", "paddle.increment", "paddle.grad"),
+    *("paddle.normal", "paddle.standard_", "paddle.bernoulli", "paddle.multinomial", "paddle.poisson"),
+    *("paddle.binomial", "paddle.nn.functional.dropout", "paddle.device.set_", "paddle.assign", "paddle.increment"),
+    "paddle.grad",
 )
 """What in these modules changes something, draws random numbers, or is exchanged between processes."""
 
@@ -59,22 +53,8 @@ _FUNCTIONS = frozenset(
 )
 _METHODS = frozenset(
     # of tensors and arrays
-    {
-        "abs",
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "astype",
-        "cast",
-        "clip",
-        "clone",
-        "cpu",
-        "cuda",
-        "cumsum",
-        "detach",
-        "dim",
-    }
+    {"abs", "all", "any", "argmax", "argmin", "astype", "cast", "clip", "clone", "cpu", "cuda", "cumsum", "detach"}
+    | {"dim"}
     | {"element_size", "exp", "flatten", "item", "max", "mean", "median", "min", "norm", "numel", "numpy", "prod"}
     | {"reshape", "round", "size", "sqrt", "squeeze", "std", "sum", "tolist", "transpose", "unsqueeze", "var"}
     # of texts and paths

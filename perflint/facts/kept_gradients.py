@@ -441,7 +441,7 @@ def _mentions_in(scope: Scope) -> Mapping[str, list[int]]:
 
 
 def _printed(item: ast.AST) -> list[ast.expr]:
-    """The values that are converted to text directly: ``print(p)``, ``"%s" % p``, ``f"{p}"``."""
+    """The values that are converted to text: ``print(p)``, ``"%s" % p``, ``f"{p}"``; later by ``partial(print, p)``."""
     if isinstance(item, ast.FormattedValue):
         return [item.value] if item.format_spec is None else []
     if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
@@ -450,6 +450,8 @@ def _printed(item: ast.AST) -> list[ast.expr]:
     if not isinstance(item, ast.Call):
         return []
     name = dotted(item.func) or ""
+    if terminal(item) == "partial" and item.args and dotted(item.args[0]) in _SHOWS:
+        return item.args[1:]
     logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
     made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
     return item.args if name in _SHOWS or logs or made else []
