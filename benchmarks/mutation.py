@@ -29,11 +29,11 @@ _GUARDS = ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", 
 TESTS = {
     "noqa": ("perflint.suppress.noqa", ("test_noqa", "test_unused_noqa")),
     "baseline": ("perflint.suppress.baseline", ("test_baseline",)),
-    "guards": ("perflint.training.guards", _GUARDS),
-    "comparisons": ("perflint.training.comparisons", _GUARDS),
-    "counting": ("perflint.training.counting", _GUARDS),
+    "guards": ("perflint.training.branches", _GUARDS),
+    "comparisons": ("perflint.training.branches", _GUARDS),
+    "counting": ("perflint.training.branches", _GUARDS),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
-    "delete": ("perflint.checks.delete", ("test_call_argument", "test_blanks")),
+    "delete": ("perflint.rules.delete", ("test_call_argument", "test_blanks")),
 }
 _SECONDS = 60
 """How long one test may take."""

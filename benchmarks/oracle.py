@@ -28,10 +28,10 @@ from edit import changed
 from perflint import catalogue
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding, ImpactLevel
+from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
-from perflint.lint import gates
+from perflint.lint import registry
 from perflint.run import engine
 from perflint.run.discovery import python_files
 from perflint.run.intake import read_all
@@ -132,7 +132,7 @@ def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     codes = selection.selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
         project = opened(group, ALL)
-        hot.analyse(project, gates.forward_clues(codes))
+        hot.analyse(project, registry.forward_clues_of(codes))
         for path, file in project.files.items():
             for node, point in sorted(points_of(file).items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
                 if point.step is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from perflint import catalogue
 
-CHECKS = Path(catalogue.__file__).parent / "checks"
+CHECKS = Path(catalogue.__file__).parent / "rules"
 _LETTERS = re.compile(r"[a-z]+ [a-z]+ [a-z]+")
 """Three words in a row: a sentence for people, and not a name."""
 

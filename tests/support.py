@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from textwrap import dedent, indent
 
 from perflint.configuration.settings import Settings
-from perflint.dataflow.flow import Flow, module_env
-from perflint.dataflow.opening import opened
-from perflint.dataflow.values import Values
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix.fixer import fix_all
+from perflint.flow.flow import Flow, module_env
+from perflint.flow.resolving import opened
+from perflint.flow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex, Project
 from perflint.run import engine

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from perflint.checks.spelled import Spelling, spelling
 from perflint.findings import Level
 from perflint.index.imports import Imports
+from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.always_bound import AlwaysBound
 from perflint.syntax.tree import walk
 from tests.evaluation_samples import EVALUATE, RULE, only

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.dataflow.switches import State
 from perflint.facts import amp
 from perflint.findings import Confidence
+from perflint.flow.switches import State
 from tests.support import Files, check, expect_marked, module, project
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW

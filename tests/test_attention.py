@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.facts.attention import WrittenAttention, written_attention
-from perflint.facts.entry_attention import trained_attention
+from perflint.rules.written_attention import WrittenAttention, trained_attention, written_attention
 from tests.support import check, project
 
 LAYER = """

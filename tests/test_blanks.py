@@ -13,7 +13,7 @@ import pytest
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.lint import units
-from perflint.lint.blanks import blanked, blanks
+from perflint.lint.units import blanked, blanks
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import PATH, in_step, sources

@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.opening import opened
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.resolving import opened
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Scope
 from tests.support import Files, places, sources

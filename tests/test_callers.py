@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.dataflow.opening import opened
+from perflint.flow.resolving import opened
 from perflint.index.callers import Callers
 from tests.support import Files, sources
 

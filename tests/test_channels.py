@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.facts.channels import Channels, channels_of
+from perflint.rules.channels_first import Channels, channels_of
 from tests.support import Files, check, project
 
 FIRST, LAST, TOLD = Channels.FIRST, Channels.LAST, Channels.TOLD

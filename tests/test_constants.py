@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from perflint.dataflow.constant_values import Setter, ValueOrigin
-from perflint.dataflow.constants import Constants
-from perflint.dataflow.sole_binding import ReadPlace
+from perflint.flow.constant_values import Setter, ValueOrigin
+from perflint.flow.constants import Constants
+from perflint.flow.sole_binding import ReadPlace
 from perflint.index.project import Project
 from tests.support import project
 

@@ -7,7 +7,7 @@ import pytest
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.lint import gates, units
+from perflint.lint import registry, units
 from perflint.lint.context import Context, local_name, shorten
 from perflint.lint.registry import Check
 from perflint.lint.walk import Walk
@@ -18,7 +18,7 @@ from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, p
 def ask(text: str, question: Check, node_type: type[cst.CSTNode] = cst.Call) -> None:
     """Ask a question at every node of a type, in every unit of a text."""
     file = project(text).files[PATH]
-    gates.type_all(file)
+    registry.type_all(file)
     points = {file.source.lines.offset(node.lineno, node.col_offset): point for node, point in points_of(file).items()}
     for unit in units.units_of(file.tree):
         parsed = units.parse(file.source, unit)

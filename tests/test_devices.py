@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.facts.devices import Devices
+from perflint.facts.programs import Devices
 from tests.support import project
 
 CPU = 'import paddle\npaddle.set_device("cpu")\n'

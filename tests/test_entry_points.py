@@ -6,8 +6,7 @@ import ast
 
 import pytest
 
-from perflint.facts.entry_points import EntryPoint, entry_points
-from perflint.facts.entry_work import DeviceWork, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, entry_points, work_of
 from tests.support import Files, project
 
 LOOP = """

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from perflint.dataflow.environment import Environment
+from perflint.flow.environment import Environment
 from perflint.index.kinds import HOST, LOSS, SCALAR, TENSOR, UNKNOWN, Kind, instance, join, layer, tuple_of
 from tests.test_growth import calls
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.dataflow.opening import opened
-from perflint.facts.evaluation_loops import evaluations
 from perflint.findings import Confidence
+from perflint.flow.resolving import opened
+from perflint.rules.no_grad import evaluations
 from tests.evaluation_samples import EVALUATE, RULE, confidences, expect_quiet, only
 from tests.support import expect_marked, places, sources
 

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from perflint.facts import evaluation_loops
+from perflint.rules import no_grad
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
 from perflint.text.source import Source
@@ -15,7 +15,7 @@ from tests import corpus
 
 def _as_its_tree_says(text: str) -> bool:
     scopes = FileScopes(ast.parse(text), Names("m", False)).scopes
-    return any(evaluation_loops._may_evaluate(scope, switches=True) for scope in scopes)
+    return any(no_grad._may_evaluate(scope, switches=True) for scope in scopes)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def _as_its_tree_says(text: str) -> bool:
 )
 def test_a_loop_that_may_evaluate(text: str) -> None:
     assert _as_its_tree_says(text)
-    assert evaluation_loops._names_evaluation(Source("m.py", text).rows_text)
+    assert no_grad._names_evaluation(Source("m.py", text).rows_text)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_no_such_loop(text: str) -> None:
 
 @pytest.mark.parametrize("word", ["evaluate", "val_loader"])
 def test_a_file_without_a_loop_is_not_parsed(word: str) -> None:
-    assert not evaluation_loops._names_evaluation(f"def {word}(model):\n    return [model(x) for x in {word}]\n")
+    assert not no_grad._names_evaluation(f"def {word}(model):\n    return [model(x) for x in {word}]\n")
 
 
 def test_text_says_no_less_than_the_tree() -> None:
@@ -66,5 +66,5 @@ def test_text_says_no_less_than_the_tree() -> None:
         except SyntaxError:
             continue
         seen += found
-        assert evaluation_loops._names_evaluation(source.rows_text) or not found, path
+        assert no_grad._names_evaluation(source.rows_text) or not found, path
     assert seen

@@ -6,7 +6,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from perflint.facts.shared_saves import every_rank
+from perflint.facts.ranks import every_rank
 from perflint.findings import Confidence, Level
 from tests.support import Files, check, expect_marked, fixed, project
 

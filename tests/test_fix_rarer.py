@@ -8,8 +8,8 @@ from textwrap import dedent, indent
 import pytest
 
 from perflint import catalogue
-from perflint.checks import rarer
 from perflint.findings import Finding, Level
+from perflint.rules import guard
 from tests.support import check, fixed, in_step
 
 LOGS = ("PPF202", "PPF405")
@@ -82,7 +82,7 @@ def test_fewer_batches_in_a_metric_are_unsafe_too() -> None:
 
 @pytest.mark.parametrize(("number", "said"), [(2, "2nd"), (3, "3rd"), (10, "10th"), (11, "11th"), (21, "21st")])
 def test_ordinals(number: int, said: str) -> None:
-    assert rarer.ordinal(number) == said
+    assert guard.ordinal(number) == said
 
 
 EXAMPLES = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.syntax.function_text import may_call
+from perflint.syntax.file_text import may_call
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
 from perflint.training.evidence import terminal_names

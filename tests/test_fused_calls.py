@@ -10,7 +10,7 @@ import pytest
 from paddle import nn
 from paddle.nn import functional
 
-from perflint.facts.biases_before_norm import BIAS_AT
+from perflint.rules.bias_before_norm import BIAS_AT
 
 CLASSES = 7
 

@@ -7,13 +7,13 @@ import ast
 import pytest
 
 from perflint.syntax import vocabulary
-from perflint.training import guards
+from perflint.training import branches
 from tests.support import expect_marked, expect_marked_in_step
 
 
 def rare(test: str, value: bool = True, **definitions: str) -> bool:
     expression = ast.parse(test, mode="eval").body
-    return guards.rare(
+    return branches.rare(
         expression, value, {name: ast.parse(text, mode="eval").body for name, text in definitions.items()}
     )
 

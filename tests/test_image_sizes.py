@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.facts.entry_points import entry_points
-from perflint.facts.image_sizes import Sizes, sizes_of_images
+from perflint.rules.cudnn_search import Sizes, sizes_of_images
 from tests.support import Files, project
 
 TRAIN = """

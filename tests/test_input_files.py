@@ -16,7 +16,6 @@ from typing import Any
 import libcst as cst
 import pytest
 
-from perflint.checks import load_checks
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
@@ -28,6 +27,7 @@ from perflint.inputs.input_kinds import patterns, read_inputs
 from perflint.lint import registry
 from perflint.lint.context import Context
 from perflint.query import query
+from perflint.rules import load_checks
 from perflint.run import cache, engine
 from perflint.run.one_project import PARALLEL_FROM
 from perflint.run.processes import can_fork

@@ -16,9 +16,9 @@ from types import ModuleType
 import pytest
 
 from perflint.cli import main
-from perflint.dataflow.opening import opened
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
+from perflint.flow.resolving import opened
 from perflint.ranges import inserted_code
 from perflint.ranges.inserted_code import Recording
 from perflint.ranges.inserting import Instrumented, instrumented

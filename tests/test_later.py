@@ -55,7 +55,7 @@ def test_what_is_not_there_or_loaded_already_is_left_alone() -> None:
 CHECKS = """
 import_later("libcst")
 from perflint.run import engine
-from perflint.checks import load_checks
+from perflint.rules import load_checks
 from perflint.configuration.settings import Settings
 from perflint.text.source import Source
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.facts import layers
-from perflint.facts.open_widths import may_be_misaligned
+from perflint.rules import width_chain
+from perflint.rules.alignment import may_be_misaligned
 from tests.support import module
 
 HEADER = """\
@@ -23,10 +23,10 @@ def found(body: str) -> list[tuple[int, str, bool]]:
     return [(item.width, item.side, item.hidden) for item in known]
 
 
-def misaligned(text: str) -> list[layers.Misaligned]:
+def misaligned(text: str) -> list[width_chain.Misaligned]:
     """The misaligned layers of a file, none of which is lost where few files are looked at."""
     file = module(text)
-    found = layers.misaligned(file)
+    found = width_chain.misaligned(file)
     assert may_be_misaligned(file) or not found
     return list(found.values())
 
@@ -35,7 +35,7 @@ def misaligned(text: str) -> list[layers.Misaligned]:
     ("width", "next_width"), [(1, 8), (8, 8), (9, 16), (625, 632), (632, 632), (1000, 1000), (1001, 1008)]
 )
 def test_the_next_width(width: int, next_width: int) -> None:
-    assert layers.aligned(width) == next_width
+    assert width_chain.aligned(width) == next_width
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.dataflow.opening import opened
+from perflint.flow.resolving import opened
 from perflint.index.project import Project
 from perflint.text.source import Source
 from perflint.training.evidence import STEP_METHODS

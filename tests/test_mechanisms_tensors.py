@@ -10,7 +10,7 @@ from textwrap import dedent, indent
 import paddle
 import pytest
 
-from perflint.dataflow.tensor_methods import may_have
+from perflint.paddle.tensor_methods import may_have
 from tests.support import check, expect_marked_in_step, expect_reads, in_step
 
 FIT = """\

@@ -8,12 +8,11 @@ import random
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.index.mentions import Mentions
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Mentions, Project
 from perflint.run import engine
+from perflint.syntax.file_text import folded, is_called, is_derived, is_held, uses, words
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
-from perflint.syntax.words import folded, is_called, is_derived, is_held, uses, words
 from perflint.training import hot
 from perflint.training.live import Live
 from tests import corpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.facts import layers, open_widths
+from perflint.rules import alignment, width_chain
 from tests.support import Files, project
 
 HEADER = "import paddle\nfrom paddle import nn\n"
@@ -24,9 +24,9 @@ UNIT = HEADER + (
 def found(files: Files) -> set[str]:
     """The files that can hold a misaligned width; every file that does is among them."""
     known = project({"run.py": AMP, **files} if isinstance(files, dict) else files)
-    misaligned = {path for path, file in known.files.items() if layers.misaligned(file)}
-    assert misaligned <= open_widths.files(known)
-    return set(open_widths.files(known))
+    misaligned = {path for path, file in known.files.items() if width_chain.misaligned(file)}
+    assert misaligned <= alignment.files(known)
+    return set(alignment.files(known))
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_a_width_is_followed_no_deeper_than_it_is_looked_at() -> None:
 
 def test_nothing_is_looked_at_where_nothing_speaks_of_amp() -> None:
     known = project({"net.py": HEADER + "net = nn.Sequential(nn.Linear(64, 100), nn.Linear(100, 64))\n"})
-    assert open_widths.files(known) == frozenset()
+    assert alignment.files(known) == frozenset()
     assert not known.files["net.py"].is_parsed
 
 
 def test_files_without_layers_are_not_parsed() -> None:
     known = project({"run.py": AMP, "net.py": UNIT, "data.py": "size = (1, 333)\n"})
-    assert open_widths.files(known) == frozenset()
+    assert alignment.files(known) == frozenset()
     assert not known.files["data.py"].is_parsed
 
 

@@ -9,17 +9,17 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.dataflow.constant_values import Value
-from perflint.dataflow.constants import Constants
-from perflint.dataflow.opening import opened
-from perflint.dataflow.sole_binding import ReadPlace
-from perflint.dataflow.switches import Switches
-from perflint.dataflow.values import Values
-from perflint.facts.gradients import Gradients
-from perflint.facts.gradients_off import NoGrad
+from perflint.facts.gradient_graphs import NoGrad
+from perflint.flow.constant_values import Value
+from perflint.flow.constants import Constants
+from perflint.flow.resolving import opened
+from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.switches import Switches
+from perflint.flow.values import Values
 from perflint.index.kinds import TENSOR_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
+from perflint.rules.no_grad import Gradients
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
 from perflint.training.training_calls import TrainingCalls

@@ -12,8 +12,8 @@ import pytest
 from perflint import catalogue
 from perflint.cli import main
 from perflint.configuration.settings import Settings
-from perflint.dataflow.opening import opened
 from perflint.findings import Edit, Fix, Level
+from perflint.flow.resolving import opened
 from perflint.inputs.input_files import InputFile
 from perflint.inputs.input_kinds import read_inputs
 from perflint.inputs.paddle_versions import Admitted, hold_back, lower_bound, stated, version_of

@@ -51,7 +51,7 @@ def blocks(text: str) -> Iterator[str]:
 
 def messages() -> Iterator[tuple[str, str]]:
     """The texts in the checks with the name of their module: what findings and fixes say."""
-    for path in sorted((ROOT / "perflint" / "checks").glob("*.py")):
+    for path in sorted((ROOT / "perflint" / "rules").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         documentation = {
             id(node.body[0].value)

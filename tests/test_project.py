@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.dataflow.opening import opened
+from perflint.flow.resolving import opened
 from perflint.training import hot
 from perflint.training.steps import points_of
 from tests.support import expect_reads, hot_rows, project, sources

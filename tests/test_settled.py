@@ -7,7 +7,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from perflint.dataflow.constants import Constants
+from perflint.flow.constants import Constants
 from tests.support import Files, expect_marked, in_step, project
 
 HELPER = "def note(value, full=False):\n    return full\n"

@@ -6,10 +6,10 @@ import numpy as np
 import paddle
 import pytest
 
-from perflint.checks import slice_read
 from perflint.configuration.settings import Settings
-from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding, Level
+from perflint.flow.resolving import opened
+from perflint.rules import slice_read
 from perflint.run import engine
 from tests.support import check, expect_marked, fixed, in_step, sources
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.dataflow.surely import Surely
+from perflint.flow.surely import Surely
 from tests.support import project, scope_of
 
 _HEAD = "import paddle\nfrom dataclasses import dataclass\nfrom unittest import mock\n"

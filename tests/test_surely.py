@@ -7,8 +7,8 @@ from textwrap import indent
 
 import pytest
 
-from perflint.dataflow.surely import Surely
 from perflint.findings import Level
+from perflint.flow.surely import Surely
 from perflint.syntax.scopes import Scope
 from tests.support import check, module, project, scope_of
 

@@ -16,10 +16,10 @@ from speed import with_profile
 from speed_parts.page import page
 
 from perflint import catalogue
-from perflint.checks import load_checks
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.lint import registry
+from perflint.rules import load_checks
 from perflint.run import engine, timing
 from perflint.run.timing import Stopwatch, Times, measured, table
 from perflint.training import hot

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from perflint.bench.results import BEFORE
 from perflint.bench.variants import VariantFiles
-from perflint.checks.call_edits import add_keyword
-from perflint.dataflow.opening import opened
-from perflint.dataflow.values import Values
-from perflint.facts.loader_sites import LOADER, Purpose, Site, purpose
-from perflint.facts.loader_uses import feeds_training
+from perflint.facts.loaders import LOADER, Purpose, Site, feeds_training, purpose
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
+from perflint.flow.resolving import opened
+from perflint.flow.values import Values
+from perflint.rules.edits import add_keyword
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement, terminal

@@ -11,9 +11,9 @@ from perflint.commands import CommandError
 from perflint.commands.run_settings import resolve
 from perflint.commands.saving import write_source
 from perflint.commands.showing import changes
-from perflint.dataflow.opening import opened
 from perflint.files.inside import absolute, from_here, project_around
 from perflint.fix.fixer import spliced
+from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
 from perflint.ranges.inserted_code import TRACES, Recording

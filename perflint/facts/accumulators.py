@@ -1,23 +1,130 @@
-"""A number or a list that a loop adds to: its initial value, and what can read it before the end of the loop.
-
-A fix makes the loop add tensors and converts them to numbers afterwards. In between nothing else may read them. This
-module finds what may: a second name of a list, a closure, a handler of an exception in the loop, a `finally`, the code
-after a `with` that suppresses errors. ``onlookers.py`` finds code elsewhere that may.
-"""
+"""Sums and lists that a loop adds to: how long they are kept, who reads them, and what changes them in place."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from perflint.facts.onlookers import may_look_at
+from perflint.facts.programs import may_look_at
+from perflint.flow.calls import Dispatch
 from perflint.index.project import FileIndex
 from perflint.query import query
+from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits, stops_errors
-from perflint.syntax.tree import children, walk
+from perflint.syntax.parameters import all_parameters, arguments_of
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits, stops_errors, terminal
+from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.vocabulary import is_bounded
+from perflint.training.steps import Point, points_of
+
+# Finds how long a value stored by a step is kept: past the step, until replaced, or in something of limited size.
+
+_MOST_RENEWALS = 256
+"""How many statements that recreate one object are checked for being in the loop."""
+_EMPTIES = frozenset({"clear", "pop", "popleft", "reset"})
+
+
+def outlives_the_step(target: ast.expr, point: Point) -> bool:
+    """Whether an object is created before the steps and never recreated or emptied by one of them."""
+    name = dotted(base_of(target))
+    if name is None or _is_bounded(name, point):
+        return False
+    renewing = [item for item in _renewals(point.scope).get(name, [])[:_MOST_RENEWALS] if item is not point.statement]
+    if any(point.loop is None or item.is_in(point.loop) for item in renewing):
+        return False
+    if name.startswith("self."):
+        return point.scope.owner is not None and not _renewed_elsewhere(name, point)
+    if point.loop is None:
+        return False
+    bindings = bindings_of(point.scope).get(name)
+    is_bound_before = bindings is not None and bindings[0].node.lineno < point.loop.lineno
+    return is_bound_before or name.partition(".")[0] in point.scope.parameters
+
+
+def keeps_all(method: Scope, name: str) -> bool:
+    """Whether an attribute keeps all that a method adds: it is not limited, and the method never resets it."""
+    return not _is_bounded_attribute(method, name) and name not in _renewals(method)
+
+
+def _renewed_elsewhere(name: str, point: Point) -> bool:
+    """Whether another method of the class that also runs at each step recreates an attribute."""
+    assert point.scope.owner is not None
+    for method in point.scope.owner.methods.values():
+        for statement in _renewals(method).get(name, ()) if method is not point.scope else ():
+            known = points_of(point.file).get(statement.node)
+            if known is not None and known.step is not None:
+                return True
+    return False
+
+
+def _renewals(scope: Scope) -> dict[str, list[Statement]]:
+    """The statements of a scope that bind a name to something new or remove its items, by that name."""
+    return scope.once(_renewals, lambda: _by_name(scope))
+
+
+def _by_name(scope: Scope) -> dict[str, list[Statement]]:
+    found: dict[str, list[Statement]] = {}
+    for statement in scope.statements:
+        for name in dict.fromkeys(_renewed(statement)):
+            found.setdefault(name, []).append(statement)
+    return found
+
+
+def _renewed(statement: Statement) -> list[str]:
+    """The names that a statement binds to something new, or removes items from."""
+    node = statement.node
+    if isinstance(node, ast.Delete):
+        deleted = [target.value if isinstance(target, ast.Subscript) else target for target in node.targets]
+        return [name for name in map(dotted, deleted) if name]
+    emptied = [
+        dotted(call.func.value)
+        for call in statement.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _EMPTIES
+    ]
+    bound = bound_by(node)
+    if isinstance(node, ast.Assign):
+        items = [dotted(target.value) for target in node.targets if isinstance(target, ast.Subscript)]
+        others = [name for name in (*items, *emptied) if name and name not in bound]
+        return others if own_sum(node) else [*others, *bound]
+    return [*filter(None, emptied), *([] if isinstance(node, ast.AugAssign) else bound)]
+
+
+def _is_bounded(name: str, point: Point) -> bool:
+    """Whether a container drops old items: a ``deque(maxlen=...)``, a window."""
+    if point.scope.once((_is_bounded, name), lambda: _is_made_bounded(point.scope, name)):
+        return True
+    return _is_bounded_attribute(point.scope, name)
+
+
+def _is_bounded_attribute(scope: Scope, name: str) -> bool:
+    values = scope.owner.attributes.get(name[5:], []) if scope.owner and name.startswith("self.") else []
+    return any(is_bounded(ast.unparse(value)) for value, _ in values)
+
+
+def _is_made_bounded(scope: Scope, name: str) -> bool:
+    nodes = [statement.node for statement in bindings_of(scope).get(name, ())]
+    return any(is_bounded(ast.unparse(node.value)) for node in nodes if isinstance(node, ast.Assign))
+
+
+def own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:
+    """The target and the summand of a statement like ``total = total + loss``; None for other statements."""
+    name = dotted(node.targets[0]) if len(node.targets) == 1 else None
+    value = node.value
+    if name is None or not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Add):
+        return None
+    for own, other in ((value.left, value.right), (value.right, value.left)):
+        if dotted(own) == name:
+            return node.targets[0], other
+    return None
+
+
+# A number or a list that a loop adds to: its initial value, and what can read it before the end of the loop.
+#
+# A fix makes the loop add tensors and converts them to numbers afterwards. In between nothing else may read them.
+# This module finds what may: a second name of a list, a closure, a handler of an exception in the loop, a `finally`,
+# the code after a `with` that suppresses errors. ``onlookers.py`` finds code elsewhere that may.
 
 _BUILTINS = frozenset({"locals", "vars", "eval", "exec", "globals"})
 _FRAMES = frozenset({"currentframe", "_getframe", "inspect.stack"})
@@ -371,3 +478,225 @@ def _is_interrupt(kind: ast.expr | None) -> bool:
     """Whether a handler is for exceptions that end a run from outside, not for errors."""
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
     return all(part is not None and (dotted(part) or "").rpartition(".")[2] in _INTERRUPTS for part in parts)
+
+
+# Finds which names of a loop get the values of a container; in a dict, these are not the keys.
+#
+# In ``for name, value in losses.items()`` the losses are in ``value``, and in ``for name in losses`` in no name.
+
+_MAKE_DICTS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter"})
+_IN_TURN = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "tqdm"})
+"""Calls that yield the items of their first argument."""
+
+IsDict = Callable[[ast.expr], bool]
+
+
+def makes_dict(node: ast.expr | None) -> bool:
+    """Whether an expression creates a dict."""
+    if isinstance(node, ast.Call):
+        return terminal(node) in _MAKE_DICTS
+    return isinstance(node, (ast.Dict, ast.DictComp))
+
+
+def asks_for_keys(node: ast.AST) -> bool:
+    """Whether an expression is a dict's keys: the ``losses.keys`` of ``losses.keys()``."""
+    return isinstance(node, ast.Attribute) and node.attr == "keys"
+
+
+def names_of_values(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> frozenset[str]:
+    """The names of a loop's target, or of a comprehension's, that get values of a container.
+
+    Args:
+        target: ``i, (name, value)`` of ``for i, (name, value) in enumerate(losses.items())``.
+        iterated: the iterable of the loop.
+        held: the container in it.
+        is_dict: whether an expression is known to be a dict.
+    """
+    return frozenset(name for part in _given(target, iterated, held, is_dict) for name in plain_names(part))
+
+
+def _given(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> Iterator[ast.expr]:
+    """The parts of a target that get values."""
+    if is_dict(iterated):
+        return
+    called = terminal(iterated) if isinstance(iterated, ast.Call) else None
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if not isinstance(iterated, ast.Call) or called is None or any(isinstance(part, ast.Starred) for part in parts):
+        yield target
+    elif called == "items" and len(parts) == 2 and not iterated.args:
+        yield parts[1]
+    elif called in ("enumerate", "zip") and _fit(parts, iterated):
+        shown = parts[1:] if called == "enumerate" else parts
+        for part, argument in zip(shown, iterated.args, strict=False):
+            if any(item is held for item in walk(argument)):
+                yield from _given(part, argument, held, is_dict)
+    elif called in _IN_TURN and iterated.args:
+        yield from _given(target, iterated.args[0], held, is_dict)
+    else:
+        yield target
+
+
+def _fit(parts: list[ast.expr], call: ast.Call) -> bool:
+    """Whether a target has one part for each value that ``enumerate`` or ``zip`` yields in each iteration."""
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return False
+    return len(parts) == (2 if terminal(call) == "enumerate" else len(call.args)) and bool(call.args)
+
+
+# Finds lists of values that a loop reads repeatedly while they grow, so that a running sum should replace them.
+#
+# After ``losses.append(loss)``, ``np.mean(losses)`` at every tenth step would read each tensor of the list again.
+
+_SUMMARIES = frozenset({"sum", "mean", "average", "median", "fsum", "nanmean"})
+
+
+def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point) -> bool:
+    """Whether a loop sums a list that it adds to and never empties.
+
+    Args:
+        target: the list, as a statement of the loop adds to it.
+        uses: where the loop mentions it.
+        point: that statement.
+    """
+    return any(map(_is_summary, uses)) and outlives_the_step(target, point)
+
+
+def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
+    """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
+    targets = Dispatch.of(point.file.project).targets(point.file, point.scope, call, point.full_env)
+    return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
+
+
+def _is_summary(use: Use) -> bool:
+    parent = use.parent
+    return isinstance(parent, ast.Call) and use.node in parent.args and terminal(parent) in _SUMMARIES
+
+
+@query
+def _sums_own_list(_: FileIndex, method: Scope) -> bool:
+    """Whether one method has ``self.values.append(value)`` and ``sum(self.values)``."""
+    calls = [item for item in walk(method.node) if isinstance(item, ast.Call)]
+    appended = {
+        dotted(call.func.value) for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "append"
+    }
+    summed = {dotted(argument) for call in calls if terminal(call) in _SUMMARIES for argument in call.args[:1]}
+    return any(name is not None and name.startswith("self.") for name in appended & summed)
+
+
+# Finds whether the rest of a loop may change a tensor in place, or one that shares its memory, as by `.detach()`.
+
+_WRITES = frozenset({"set_value", "copy_", "fill_", "set_data", "__setitem__", "data"})
+_SHARE = frozenset(
+    {"detach", "cpu", "cuda", "astype", "cast", "reshape", "squeeze", "unsqueeze", "flatten", "view", "expand", "clone"}
+)
+"""Methods whose result may share the memory."""
+
+_ONLY_LOOK = frozenset(
+    {
+        "print",
+        "float",
+        "int",
+        "bool",
+        "str",
+        "repr",
+        "format",
+        "len",
+        "isinstance",
+        "type",
+        "round",
+        "abs",
+        "sum",
+        "max",
+    }
+    | {"min", "hasattr", "id"}
+)
+_ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", "warning", "error", "backward"})
+"""Methods of other objects that take a loss and do not change it."""
+
+
+def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
+    """Whether the memory of a tensor may be written to after an expression in a loop has returned it.
+
+    False for the result of arithmetic, which nothing else shares, and for a name that each step binds to the result of
+    a call, and that the loop then only reads: calls methods such as ``mean``, computes with it, or prints it.
+
+    Args:
+        tensor: the expression, ``loss`` of ``losses.append(loss.item())``.
+    """
+    if isinstance(tensor, (ast.BinOp, ast.UnaryOp)):
+        return False
+    if not isinstance(tensor, ast.Name):
+        return True
+    inside = (
+        use for use in scope.by_name.get(tensor.id, ()) if use.statement.node is loop or use.statement.is_in(loop)
+    )
+    return any(_changes(use.node, use.parents, scope) for use in inside)
+
+
+def _changes(node: ast.Name, parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
+    if isinstance(node.ctx, ast.Store):
+        return not _is_fresh(parents, scope)
+    if isinstance(node.ctx, ast.Del):
+        return False
+    return _handed_on(node, parents, scope.file)
+
+
+def _is_fresh(parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
+    """Whether the statement that binds a name gives it a separate tensor: ``loss, output = step(x)``."""
+    statement = parents[0]
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
+        return False
+    if isinstance(statement.value, ast.Call):
+        dispatch = Dispatch.of(scope.file.project)
+        targets = dispatch.targets_by_names(scope.file, scope.scope, statement.value)
+        return not any(target.sure and _returns_what_it_keeps(target.file, target.scope) for target in targets)
+    return isinstance(statement.value, (ast.BinOp, ast.UnaryOp))
+
+
+@query
+def _returns_what_it_keeps(_: FileIndex, scope: Scope) -> bool:
+    """Whether a function returns a tensor that something else has, too: a parameter, ``self.loss``, a global name."""
+    returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return) and item.node.value]
+    parts = (part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
+    own = bindings_of(scope).keys() - set(all_parameters(scope))
+    return any(isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id not in own) for part in parts)
+
+
+def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:
+    """Whether the code around a tensor may write to its memory, or passes it to something that may."""
+    for index in reversed(range(len(parents))):
+        parent = parents[index]
+        if isinstance(parent, ast.Attribute):
+            called = index > 0 and isinstance(parents[index - 1], ast.Call)
+            if parent.attr.endswith("_") and not parent.attr.endswith("__"):
+                return True
+            if parent.attr in _WRITES or not (called or isinstance(parent.ctx, ast.Load)):
+                return True
+            if parent.attr not in _SHARE:
+                return False
+        elif isinstance(parent, ast.Call):
+            if node in arguments_of(parent):
+                return not _only_looks(parent, file)
+        elif isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign)):
+            return False
+        elif not isinstance(parent, ast.keyword):
+            return not isinstance(parent, (ast.If, ast.While, ast.Assert, ast.Expr, *LOOPS))
+        if isinstance(parent, ast.expr):
+            node = parent
+    return False
+
+
+def _only_looks(call: ast.Call, file: FileIndex) -> bool:
+    name = dotted(call.func)
+    if name in _ONLY_LOOK:
+        return True
+    qualified = file.names.resolve(name) if name else ""
+    if qualified.startswith("paddle."):
+        return not qualified.startswith("paddle.distributed.") and not qualified.endswith("_") and not _writes_to(call)
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _ONLY_LOOK_METHODS
+
+
+def _writes_to(call: ast.Call) -> bool:
+    return any(keyword.arg in ("out", "output") for keyword in call.keywords)

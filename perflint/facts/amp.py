@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.sole_binding import ReadPlace
-from perflint.dataflow.switches import State, Switches
 from perflint.findings import Confidence
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.switches import State, Switches
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.query import query

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.switches import State, Switches
-from perflint.dataflow.values import Values
-from perflint.facts.object_parts import class_of
+from perflint.facts.dataset_samples import class_of
+from perflint.flow.calls import CallGraph
+from perflint.flow.switches import State, Switches
+from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.syntax import reaching

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
-from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.flow import module_env
-from perflint.dataflow.values import Values
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.evaluate import Evaluator
+from perflint.flow.flow import module_env
+from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import Binding

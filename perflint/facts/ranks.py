@@ -1,21 +1,41 @@
-"""Finds rank tests: code that makes a place run in only one process of a distributed program."""
+"""Ranks: code that only one process of a distributed program runs, and files that every process writes."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph, Certainty
-from perflint.dataflow.values import Values
-from perflint.index.part import Part
-from perflint.syntax.names import dotted
+from perflint.facts.saves import targets_of, writes_memory
+from perflint.findings import Confidence
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.constant_values import Found
+from perflint.flow.constants import Constants
+from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.values import Values
+from perflint.index.callers import Callers
+from perflint.index.imports import Imports
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import Part
+from perflint.paddle.results import PARALLEL
+from perflint.query import Memory, query
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted, dotted_names
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Place, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
-from perflint.syntax.vocabulary import counts_processes, differs_between_processes, means_rank
+from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
+
+# Finds rank tests: code that makes a place run in only one process of a distributed program.
 
 _DECORATORS = frozenset({"staticmethod", "classmethod", "property", "no_grad", "wraps", "lru_cache", "cache"})
 _ANSWERS = (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.IfExp, ast.Subscript)
@@ -179,3 +199,415 @@ def _assigned(scope: Scope, name: str) -> Iterator[ast.expr]:
         value = getattr(node, "value", None)
         if isinstance(value, ast.expr) and any(dotted(target) == name for target in targets):
             yield value
+
+
+# Finds paths through a distributed program that no rank takes: what a call switches off, what ends in an error.
+
+# The methods of ``paddle.DataParallel``, which does not forward methods that only the wrapped model has.
+_OF_LAYERS = frozenset(
+    {"add_module", "add_parameter", "add_sublayer", "apply", "apply_collective_grads", "astype", "backward", "bfloat16"}
+    | {"buffers", "children", "clear_gradients", "cpu", "create_parameter", "create_tensor", "create_variable", "cuda"}
+    | {"double", "eval", "extra_repr", "float", "float16", "forward", "full", "full_name", "half", "init_reducer"}
+    | {"load_dict", "load_state_dict", "modules", "no_sync", "parameters", "requires_grad_", "scale_loss", "set_dict"}
+    | {"set_state_dict", "sharded_state_dict", "state_dict", "sublayers", "to", "to_static_state_dict", "train", "type"}
+    | {"xpu", "zero_grad"}
+)
+_OTHERS = ("get_", "named_", "register_", "set_")
+"""How the names of other methods of layers begin."""
+
+
+@query
+def stops(file: FileIndex, scope: Scope) -> bool:
+    """Whether a function calls a method of its model on the ``paddle.DataParallel`` around it, which does not have it.
+
+    ``model = paddle.DataParallel(model)`` and then ``model.train_model(batch)`` is an AttributeError in each process.
+    """
+    for name, wrap in _wrapped(file, scope):
+        if any(_is_called_on(name, wrap, statement, file, scope) for statement in scope.statements):
+            return True
+    return False
+
+
+def _wrapped(file: FileIndex, scope: Scope) -> Iterator[tuple[str, Statement]]:
+    """The names that a function binds to a wrapped model and does not rebind."""
+    for statement in scope.statements:
+        node = statement.node
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
+            continue
+        name = dotted(node.targets[0])
+        if name is not None and _wraps(node.value, file):
+            later = [each.node for each in bindings_of(scope).get(name, ()) if each.node.lineno > node.lineno]
+            values = [each.value if isinstance(each, ast.Assign) else None for each in later]
+            if all(isinstance(value, ast.Call) and _wraps(value, file) for value in values):
+                yield name, statement
+
+
+def _wraps(call: ast.Call, file: FileIndex) -> bool:
+    return file.names.resolve(dotted(call.func) or "") in PARALLEL
+
+
+def _is_called_on(name: str, wrap: Statement, statement: Statement, file: FileIndex, scope: Scope) -> bool:
+    """Whether a statement calls, on the wrapped model, a method that only the model has."""
+    if statement.node.lineno <= wrap.node.lineno:
+        return False
+    for call in statement.calls:
+        receiver, _, method = (dotted(call.func) or "").rpartition(".")
+        if receiver != name or method in _OF_LAYERS or method.startswith(("_", *_OTHERS)):
+            continue
+        is_single = Ranks.of(file.project).guarded(statement, call, scope, file)
+        if not is_single and _is_of_layers(file.project, method) and not _tells_apart(name, statement, wrap):
+            return True
+    return False
+
+
+@query
+def _is_of_layers(project: Project, method: str) -> bool:
+    """Whether a layer of the project has a method of this name."""
+    kind = Modules.of(project).kind_of_instance
+    owners = ((file, owner) for file in project.mentions.of(method) for owner in file.scopes.classes.values())
+    return any(method in owner.methods and kind(file, owner).tag == LAYER_TAG for file, owner in owners)
+
+
+def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
+    """Whether a test allows only the unwrapped model to reach a statement: ``if isinstance(model, Net):``."""
+    if contradict(facts(statement.place), facts(wrap.place)):
+        return True
+    for link in statement.around:
+        if isinstance(link.node, ast.Try):
+            return True
+        if isinstance(link.node, ast.If) and name in dotted_names(link.node.test):
+            return True
+    return False
+
+
+# -- what a call switches off ------------------------------------------------------------------------------------------
+
+
+def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> bool:
+    """Whether the arguments and defaults of a call prevent it from reaching a statement of the function."""
+    if not any(isinstance(link.node, ast.If) for link in at.around):
+        return False
+    constants = Constants.of(file.project)
+    inside = constants.entered(site.call, ReadPlace(site.file, site.scope, site.statement), file, scope)
+    if inside is None:
+        return False
+    return any(
+        all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, at, scope))
+        for test, truth in _rank_ways_tests(at)
+    )
+
+
+def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
+    """A test with attributes replaced by the values that the function gave them before: ``self.every = every``."""
+    bound = bindings_of(scope)
+    names = {name for name in dotted_names(test) if name.startswith("self.") and name in bound}
+    if len(names) != 1:
+        return [test]
+    name = names.pop()
+    before = [each.node for each in bound[name] if each.node.lineno < at.node.lineno]
+    values = [each.value for each in before if isinstance(each, ast.Assign)]
+    return [_Replaced(name, value).visit(deepcopy(test)) for value in values] if len(values) == len(before) else [test]
+
+
+class _Replaced(ast.NodeTransformer):
+    """Replaces a dotted name by an expression."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name = name
+        self._value = value
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # the name that ast requires
+        return self._value if dotted(node) == self._name else node
+
+
+def _rank_ways_tests(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests around a statement, each with its result."""
+    for link in statement.around:
+        if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
+            yield link.node.test, link.branch == "body"
+
+
+def _fails(values: Found, truth: bool) -> bool:
+    """Whether a test cannot be ``truth``, because all its possible values are known and differ."""
+    return bool(values) and all(value.is_constant and bool(value.value) is not truth for value in values)
+
+
+# Finds checkpoints that every process of a distributed program writes: saves without a rank test.
+
+SAVES = frozenset({"paddle.save", "paddle.async_save", "paddle.static.save", "paddle.fluid.save"})
+"""Calls that write a file in whichever process they run."""
+
+_STARTS = frozenset(
+    {
+        "paddle.distributed.init_parallel_env",
+        "paddle.distributed.parallel.init_parallel_env",
+        "paddle.distributed.fleet.init",
+        "paddle.distributed.fleet.fleet.init",
+        "paddle.fluid.dygraph.parallel.prepare_context",
+        "paddle.fluid.dygraph.prepare_context",
+    }
+)
+_SPAWNS = frozenset({"paddle.distributed.spawn"})
+# Programs whose processes have different parts of the model, or some of whose processes do not train.
+_OTHER_WAYS = re.compile(
+    r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
+    r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
+)
+_SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
+_SHARED_SAVES_MAX_DEPTH = 4
+
+Facts = frozenset[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class EveryRank:
+    """A save that every process does.
+
+    ``line``: its row; ``via``: the calls that lead to it from the place where the program becomes distributed, as
+    (path, line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves
+    follow it in the same block.
+    """
+
+    line: int
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class _Path:
+    """How every rank gets into a function; ``facts``: the tests known to be true there."""
+
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    facts: Facts = frozenset()
+    wrapped: bool = False
+    """Whether only a wrapped model shows it, in a program without other signs of distribution."""
+
+
+@query(portable=True)
+def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
+    """The saves of a project that every rank does, by path and by the offset of the call."""
+    return _Finder(project).found()
+
+
+@query
+def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
+    """The saves of a file that every rank does, by the offset of the call."""
+    return every_rank(file.project).get(file.path, {})
+
+
+class _Finder:
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self.memory = Memory()
+
+    def found(self) -> dict[str, dict[int, EveryRank]]:
+        if not self._initial and not self._spawned:
+            return {}
+        result: dict[str, dict[int, EveryRank]] = {}
+        for file in self._files:
+            if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
+                continue
+            for scope, saves in open_saves(file).items():
+                for call, more in _first_of_each_block(saves):
+                    statement = next(each for each in scope.statements if call in each.calls)
+                    path = self._path(file, scope, 0, statement)
+                    if path is not None and not contradict(facts(statement.place), path.facts):
+                        offset = file.source.lines.offset(call.lineno, call.col_offset)
+                        entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
+                        result.setdefault(file.path, {})[offset] = entry
+        return result
+
+    @cached_property
+    def _files(self) -> list[FileIndex]:
+        return [
+            file
+            for file in self._project.files.values()
+            if not file.is_quiet and not file.is_foreign and not file.is_offline and not exports(file.parts[-1])
+        ]
+
+    # -- from where every rank comes ---------------------------------------------------------------------------
+
+    @query(cycle=None)  # a function that calls itself
+    def _path(self, file: FileIndex, scope: Scope, depth: int = 0, at: Statement | None = None) -> _Path | None:
+        """How every rank of a distributed program gets into a function, or to a statement of it; None if it does not.
+
+        A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
+        """
+        ranks = Ranks.of(self._project)
+        if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
+            return None
+        own = self._start(file, scope)
+        if own is not None:
+            return own
+        if depth >= _SHARED_SAVES_MAX_DEPTH:
+            return None
+        sites = CallGraph.of(self._project).calls(file, scope)
+        open_sites = [
+            site
+            for site in sites
+            if site.file in self._files
+            and site.scope is not scope
+            and not ranks.guarded(site.statement, site.call, site.scope, site.file)
+            and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
+            and not (at is not None and leaves_out(site, file, scope, at))
+        ]
+        for site in open_sites:
+            path = self._path(site.file, site.scope, depth + 1, site.statement)
+            if path is not None and not contradict(facts(site.statement.place), path.facts):
+                # A method without known callers is made for other code; the methods that it calls itself run on every
+                # rank.
+                own_method = scope.owner is not None and site.scope.owner is scope.owner
+                sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
+                via = (*path.via, (site.file.path, site.file.row(site.call)))
+                return _Path(via, path.start, sure, wrapped=path.wrapped)
+        return self._from_class(file, scope, sites, open_sites)
+
+    def _from_class(
+        self, file: FileIndex, scope: Scope, sites: list[CallSite], open_sites: list[CallSite]
+    ) -> _Path | None:
+        """A method of an object that made the program distributed when it was built."""
+        if scope.owner is None:
+            return None
+        starts = (self._start(file, method) for method in scope.owner.methods.values())
+        found = next((start for start in starts if start is not None), None)
+        if found is None or (sites and not open_sites):
+            return None
+        own = [site for site in sites if site.scope.owner is scope.owner]
+        if own and all(self._is_confined(site) for site in own):
+            return None  # code called from elsewhere may not run where this class makes the program distributed
+        if not open_sites:
+            return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
+        place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
+        return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
+
+    def _is_confined(self, site: CallSite, depth: int = 0) -> bool:
+        """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
+        if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
+            return True
+        calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
+        return bool(calls) and all(self._is_confined(call, depth + 1) for call in calls)
+
+    def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
+        """The statement of a function that makes the program distributed, or finds it so.
+
+        None if the distributed program stops with an error before it saves anything.
+        """
+        found = self._begins(file, scope)
+        return None if found is not None and stops(file, scope) else found
+
+    def _begins(self, file: FileIndex, scope: Scope) -> _Path | None:
+        if scope in self._spawned:
+            return _Path((), self._spawned[scope], Confidence.HIGH)
+        for statement in scope.statements:
+            for call in statement.calls:
+                name = dotted(call.func)
+                last = name.rpartition(".")[2] if name else ""
+                if not name or (last not in self._names and last not in _LAST):
+                    continue
+                place = file.path, file.row(call)
+                qualified = file.names.resolve(name)
+                if qualified in _STARTS or self._reaches_start(file, scope, call):
+                    return _Path((), place, Confidence.HIGH, facts(statement.place))
+                if qualified in PARALLEL:
+                    sure = self._is_started(file)
+                    confidence = Confidence.HIGH if sure else Confidence.LOW
+                    return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
+        return None
+
+    def _is_started(self, file: FileIndex) -> bool:
+        """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
+        starters = {start for start, _ in self._initial}
+        loaded = self._imports.closure([file])
+        return bool(loaded & starters) or any(file in self._imports.closure([start]) for start in starters)
+
+    @cached_property
+    def _imports(self) -> Imports:
+        return Imports.of(self._project)
+
+    def _reaches_start(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        return any(function in self._initial for function in CallGraph.of(self._project).reached(file, scope, call))
+
+    @cached_property
+    def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
+        """The functions that make the program distributed."""
+        found = {
+            (file, scope)
+            for file in self._files
+            if any(file.has(word) for word in ("init_parallel_env", "fleet", "prepare_context"))
+            for scope in file.scopes_where(_starts)
+        }
+        return frozenset(found)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(
+            scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
+            for _, scope in self._initial
+        )
+
+    @cached_property
+    def _spawned(self) -> dict[Scope, tuple[str, int]]:
+        """The functions that ``paddle.distributed.spawn`` runs in each process."""
+        found: dict[Scope, tuple[str, int]] = {}
+        if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
+            return found
+        for file, scope, _, call in Callers.of(self._project).named("spawn"):
+            target = dotted(call.args[0]) if call.args else None
+            if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
+                reached = Values.of(self._project).callee(file, scope, target, {})
+                if reached is not None:
+                    found[reached[1]] = (file.path, file.row(call))
+        return found
+
+
+_LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
+
+
+@query
+def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
+    """The saves of a file without a rank test in their own function that write one common file."""
+    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
+    return {scope: saves for scope, saves in found.items() if saves}
+
+
+def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
+    ranks = Ranks.of(file.project)
+    if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
+        return
+    for statement in scope.statements:
+        for call in statement.calls:
+            if file.names.resolve(dotted(call.func) or "") not in SAVES or ranks.guarded(statement, call, scope, file):
+                continue
+            is_own = any(ranks.is_per_rank(path, scope, file) for path in targets_of(call))
+            if not is_own and not writes_memory(call, file, scope):
+                yield call, statement.place
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, SAVES)
+
+
+def _starts(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, _STARTS)
+
+
+def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
+    """Whether a function calls one of these by name."""
+    return any(
+        file.names.resolve(dotted(call.func) or "") in names
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator[tuple[ast.Call, int]]:
+    """The first save of each block, with how many follow it there."""
+    blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
+    for call, place in saves:
+        blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
+    for calls in blocks.values():
+        yield min(calls, key=lambda call: call.lineno), len(calls) - 1

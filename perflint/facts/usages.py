@@ -1,7 +1,4 @@
-"""Finds what a value read on the host is used for: a log line, a sum, a test. The advice depends on that.
-
-After ``value = loss.item()``, the places in the function that read ``value`` are examined, too.
-"""
+"""What a value read on the host is used for: a log line, a size, a sum, a list."""
 
 from __future__ import annotations
 
@@ -11,16 +8,121 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from perflint.facts.accumulators import ScopeUses, Use, uses_in
-from perflint.facts.host_sizes import GIVE_A_NUMBER, sizes_in
-from perflint.facts.iterated import asks_for_keys, makes_dict, names_of_values
-from perflint.facts.shown import calls_for, holder, is_made_now_and_then, is_shown_at_each_step
-from perflint.facts.whole_lists import is_summed_while_it_grows, sums_all_it_keeps
+from perflint.facts.accumulators import (
+    ScopeUses,
+    Use,
+    asks_for_keys,
+    is_summed_while_it_grows,
+    makes_dict,
+    names_of_values,
+    sums_all_it_keeps,
+    uses_in,
+)
 from perflint.syntax.names import Names, dotted, plain_names
-from perflint.syntax.scopes import Statement, own_parts, terminal
+from perflint.syntax.scopes import Statement, own_parts, statements_calling, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
-from perflint.training.steps import Point, of_point
+from perflint.training.around import deciding_test
+from perflint.training.steps import Point, Step, of_point, points_of
+
+# Finds which numbers in an expression are sizes: shapes, counts, and bounds of slices.
+#
+# They cannot be on the device: ``paddle.zeros([n, 4])``, ``range(n)`` and ``x[:n]`` need ``n`` on the host.
+
+GIVE_A_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
+"""Functions of Python that compute a number from numbers."""
+
+_OF_A_TENSOR = frozenset(
+    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot"}
+)
+"""Functions of ``_SHAPED`` whose first argument is a tensor, unless they are its methods."""
+_SHAPED = _OF_A_TENSOR | {
+    *("zeros", "ones", "full", "empty", "arange", "linspace", "eye"),
+    *("rand", "randn", "randint", "randperm"),
+}
+"""Functions whose numbers are shapes, or counts of their results."""
+
+
+def sizes_in(node: ast.AST, names: Names) -> list[ast.AST]:
+    """The direct parts of an expression that are sizes: ``[n, 4]`` in ``x.reshape([n, 4])``, ``n`` in ``:n``."""
+    if isinstance(node, ast.Slice):
+        return children(node)
+    return _sizes_given(node, names) if isinstance(node, ast.Call) and _takes_sizes(node) else []
+
+
+def _sizes_given(call: ast.Call, names: Names) -> list[ast.AST]:
+    """The arguments of a call without the tensor: not ``x`` in ``paddle.reshape(x, [n, 4])``."""
+    given = [child for child in children(call) if child is not call.func]
+    is_function = names.resolve(dotted(call.func) or "").startswith(("paddle.", "numpy."))
+    return given[1:] if is_function and terminal(call) in _OF_A_TENSOR else given
+
+
+def _takes_sizes(call: ast.Call) -> bool:
+    """Whether the number arguments of a call are shapes, or counts of its results."""
+    name = dotted(call.func) or terminal(call) or ""
+    return name == "range" or name.rpartition(".")[2] in _SHAPED
+
+
+# Finds log statements that show a value at each step: keeping the value on the device would only move the read there.
+#
+# Removing the read from ``losses.update(loss.item())`` gains nothing while ``print(losses.avg)`` also runs at each
+# step.
+
+
+def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
+    """Whether a log statement of the same file runs at each step of the loop that a point belongs to."""
+    shown = points_of(point.file).get(statement.node)
+    if shown is None or not _are_of_one_loop(shown.step, point.step):
+        return False
+    return deciding_test(point.file.project, shown) is None
+
+
+def is_made_now_and_then(point: Point, statement: Statement) -> bool:
+    """Whether a statement runs only at every n-th step, because of a test that is not around a point as well."""
+    made, project = points_of(point.file).get(statement.node), point.file.project
+    found = deciding_test(project, made) if made is not None else None
+    if found is None or found.interval is None:
+        return False
+    own = deciding_test(project, point)
+    return own is None or own.test is not found.test
+
+
+def holder(node: ast.AST) -> tuple[str, ast.expr | None] | None:
+    """What a call or a statement puts a value into, and under which key: ``losses`` for ``losses.update(x)``."""
+    target: ast.AST | None = None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        target = node.func.value
+    elif isinstance(node, ast.Assign):
+        target = next((item for item in node.targets if isinstance(item, (ast.Attribute, ast.Subscript))), None)
+    if not isinstance(target, ast.expr):
+        return None
+    name = dotted(base_of(target))
+    return (name, target.slice if isinstance(target, ast.Subscript) else None) if name is not None else None
+
+
+def calls_for(point: Point) -> Iterator[tuple[Point, ast.Call]]:
+    """The call through which the step reaches the function of a point, with the facts there."""
+    step = point.step
+    if step is None or not step.via:
+        return
+    path, row = step.via[-1]
+    file = point.file.project.files[path]
+    for scope, statement in statements_calling(file.scopes, row):
+        here = points_of(file).get(statement.node)
+        calls = [call for call in statement.calls if terminal(call) == point.scope.name] or statement.calls
+        if here is not None and here.step is not None and scope is here.scope and len(calls) == 1:
+            yield here, calls[0]
+
+
+def _are_of_one_loop(first: Step | None, second: Step | None) -> bool:
+    if first is None or second is None:
+        return False
+    return (first.path, first.line, first.function) == (second.path, second.line, second.function)
+
+
+# Finds what a value read on the host is used for: a log line, a sum, a test. The advice depends on that.
+#
+# After ``value = loss.item()``, the places in the function that read ``value`` are examined, too.
 
 
 class Usage(enum.Enum):

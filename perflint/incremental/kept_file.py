@@ -12,9 +12,9 @@ from perflint.incremental.renewed import note_looks, renew_body, renew_scopes
 from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
+from perflint.syntax.file_text import folded
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import Class, FileScopes, Scope
-from perflint.syntax.words import folded
 from perflint.text.source import Source, lines_of
 
 _METHODS = (

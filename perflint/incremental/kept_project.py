@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from typing import cast
 
 from perflint.configuration.settings import Settings
-from perflint.dataflow.resolving import Resolving
+from perflint.flow.resolving import Resolving
 from perflint.incremental.kept_file import KeptFile
 from perflint.incremental.renewed import take_apart
 from perflint.incremental.revisions import Part, RevisedMemory
-from perflint.index.mentions import Mentions
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Mentions, Project
 from perflint.query import query
 from perflint.text.source import Source
 

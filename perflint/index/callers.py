@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.index.part import Part
+from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Scope, Statement

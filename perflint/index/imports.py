@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from perflint.index.part import Part
+from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
+from perflint.syntax.file_text import places
 from perflint.syntax.names import Names, dotted
-from perflint.syntax.words import places
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex

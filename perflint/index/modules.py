@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
-from perflint.index.part import Part
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.names import is_like
 from perflint.syntax.scopes import Class, Scope

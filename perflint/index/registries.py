@@ -7,8 +7,7 @@ import re
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
-from perflint.index.part import Part
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class

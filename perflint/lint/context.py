@@ -13,27 +13,25 @@ import libcst as cst
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
-from perflint.dataflow.evaluate import Evaluator
-from perflint.dataflow.settled import Known
-from perflint.dataflow.surely import Surely
-from perflint.dataflow.type_tests import impossible
 from perflint.facts import doubt
-from perflint.facts.broken_code import follows_a_failure
-from perflint.facts.devices import Devices
+from perflint.facts.doubt import follows_a_failure
+from perflint.facts.programs import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
+from perflint.flow.evaluate import Evaluator
+from perflint.flow.known_values import Known
+from perflint.flow.surely import Surely
+from perflint.flow.type_tests import impossible
 from perflint.index.in_use import InUse
 from perflint.index.kinds import UNKNOWN, Kind
 from perflint.index.project import FileIndex
 from perflint.lint.impacts import Cost, cost
 from perflint.lint.units import ParsedUnit
 from perflint.suppress import noqa
-from perflint.syntax.blocks import nth_in_block
-from perflint.syntax.scopes import Statement, own_parts
+from perflint.syntax.scopes import Statement, nth_in_block, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
-from perflint.training import guards
-from perflint.training.arms import Arms, arms_of
-from perflint.training.cadence import Interval
+from perflint.training import branches
+from perflint.training.how_often import Arms, Interval, arms_of
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -398,7 +396,7 @@ class Context:
                 expression = self.expression(test)
                 ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
                 self._rare[key] = expression is not None and (
-                    all(guards.rare(expression, value, way) for way in ways)
+                    all(branches.rare(expression, value, way) for way in ways)
                     or impossible(expression, value, Evaluator(self.file, self.here.full_env).kind, self.file)
                 )
         return self._rare[key]

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.findings import Confidence, Fix, Impact, ImpactLevel
-from perflint.lint.beside import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.context import Draft
+from perflint.lint.grouping import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.impacts import WAITS, Cost, impact, row_from
-from perflint.training.arms import Arms, exclude
+from perflint.training.how_often import Arms, exclude
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100

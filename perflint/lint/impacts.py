@@ -5,19 +5,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
-from perflint.facts.devices import Devices
-from perflint.facts.host_need import goes_into_a_collective, needed_for
-from perflint.facts.repeated_waits import waits_again
-from perflint.facts.toys import is_toy
+from perflint.facts.programs import Devices, is_toy
 from perflint.facts.unknown_size import dynamic_op
-from perflint.facts.waits_beside import repeated_wait_beside, wait_beside
+from perflint.facts.waits import goes_into_a_collective, needed_for, repeated_wait_beside, wait_beside, waits_again
 from perflint.findings import Impact
 from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
-from perflint.training.backward_passes import passes_before
-from perflint.training.cadence import Interval
-from perflint.training.predicting import only_predicts
-from perflint.training.repeats import repeat_of
+from perflint.training.how_often import Interval, passes_before, repeat_of
+from perflint.training.intent import only_predicts
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY, _BATCH = "wait", "copy", "batch"

@@ -8,12 +8,11 @@ from collections.abc import Hashable, Mapping, Sequence
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
-from perflint.lint import causes, loop_fixes, neighbours
-from perflint.lint.beside import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
+from perflint.lint import grouping
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
-from perflint.training.arms import Arms
-from perflint.training.cadence import Interval
+from perflint.lint.grouping import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
+from perflint.training.how_often import Arms, Interval
 from perflint.training.steps import Step
 
 _READ_FOR_IT = ", for which line {row} reads the device"
@@ -23,10 +22,10 @@ _MOST_CALLS = 3
 
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: host reads of a loop name each other, since fixing only one gains nothing."""
-    drafts = causes.without_wrapped_logs(drafts)
+    drafts = grouping.without_wrapped_logs(drafts)
     writer = _Writer(drafts, rules, settings)
-    told = causes.told_once(loop_fixes.joined(drafts))
-    groups = neighbours.grouped(told, writer.gist) if settings.join_lines else [[draft] for draft in told]
+    told = grouping.told_once(grouping.joined(drafts))
+    groups = grouping.grouped(told, writer.gist) if settings.join_lines else [[draft] for draft in told]
     return [writer.finding(group) for group in groups]
 
 
@@ -74,7 +73,7 @@ class _Writer:
         impacts = [impact for draft in group if (impact := self._costs.impact(draft)) is not None]
         impact = max(impacts, key=lambda found: found.milliseconds, default=None)
         places = tuple((draft.start, draft.end) for draft in group) if len(group) > 1 else ()
-        fix = neighbours.fix_of(group)
+        fix = grouping.fix_of(group)
         return Finding(*place, message, fix, related, statement, first.confidence, impact, places)
 
     def _message(self, draft: Draft, other: Mapping[str, str], beside: str) -> str:

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from perflint.dataflow.values import Values
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
+from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.ranges import inserted_code, placing
 from perflint.ranges.inserted_code import Recording

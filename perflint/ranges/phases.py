@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph
-from perflint.facts.model_runs import ModelRuns
+from perflint.facts.gradient_graphs import ModelRuns
+from perflint.flow.calls import CallGraph
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from perflint import catalogue
-from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level, by_place
 from perflint.inputs.projects import split
 from perflint.lint import unused_noqa
+from perflint.rules import load_checks
 from perflint.run.intake import by_hand
 from perflint.run.one_project import PARALLEL_FROM, SHARES, examine
 from perflint.run.processes import WorkerKilled, can_fork, in_turn

@@ -15,9 +15,9 @@ from perflint.fix.trial import Trials
 from perflint.index.imported_names import is_needed
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
-from perflint.lint import gates, registry, units, unused_noqa, version_checks
+from perflint.lint import registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
-from perflint.lint.gates import Rows
+from perflint.lint.registry import Rows
 from perflint.lint.walk import Walk
 from perflint.suppress import noqa
 from perflint.training import hot
@@ -56,8 +56,8 @@ class Examination:
         """
         paths = list(self.project.files)
         self.follow_steps()
-        self.ask(gates.place_rows, paths)
-        self.ask(gates.named_rows, paths)
+        self.ask(registry.place_rows, paths)
+        self.ask(registry.named_rows, paths)
         drafts: list[Draft] = []
         for path in paths:
             if self.is_to_check(path):
@@ -77,13 +77,13 @@ class Examination:
         files = self.project.files.values()
         is_least = self.settings.min_confidence is Confidence.LOW
         every = is_least or any(unused_noqa.is_worth_a_look(file.source) for file in files)
-        return gates.forward_clues(self.codes, sure=not every)
+        return registry.forward_clues_of(self.codes, sure=not every)
 
     def _ask_steps(self, paths: Iterable[str]) -> None:
         for path in paths:
             file = self.project.files[path]
             if points_of(file) and self._is_asked(path):
-                self.rows[path] = Rows(gates.step_rows(file, self.codes, self._asked(file)))
+                self.rows[path] = Rows(registry.step_rows(file, self.codes, self._asked(file)))
 
     def ask(self, gate: RowsOf, paths: Iterable[str]) -> None:
         """Run a gate on some files."""
@@ -133,8 +133,8 @@ class Examination:
         """The drafts of one file, and its syntax error; the code that runs at each step must be known."""
         self.rows.pop(path, None)
         self._ask_steps([path])
-        self.ask(gates.named_rows, [path])
-        self.ask(gates.place_rows, [path])
+        self.ask(registry.named_rows, [path])
+        self.ask(registry.place_rows, [path])
         return (self.check_file(path) if path in self.rows else []), self.broken([path]).get(path)
 
     def check_file(self, path: str) -> list[Draft]:
@@ -144,9 +144,9 @@ class Examination:
         pieces = units.units_of(file.tree)
         if self.gated:
             pieces = units.chosen(pieces, rows.all)
-            gates.type_rows(file, rows.typed)
+            registry.type_rows(file, rows.typed)
         else:
-            gates.type_all(file)
+            registry.type_all(file)
         lines = file.source.lines
         points = {lines.offset(node.lineno, node.col_offset): point for node, point in points_of(file).items()}
         drafts: list[Draft] = []

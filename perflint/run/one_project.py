@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from perflint import catalogue
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.dataflow.opening import opened
 from perflint.findings import Finding
+from perflint.flow.resolving import opened
 from perflint.lint import messages
 from perflint.run.examination import Done, Examination
 from perflint.run.processes import can_fork

@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from perflint import catalogue
-from perflint.checks import load_checks
 from perflint.configuration import selection
 from perflint.configuration.settings import Settings
-from perflint.dataflow.evaluate import Env
 from perflint.findings import Finding
+from perflint.flow.evaluate import Env
 from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
@@ -27,6 +26,7 @@ from perflint.inputs.projects import split
 from perflint.lint import messages, units, unused_noqa
 from perflint.lint.context import Draft
 from perflint.query import query
+from perflint.rules import load_checks
 from perflint.run import engine
 from perflint.run.examination import Examination
 from perflint.run.unread import Around

@@ -225,7 +225,7 @@ class Stopwatch:
 
 def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Mapping[object, str]]) -> None:
     # Imported here, because they import LibCST, whose time is part of what is measured.
-    from perflint.checks import load_checks
+    from perflint.rules import load_checks
 
     load_checks()
     _replace_phases(stopwatch, undo, outside())
@@ -237,7 +237,7 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
 
     from perflint.index import project
     from perflint.inputs import projects
-    from perflint.lint import blanks, gates, messages, units, walk
+    from perflint.lint import messages, registry, units, walk
     from perflint.run import discovery, intake
     from perflint.training import hot
 
@@ -246,14 +246,14 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
         intake.read_all: "read",
         projects.split: "projects",
         hot.analyse: "step loops",
-        gates.step_rows: GATES,
-        gates.named_rows: GATES,
-        gates.place_rows: GATES,
-        gates.type_rows: "kinds",
+        registry.step_rows: GATES,
+        registry.named_rows: GATES,
+        registry.place_rows: GATES,
+        registry.type_rows: "kinds",
         units.units_of: "units",
         units.chosen: "units",
         units.parse: "units",
-        blanks.blanks: "units",
+        units.blanks: "units",
         units._spans: "spans",
         messages.write: "messages",
         **outside,
@@ -325,12 +325,12 @@ def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
 def _codes_by_module() -> dict[str, str]:
     """The codes of the rules that each module of checks is about: those that it names, or that rule files declare."""
     from perflint import catalogue
-    from perflint.checks import call_argument, dict_entry, epoch_call, step_call
     from perflint.lint import registry
+    from perflint.rules import call_argument, dict_entry, step_call
 
     modules = {check.__module__ for checks in registry.checks.values() for check in checks}
     found = {module: {value for value in vars(sys.modules[module]).values() if _is_code(value)} for module in modules}
-    declared = {"step": step_call, "epoch": epoch_call}
+    declared = {"step": step_call, "epoch": dict_entry}
     for rule in catalogue.shipped().values():
         for match in rule.match:
             module = dict_entry if match.entry else declared.get(match.where, call_argument)

@@ -16,9 +16,9 @@ from typing import Any
 import libcst as cst
 
 from perflint.index.claims import Claims
-from perflint.lint import gates
+from perflint.lint import registry
 from perflint.lint.context import Draft
-from perflint.lint.gates import Rows
+from perflint.lint.registry import Rows
 from perflint.query import Question
 from perflint.run.examination import Done, Examination, RowsOf
 from perflint.run.processes import Partner, Work
@@ -79,8 +79,8 @@ class Together:
     def _help(self, tell: _Tell, hear: Callable[[], frozenset[str]]) -> None:
         """The work of another process."""
         self._project.parsed, self._project.on_parse = self._parsed_by_others, None
-        named = frozenset(self._ask(gates.named_rows, self._named, self._paths))
-        asked = self._ask(gates.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
+        named = frozenset(self._ask(registry.named_rows, self._named, self._paths))
+        asked = self._ask(registry.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
         tell(_Answer(asked, self._examination.rows, self._broken(), self._project.memory.portable))
         _load_libcst()
         steps = hear()
@@ -92,7 +92,7 @@ class Together:
         for path in self._in_order():
             if all(partner.has_told for partner in partners):
                 return
-            self._ask(gates.place_rows, self._places, [path])
+            self._ask(registry.place_rows, self._places, [path])
 
     def _take(self, answer: _Answer) -> list[str]:
         """Store the results of another process; return the files that it checks if they have no steps."""
@@ -166,7 +166,7 @@ class Together:
         drafts: _Drafts = {}
         for path in paths:
             if self._checks.take(path):
-                self._ask(gates.place_rows, self._places, [path])
+                self._ask(registry.place_rows, self._places, [path])
                 drafts |= self._drafts([path])
             done()
         return drafts, self._broken()

@@ -13,10 +13,10 @@ from functools import cached_property
 from pathlib import Path
 
 from perflint.configuration.settings import Settings
-from perflint.dataflow.opening import opened
 from perflint.files.inside import from_here, project_around
 from perflint.findings import Finding
 from perflint.fix.unused_imports import imports_in, spelling_of
+from perflint.flow.resolving import opened
 from perflint.index.imported_names import is_taken
 from perflint.index.project import Project
 from perflint.inputs.wholeness import project_top

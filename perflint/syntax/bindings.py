@@ -1,4 +1,4 @@
-"""Finds what names are bound to in a scope, which statements bind them, and which read them."""
+"""What names are bound to in a scope, which statements bind them, and which read them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement, own_parts
 from perflint.syntax.tree import walk
+
+# Finds what names are bound to in a scope, which statements bind them, and which read them.
 
 
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
@@ -171,3 +173,36 @@ def _bound_names(target: ast.expr) -> list[str]:
         return [name for part in target.elts for name in _bound_names(part)]
     name = dotted(target)
     return [name] if name else []
+
+
+# Finds which other statements read a name, and whether anything binds it again between two statements.
+
+
+def other_reads(scope: Scope, name: str, binding: Statement, use: Statement) -> int:
+    """How many reads of a name may see the value of an assignment, not counting one read in a given statement.
+
+    Args:
+        scope: the function.
+        name: a plain name.
+        binding: the assignment.
+        use: the statement that reads it.
+    """
+    loads = loads_of(scope).get(name, [])
+    in_a_loop = binding.loop is not None
+    seen = sum(count for at, count in loads if (at.start > binding.start or in_a_loop) and at is not binding)
+    return seen - min(1, next((count for at, count in loads if at is use), 0)) + _inside_others(scope, name)
+
+
+def _inside_others(scope: Scope, name: str) -> int:
+    """The reads in nested functions; those in the functions of a module may be of a local name."""
+    if isinstance(scope.node, ast.Module):
+        return 0
+    reads = (item for item in walk(scope.node) if isinstance(item, ast.Name) and item.id == name)
+    everywhere = sum(isinstance(item.ctx, ast.Load) for item in reads)
+    return everywhere - sum(count for _, count in loads_of(scope).get(name, []))
+
+
+def is_rebound_between(scope: Scope, names: set[str], first: Statement, second: Statement) -> bool:
+    """Whether a statement between two others in the scope binds one of some names again."""
+    bindings = (binding for name in names for binding in bindings_of(scope).get(name, ()))
+    return any(first.start < binding.start < second.start for binding in bindings)

@@ -1,15 +1,108 @@
-"""One file of the project as text: what can be found out without parsing it, and from its path."""
+"""What can be found out about a file from its text alone, without parsing it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from perflint.syntax.vocabulary import is_offline, is_test_code
-from perflint.syntax.words import Uses, folded, is_called, is_derived, is_held, is_member, places, uses, words
 from perflint.text.source import Source
+
+# Finds by text, without parsing, whether a name occurs, is called, or is the base of a class.
+
+_WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
+"""A table that turns everything that is not part of an identifier into a space."""
+_WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
+_OPENS = re.compile(r"[^\w(]*\(")
+_DOT = re.compile(r"\.[\s\\]+\Z")
+_WORD = re.compile(r"\w+")
+_CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The words of a text by their context.
+
+    ``called``: before a ``(`` that does not belong to a definition. ``others``: anywhere else. ``bases``: in a class
+    header.
+    """
+
+    called: frozenset[str]
+    others: frozenset[str]
+    bases: frozenset[str]
+
+
+def is_called(text: str, name: str) -> bool:
+    """Whether ``uses`` would have a name among the called ones; faster for one name."""
+    opened = (at for at in places(text, name) if _OPENS.match(text, at + len(name)))
+    return any(not text.startswith("def ", max(at - 4, 0), at) for at in opened)
+
+
+def is_held(text: str, name: str) -> bool:
+    """Whether ``uses`` would have a name among those that are not called; faster for one name."""
+    return any(not text.startswith("(", at + len(name)) for at in places(text, name))
+
+
+def is_derived(text: str, name: str) -> bool:
+    """Whether ``uses`` would have a name among the bases; faster for one name."""
+    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(text))
+
+
+def is_member(text: str, name: str) -> bool:
+    """Whether a name follows a dot somewhere in a text."""
+    return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
+
+
+def places(text: str, name: str) -> Iterator[int]:
+    """The character offsets of a name as a whole word in a text; none for an empty name."""
+    at = text.find(name) if name else -1  # compiling a pattern for each name would take longer than searching
+    while at >= 0:
+        end = at + len(name)
+        if not (_is_part(text, at - 1) or _is_part(text, end)):
+            yield at
+        at = text.find(name, end)
+
+
+def _is_part(text: str, at: int) -> bool:
+    """Whether the character at an offset can be part of a name; False before and after the text."""
+    return 0 <= at < len(text) and (text[at].isalnum() or text[at] == "_")
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text: runs of characters of identifiers, normalized like Python's identifiers."""
+    return frozenset(_plain(folded(text), _WORDS).split())
+
+
+def uses(text: str) -> Uses:
+    """The words of a text by their context."""
+    text = folded(text)
+    tokens = _plain(text, _WORDS_AND_CALLS).replace("(", "( ").split()  # called words keep their "("
+    called = {
+        word[:-1]
+        for before, word in zip(["", *tokens], tokens, strict=False)
+        if word[-1] == "(" and word != "(" and before != "def"
+    }
+    called |= {word for word, after in pairwise(tokens) if after == "("}  # could be: ``x = (1, 2)``
+    others = {word for word in tokens if word[-1] != "("}
+    bases = (_WORD.findall(header) for header in _CLASS.findall(text))
+    return Uses(frozenset(called), frozenset(others), frozenset(name for names in bases for name in names))
+
+
+def _plain(text: str, table: bytes) -> str:
+    """The text with every character replaced that a table of bytes maps to a space."""
+    return text.encode("utf-8", "replace").translate(table).decode()
+
+
+def folded(text: str) -> str:
+    """The text normalized as Python does for identifiers."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+# One file of the project as text: what can be found out without parsing it, and from its path.
 
 _STATIC = re.compile(r"enable_static\(|program_guard\(|static\.Executor\(|fluid\.Executor\(")
 _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
@@ -148,3 +241,61 @@ def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
     """The parts of a file's module name, from the parts of its path relative to the root of the project."""
     last = parts[-1].rpartition(".")[0].lstrip(".") and parts[-1].rpartition(".")[0]
     return tuple(part.replace(".", "_") for part in (*parts[:-1], last or parts[-1]))
+
+
+# Finds functions and their calls by text alone; a function may get too much text, never too little.
+
+_CALLED = re.compile(r"\b(\w+)\s*\(")
+_DEFINITION = re.compile(r"def[\s\\]+(\w+)")
+_QUOTES = ('"""', "'''")
+
+
+@dataclass(frozen=True)
+class _Function:
+    """Where a function begins: its name, its indentation, and the end of its name."""
+
+    name: str
+    depth: int
+    row: int
+    start: int
+
+
+def function_texts(text: str) -> Iterator[tuple[str, str]]:
+    """The name of each function of a file, and the text after its name, including nested functions."""
+    functions = [function for match in _DEFINITION.finditer(text) if (function := _function(match)) is not None]
+    for number, function in enumerate(functions):
+        yield function.name, text[function.start : _end(text, function, functions[number + 1 :])]
+
+
+def _function(match: re.Match[str]) -> _Function | None:
+    """The function that a ``def`` begins; None for one in a comment or in a string."""
+    text, start = match.string, match.start()
+    row = text.rfind("\n", 0, start) + 1
+    before = text[row:start].rpartition("\f")[2]  # where Python restarts counting the indentation
+    if before.strip() not in ("", "async"):
+        return None
+    return _Function(match[1], len(before.expandtabs()) - len(before.lstrip()), row, match.end())
+
+
+def _end(text: str, function: _Function, later: list[_Function]) -> int:
+    """Where a function ends: before the next one that is not nested, nor inside a string."""
+    for other in later:
+        if other.depth <= function.depth and not any(
+            text.count(quotes, function.start, other.row) % 2 for quotes in _QUOTES
+        ):
+            return other.row
+    return len(text)
+
+
+def may_call(text: str, names: frozenset[str]) -> bool:
+    """Whether a ``forward``, or a function of the same file that it calls, may call one of these names."""
+    if "forward" not in text:
+        return False
+    functions = list(function_texts(text))
+    called = _called(functions, {"forward"})
+    return not names.isdisjoint(called) or not names.isdisjoint(_called(functions, called))
+
+
+def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
+    """The last names of the calls in functions with these names."""
+    return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from perflint.dataflow.handed import Told, in_order
+from perflint.flow.arguments import Told, in_order
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
@@ -20,11 +20,10 @@ from perflint.syntax.scopes import Class, Loop, Scope, own_parts
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
-from perflint.training.clues import Clues
-from perflint.training.clues_ahead import MOST_CALLS, is_worth_a_look
+from perflint.training.clues import MOST_CALLS, Clues, is_worth_a_look
+from perflint.training.intent import only_predicts
 from perflint.training.live import live
 from perflint.training.looks import Look, Seen
-from perflint.training.predicting import only_predicts
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
 

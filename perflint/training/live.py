@@ -20,9 +20,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from perflint.dataflow.call_graph import CallGraph, CallSite, Certainty
-from perflint.dataflow.dispatch import closure_of
-from perflint.dataflow.values import Values
+from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
+from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.query import query

@@ -1,48 +1,139 @@
-"""Examines one function, given its arguments: which of its statements run at a step, and which calls.
-
-In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, and that this leads into ``step``::
-
-    def fit(loader):
-        for batch in loader:
-            step(batch)
-
-A look does not depend on the path that led to the function, so it is cached. ``hot`` goes from look to look.
-"""
+"""Examines one function that a step may run: which statements run at each step, and what they draw."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.dispatch import Dispatch, Target
-from perflint.dataflow.environment import Environment
-from perflint.dataflow.evaluate import Env, Evaluator
-from perflint.dataflow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
-from perflint.dataflow.handed import Handed, Told, default_values, in_order, left_out, parameter_env
-from perflint.dataflow.object_fields import told_to_method
-from perflint.dataflow.settled import Known
-from perflint.dataflow.values import Values
-from perflint.index.kinds import GUESS, LAYER_TAG, LOADER_TAG, TENSOR_TAG, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
+from perflint.flow.calls import CallGraph, Dispatch, Target
+from perflint.flow.environment import Environment
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
+from perflint.flow.known_values import Known, told_to_method
+from perflint.flow.values import Values
+from perflint.index.kinds import (
+    EITHER,
+    GUESS,
+    LAYER_TAG,
+    LOADER_TAG,
+    OBJECT_TAG,
+    TENSOR_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+)
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
-from perflint.syntax.decisions import is_for_another_program
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
 from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
-from perflint.training import around, evidence, guards
-from perflint.training.clues import Clues
-from perflint.training.clues_ahead import clues_ahead, is_followed
-from perflint.training.drawn_batches import Drawn, drawn_by_loop, drawn_by_next
+from perflint.training import around, branches, evidence
+from perflint.training.clues import Clues, clues_ahead, is_followed
 from perflint.training.live import held_names, live
 from perflint.training.reads import Reads, kinds_given
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+# Finds what a training step draws its batches from: the generators and the iterable objects of the project.
+
+_PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
+_MAX_DEPTH = 4
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Code that runs each time something is drawn.
+
+    ``made`` is the call that creates a generator, and ``env`` the kinds of names there; None for a method of an object,
+    which has no arguments. ``at`` is the place that draws from it.
+    """
+
+    target: Target
+    made: ast.Call | None
+    env: Env
+    at: ast.expr
+
+
+def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
+    """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
+    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, 0)
+
+
+def drawn_by_next(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
+    """What runs in ``next(batches)``; empty for every other call."""
+    is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
+    return list(_of(file, scope, call.args[0], env, 0)) if is_next else []
+
+
+def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(node, ast.Call):
+        yield from _of_call(file, scope, node, env, depth)
+    else:
+        yield from _held(file, scope, node, env, depth)
+        yield from _methods(file, node, env)
+
+
+def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
+    """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
+    passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
+    targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
+    yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
+    if not passes:
+        yield from _methods(file, call, env)
+    for argument in call.args:
+        if passes or isinstance(argument, ast.Call):
+            yield from _of(file, scope, argument, env, depth + 1)
+
+
+def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+    """The generator that a name bound once, or an attribute of the object, refers to."""
+    name, project = dotted(node), file.project
+    if name is None:
+        return
+    value = Values.of(project).own_definitions(scope).get(name)
+    if value is None and name.startswith("self.") and scope.owner is not None:
+        kept = scope.owner.attributes.get(name[5:], [])
+        if len(kept) != 1:
+            return
+        value, scope = kept[0]
+        env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
+    if isinstance(value, ast.Call):
+        for source in _of(file, scope, value, env, depth + 1):
+            yield replace(source, at=node)
+
+
+def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """``__iter__`` of an object if it yields, else ``__next__``."""
+    kind, modules = Evaluator(file, env).kind(node), Modules.of(file.project)
+    for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
+        found = modules.method(part, "__iter__")
+        if found is None or not is_generator(found[1]):
+            found = modules.method(part, "__next__")
+        if found is not None:
+            yield Drawn(Target(*found), None, env, node)
+
+
+# Examines one function, given its arguments: which of its statements run at a step, and which calls.
+#
+# In ``fit``, the look at its loop finds that ``step(batch)`` runs at each step, and that this leads into ``step``::
+#
+#     def fit(loader):
+#         for batch in loader:
+#             step(batch)
+#
+# A look does not depend on the path that led to the function, so it is cached. ``hot`` goes from look to look.
 
 
 class Seen(NamedTuple):
@@ -201,7 +292,7 @@ class _Looking:
         if self._guarded[0] is not statement:  # there may be thousands of calls
             definitions = Known(self._file, self._scope, dict(self._told))
             kind = Evaluator(self._file, self._known_at(statement)).kind
-            self._guarded = statement, guards.within_expressions(statement.node, definitions, kind, self._file)
+            self._guarded = statement, branches.within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:

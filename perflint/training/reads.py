@@ -6,20 +6,20 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.dispatch import Dispatch
-from perflint.dataflow.evaluate import Env, Evaluator
-from perflint.dataflow.flow import Flow, is_generator, with_comprehensions
-from perflint.dataflow.handed import Handed, Told, default_values, in_order, parameter_env
-from perflint.dataflow.settled import Known
-from perflint.dataflow.values import Values
+from perflint.flow.arguments import Handed, Told, default_values, in_order, parameter_env
+from perflint.flow.calls import Dispatch
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.flow import Flow, is_generator, with_comprehensions
+from perflint.flow.known_values import Known
+from perflint.flow.values import Values
 from perflint.index.kinds import Kind
-from perflint.index.part import Part
+from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
-from perflint.training import around, evidence, guards
+from perflint.training import around, branches, evidence
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
 
@@ -66,7 +66,7 @@ class Reads(Part):
             if not statement.calls or path.is_off(statement.place, None):
                 continue
             env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
-            guarded = guards.within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            guarded = branches.within_expressions(statement.node, known, Evaluator(file, env).kind, file)
             calls = [call for call in statement.calls if call not in guarded]
             found = self._in_calls(file, scope, calls, env, depth)
             if found is not None and found.sure and not _asks_for_a_key(statement, scope):

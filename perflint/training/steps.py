@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from perflint.dataflow.evaluate import Env
-from perflint.dataflow.flow import with_comprehensions
-from perflint.dataflow.handed import Told
-from perflint.index.part import Part
-from perflint.index.project import FileIndex, Project
+from perflint.flow.arguments import Told
+from perflint.flow.evaluate import Env
+from perflint.flow.flow import with_comprehensions
+from perflint.index.project import FileIndex, Part, Project
 from perflint.syntax.scopes import Loop, Scope, Statement
 
 P = ParamSpec("P")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from perflint.dataflow.call_graph import CallGraph
-from perflint.dataflow.dispatch import Dispatch, closure_of
-from perflint.dataflow.handed import Told, in_order
-from perflint.dataflow.object_fields import told_to_method
-from perflint.dataflow.settled import Known
-from perflint.dataflow.values import Values
+from perflint.flow.arguments import Told, in_order
+from perflint.flow.calls import CallGraph, Dispatch, closure_of
+from perflint.flow.known_values import Known, told_to_method
+from perflint.flow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.part import Part
+from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted

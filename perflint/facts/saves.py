@@ -1,0 +1,360 @@
+"""Checkpoints that a training writes: how often, where to, and what uses them afterwards."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from perflint.flow.calls import CallGraph
+from perflint.flow.constants import Constants
+from perflint.flow.known_values import Known
+from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.values import Values
+from perflint.index.project import FileIndex
+from perflint.query import query
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_epoch, means_model
+from perflint.training import around, evidence, looks
+from perflint.training.how_often import Cadence, Interval, cadence, every
+from perflint.training.steps import Step
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+# Epoch loops: what runs once per epoch, between the step loops.
+
+_CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def loop_of(statement: Statement) -> Loop | None:
+    """The loop over epochs that runs a statement each time, None if there is none or a guard is in between."""
+    for link in statement.around:
+        if link.branch == "body" and isinstance(link.node, LOOPS):
+            loop: Loop = link.node
+            if evidence.counts_epochs(loop):
+                return None if _guarded(statement, loop) else loop
+            return None
+    return None
+
+
+def _guarded(statement: Statement, loop: Loop) -> bool:
+    if around.HotPath({}).is_off(statement.place, loop):
+        return True
+    # Some tests that are not guards for a step are guards for an epoch: ``epoch % k``, and whether the model has
+    # improved.
+    for link in statement.around:
+        if link.node is loop:
+            return False
+        if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):
+            return True
+    return False
+
+
+def _chooses(node: ast.AST) -> bool:
+    """Whether a part of a test selects some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
+        return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
+    return isinstance(node, _CHOOSES)
+
+
+# Finds calls that may load, move or upload a checkpoint, which would fail if the save is not finished.
+
+_LOADS = frozenset({"load", "load_dygraph", "load_state_dict", "load_inference_model", "create_predictor"})
+_FILE_CALLS = re.compile(
+    r"os\.(rename|replace|remove|unlink|link|symlink|system|popen|spawn\w+|exec\w+)"
+    r"|shutil\.(copy\w*|move|rmtree|make_archive)|subprocess\.\w+"
+)
+_TELLING = re.compile(r"(?:load|read|restore)_?(?:model|checkpoint|ckpt|weights?|params|pretrained?|state)\w*", re.I)
+_UPLOADS = re.compile(
+    r"from_pretrained|set_state_dict_from|upload\w*|put_object|push_to_hub|log_artifact|save_artifact"
+)
+
+
+def uses_a_checkpoint(file: FileIndex, call: ast.Call) -> bool:
+    """Whether a call may read, move or upload a checkpoint: ``paddle.load``, ``self.model.load``, ``shutil.copy``."""
+    written, last = dotted(call.func) or "", terminal(call) or ""
+    if _TELLING.fullmatch(last) or _UPLOADS.fullmatch(last):
+        return True
+    name = file.names.resolve(written)
+    if _FILE_CALLS.fullmatch(name) is not None:
+        return True
+    if not file.names.is_bound(written.partition(".")[0]):
+        return last == "load" and isinstance(call.func, ast.Attribute)  # a method of some object
+    return last in _LOADS and name.startswith(("paddle.", "torch."))
+
+
+# Finds what a save writes to: a file on the disk, or memory of its own process.
+
+PATH_POSITION = 1
+"""The position of the path among the arguments of all calls that save."""
+_KEYWORDS = frozenset({"path", "model_path"})
+
+
+def targets_of(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a save that say where to: ``path`` in ``paddle.save(model.state_dict(), path)``."""
+    named = (item.value for item in call.keywords if item.arg in _KEYWORDS)
+    return [*call.args[PATH_POSITION : PATH_POSITION + 1], *named]
+
+
+def writes_memory(call: ast.Call, file: FileIndex, scope: Scope) -> bool:
+    """Whether a save writes to memory: ``paddle.save(weights, buffer)`` after ``buffer = io.BytesIO()``."""
+    return any(_is_memory(target, file, scope) for target in targets_of(call))
+
+
+def _is_memory(target: ast.expr, file: FileIndex, scope: Scope) -> bool:
+    name = dotted(target)
+    if name is None:
+        return _makes_buffer(target, file)
+    made = Values.of(file.project).definitions(file, scope).get(name)
+    opened = (item for item in _opened(scope) if item.optional_vars is not None and dotted(item.optional_vars) == name)
+    return _makes_buffer(made, file) or any(_makes_buffer(item.context_expr, file) for item in opened)
+
+
+def _opened(scope: Scope) -> Iterator[ast.withitem]:
+    """What the ``with`` statements of a function open: ``with io.BytesIO() as buffer:``."""
+    for statement in scope.statements:
+        if isinstance(statement.node, ast.With):
+            yield from statement.node.items
+
+
+def _makes_buffer(made: ast.expr | None, file: FileIndex) -> bool:
+    return isinstance(made, ast.Call) and file.names.resolve(dotted(made.func) or "") == "io.BytesIO"
+
+
+# Finds checkpoints that training writes, and waits for, every n steps.
+#
+# ``if step % args.save_steps == 0: paddle.save(...)`` in a step loop counts; so does a save in a helper that the loop
+# calls under such a test, and one at the end of an epoch that is known to have few steps.  A save that happens once,
+# at the end, or only when the model is better than before, does not count.
+
+SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.jit.save", "paddle.fluid.save"})
+_PARTS_OF_PROGRAMS = frozenset(
+    f"paddle.{module}.{name}"
+    for module in ("fluid.io", "static.io", "static")
+    for name in ("save_persistables", "save_params", "save_vars")
+)
+_PRETRAINED = "save_pretrained"
+_FEW = 2000
+"""A save after an epoch with more steps is not reported: it takes little of the time."""
+_DEEPEST = 4
+
+WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS}), "save_dygraph", _PRETRAINED)
+"""The last names of all calls that save."""
+
+
+class PeriodicSave(NamedTuple):
+    """A save that training waits for every n steps.
+
+    ``loop``: the step loop, or the loop over epochs, if it is in the same function. ``more``: how many other saves are
+    next to it. ``with_optimizer``: they also save the state of an optimizer. ``evaluates``: the model is evaluated
+    equally often, which takes longer than any save.
+    """
+
+    step: Step
+    interval: Interval
+    loop: Loop | None
+    more: int
+    with_optimizer: bool
+    evaluates: bool
+    statement: Statement
+
+
+_Calls = tuple[tuple[str, ast.AST], ...]
+
+
+class _Reached(NamedTuple):
+    step: Step
+    interval: Interval
+    loop: Loop | None
+    evaluates: bool
+
+
+@query
+def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
+    """The saves of a file that training waits for every n steps; the first one of each block."""
+    if file.is_quiet or file.is_foreign or file.is_offline or not file.has_words(*WORDS):
+        return {}
+    found: dict[ast.Call, PeriodicSave] = {}
+    for scope in file.scopes_where(_saves):
+        if not is_no_training(scope.name) and not exports(scope.name):
+            found.update(_saves_of(file, scope))
+    return found
+
+
+def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
+    """The saves of a function: one for each group of adjacent ones."""
+    together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
+    known: dict[tuple[int, str], _Reached | None] = {}
+    loops: dict[Step, _Reached] = {}
+    for statement, call in _saves_in(file, scope):
+        place = statement.place
+        block = (id(place.node), place.branch) if place else (0, "")
+        if block not in known:
+            known[block] = _Search().reached(file, scope, statement, ())
+        reached = known[block]
+        if reached is not None:
+            loops[reached.step] = reached
+            together.setdefault((reached.step, reached.interval), []).append((statement, call))
+    for (step, interval), saves in together.items():
+        statement, first = saves[0]
+        optimizer = any(_saves_optimizer(call) for _, call in saves)
+        loop, evaluates_too = loops[step].loop, loops[step].evaluates
+        yield first, PeriodicSave(step, interval, loop, len(saves) - 1, optimizer, evaluates_too, statement)
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return next(_saves_in(file, scope), None) is not None
+
+
+def _saves_in(file: FileIndex, scope: Scope) -> Iterator[tuple[Statement, ast.Call]]:
+    """The calls of a function that write a checkpoint."""
+    for statement in scope.statements:
+        for call in statement.calls:
+            if _is_save(file, call) and not writes_memory(call, file, scope):
+                yield statement, call
+
+
+def _is_save(file: FileIndex, call: ast.Call) -> bool:
+    last = terminal(call)
+    if last not in WORDS:
+        return False
+    if last == _PRETRAINED:
+        owner = dotted(call.func.value) if isinstance(call.func, ast.Attribute) else None
+        return owner is not None and means_model(owner.rpartition(".")[2].removesuffix("_to_save"))
+    return file.names.resolve(dotted(call.func) or "") in SAVES | _PARTS_OF_PROGRAMS
+
+
+def _saves_optimizer(call: ast.Call) -> bool:
+    return any("optim" in name.lower() for argument in arguments_of(call) for name in names_in(argument))
+
+
+# -- from where a save is reached ---------------------------------------------------------------------------------
+
+
+class _Search:
+    """Follows calls from a save up to the loop that runs it."""
+
+    def __init__(self) -> None:
+        self._seen: set[Scope] = set()
+
+    def reached(
+        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, interval: Interval | None = None
+    ) -> _Reached | None:
+        """The loop that reaches a statement.
+
+        Args:
+            file: the file of the statement.
+            scope: its function.
+            statement: the save, or a call that leads to it.
+            calls: the calls from there to the save.
+            interval: how often they run it.
+        """
+        if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
+            return None
+        self._seen.add(scope)
+        loop = _loop_around(statement, looks.step_loops(file, scope))
+        definitions = Known(file, scope)
+        runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
+        if runs.seldom:
+            return None
+        interval = _interval(runs, ReadPlace(file, scope, statement)) or interval
+        if loop is None:
+            at_epochs = self._at_epochs(file, scope, statement, calls) if interval is None else None
+            return at_epochs or self._above(file, scope, calls, interval)
+        if interval is None:
+            return None
+        own, beside = loop if not calls else None, _evaluates(file, scope, loop, runs)
+        return _Reached(Step(file.path, loop, calls), interval, own, beside)
+
+    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
+        if isinstance(scope.node, ast.Module):
+            return None
+        for site in CallGraph.of(file.project).calls(file, scope):
+            if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
+                continue
+            way = ((site.file.path, site.call), *calls)
+            found = self.reached(site.file, site.scope, site.statement, way, interval)
+            if found is not None:
+                return found
+        return None
+
+    def _at_epochs(self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls) -> _Reached | None:
+        loop = loop_of(statement)
+        if loop is None:
+            return None
+        steps = _steps_of_epoch(file, scope, loop)
+        if steps is None or steps > _FEW:
+            return None
+        step = Step(file.path, loop, calls)
+        interval = Interval(steps, f"after each pass, of {steps} steps,")
+        return _Reached(step, interval, loop if not calls else None, False)
+
+
+def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
+    """The outermost of some loops whose body contains a statement."""
+    found: Loop | None = None
+    for link in statement.around:
+        if link.branch == "body" and isinstance(link.node, LOOPS) and link.node in loops:
+            found = link.node
+    return found
+
+
+def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool:
+    """Whether a step loop evaluates the model at least as often as it runs something else."""
+    definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
+    path = around.HotPath(definitions, scope)
+    for statement in _evaluations(file, scope, loop):
+        asked = cadence(statement.place, loop, path, definitions)
+        if not asked.seldom and own & set(map(ast.unparse, asked.every)):
+            return True
+    return False
+
+
+@query
+def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
+    """The statements of a loop that evaluate the model."""
+    statements = scope.statements_in(loop)
+    return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
+
+
+def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
+    if not runs.every:
+        return None
+    return every(runs.every[0], _number(runs.every[0], place))
+
+
+def _number(node: ast.expr, place: ReadPlace) -> int | None:
+    """The whole number that an expression is, as far as the code shows, including the default of an option.
+
+    The arguments of known calls take precedence over the default of a parameter; if they differ, the number is unknown.
+    """
+    if isinstance(node, ast.Constant):
+        return _positive(node.value)
+    constants = Constants.of(place.file.project)
+    numbers = {_positive(value.value) for value in constants.possible(node, place)} - {None}
+    if numbers:
+        return numbers.pop() if len(numbers) == 1 else None
+    found = constants.by_default(node, place)
+    return _positive(found.value) if found is not None and found.is_known else None
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
+    """How many steps a loop over epochs runs in each, if the code shows it: ``for step in range(100)``."""
+    inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
+    for one in inner:
+        if one not in looks.step_loops(file, scope):
+            continue
+        counted = one.iter
+        if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
+            return _number(counted.args[0], ReadPlace(file, scope))
+    return None

@@ -1,0 +1,516 @@
+"""Where the host waits for the device anyway, or needs a value to continue, so that a read there costs nothing more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
+from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
+from perflint.flow.evaluate import Evaluator
+from perflint.index.kinds import Kind
+from perflint.index.project import FileIndex, Project
+from perflint.syntax.bindings import loads_of, targets_and_values
+from perflint.syntax.names import dotted, names_in, plain_names, stored_names
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.reaching import before
+from perflint.syntax.scopes import LOOPS, Scope, Statement, candidates, headers, leaf, operands, own_parts, terminal
+from perflint.syntax.tree import children, walk
+from perflint.training.how_often import Repeat, is_at_each_pass, way_to
+from perflint.training.reads import Reads, reads_tensor
+from perflint.training.steps import Point, Step, of_point, points_of
+
+# Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``.
+
+
+def is_in_host_memory(node: ast.expr, point: Point) -> bool:
+    """Whether a tensor is computed from ``paddle.shape(x)`` and the like, which never leave the host."""
+    sources, names = [node], plain_names(node)
+    known: set[str] = set()
+    bound = point.scope.once(_bound, lambda: _bound(point.scope))
+    while names - known:  # back to the definitions of the names: ``h = paddle.shape(x)[2]``, ``pad = -h % size``
+        new, known = names - known, names
+        made = [value for name in new for value in bound.get(name, ())]
+        sources += made
+        names = names.union(*map(_names_of_numbers, made))
+    return any(_asks_for_a_shape(item, point) for source in sources for item in walk(source))
+
+
+def _bound(scope: Scope) -> dict[str, list[ast.expr]]:
+    """The values that each name of a function is bound to."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement in scope.statements:
+        if isinstance(statement.node, (ast.Assign, ast.For, ast.AsyncFor)):
+            pairs = targets_and_values(statement.node)
+            for name, value in ((name, value) for target, value in pairs for name in stored_names(target)):
+                if value is not None:
+                    found.setdefault(name, []).append(value)
+    return found
+
+
+def _names_of_numbers(value: ast.expr) -> set[str]:
+    """The names in an arithmetic value; arguments of functions do not count."""
+    if any(isinstance(item, ast.Call) for item in walk(value)):
+        return set()
+    return plain_names(value)
+
+
+def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("numel", "rank") and not node.args:
+        return True
+    name = point.file.names.resolve(dotted(node.func) or "")
+    return name in ("paddle.shape", "paddle.rank", "paddle.numel", "paddle.fluid.layers.shape")
+
+
+# Finds values that the host needs anyway: it cannot continue without them, so the read cannot simply be removed.
+#
+# ``if loss.item() > limit: raise`` stops the run, and ``paddle.zeros([n.item(), 4])`` or ``x[: n.item()]`` needs a
+# shape.
+
+GO_ON = "that the host needs to go on"
+_BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
+_BESIDE_A_SIZE = "beside an operation that waits for it anyway, to learn a size"
+_TELLS = "for a message"
+_PICKED = "for the size of what the code goes on with"
+_STRUCTURE = "that chooses what the model does next"
+
+_ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
+"""Modules that send a value elsewhere, or use it for random numbers."""
+_DRAWS = "numpy.random."
+
+_TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
+_COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
+_PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
+_LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
+_NEAR = 3
+"""Statements between which the host has almost nothing to do: a wait for one of them also waits for the other."""
+
+_LARGE = 4
+"""A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
+
+
+def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
+    """What the host needs the value of an expression for, in words; ``""`` if it does not need it.
+
+    ``forward``: the statement belongs to a forward pass, where ``if paddle.all(mask): return x`` may be a choice that
+    the device can make as well.
+    """
+    if dynamic_op(point, node) is not None:
+        return "" if dense_form(point, node) is not None else _PICKED
+    return _needed_by_itself(point, node, forward) or (_BESIDE_A_SIZE if _is_beside_a_size(point) else "")
+
+
+def test_for(point: Point, node: ast.expr) -> ast.expr | None:
+    """The test around an operation that selects by a mask, if it tests the same mask on the device.
+
+    ``if mask.any(): loss = x[mask].mean()`` needs neither if the mean is computed over all values.
+    """
+    mask = plain_names(mask_of(node))
+    tests = [
+        choice.test for choice in _choices(point) if node not in set(walk(choice.test)) and node in set(walk(choice))
+    ]
+    links = (link.node for link in point.statement.around if isinstance(link.node, ast.If) and link.branch == "body")
+    for branch in islice(links, 1):
+        here = points_of(point.file).get(branch)
+        if here is not None and _is_of_tensor(here, branch.test) and plain_names(branch.test) & mask:
+            return branch.test
+    return next((test for test in tests if _is_of_tensor(point, test) and plain_names(test) & mask), None)
+
+
+def _is_of_tensor(point: Point, test: ast.expr) -> bool:
+    evaluator = Evaluator(point.file, point.full_env)
+    return any(evaluator.kind(leaf(item)).is_tensor for item in operands(test))
+
+
+@of_point
+def _choices(point: Point) -> list[ast.IfExp]:
+    """The conditional expressions of a statement."""
+    parts = (item for part in own_parts(point.statement.node) for item in walk(part))
+    return [item for item in parts if isinstance(item, ast.IfExp)]
+
+
+@of_point
+def _that_choose_a_size(point: Point) -> frozenset[ast.AST]:
+    """The parts of tests that choose between two expressions, one of which waits anyway."""
+    return frozenset(item for choice in _choices(point) if _picks(point, choice) for item in walk(choice.test))
+
+
+def _picks(point: Point, choice: ast.IfExp) -> bool:
+    """Whether an arm needs a size that only the device knows: ``x[mask].sum() if mask.any() else 0``."""
+    items = (item for arm in (choice.body, choice.orelse) for item in walk(arm))
+    return any(isinstance(item, ast.expr) and dynamic_op(point, item) is not None for item in items)
+
+
+def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
+    """Whether a branch of the test that an expression belongs to needs a size that only the device knows."""
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and any(item is node for item in walk(statement.test)):
+        return any(_asks_for_a_size(point, arm) for arm in (statement.body, statement.orelse))
+    return node in _that_choose_a_size(point)
+
+
+def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
+    """What the host needs the value of an expression for."""
+    if node in _that_choose_a_size(point):
+        return _BEFORE_A_SIZE
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and node not in _sizes(point):
+        return _needed_to_branch(point, statement, forward)
+    is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
+    return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
+
+
+@of_point
+def _is_beside_a_size(point: Point) -> bool:
+    """Whether a nearby statement in the same block waits for the device anyway to learn the size of its result.
+
+    There is no backward pass, and no compound statement, between the two.
+    """
+    place = point.statement.place
+    block = place.block if place is not None else getattr(point.scope.node, "body", [])
+    at = next((index for index, item in enumerate(block) if item is point.statement.node), None)
+    if at is None:
+        return False
+    return any(
+        _meets_a_size(point, run) for run in (block[max(0, at - _NEAR) : at][::-1], block[at + 1 : at + 1 + _NEAR])
+    )
+
+
+def _meets_a_size(point: Point, run: list[ast.stmt]) -> bool:
+    """Whether one of some consecutive statements needs a size before the device gets much to do."""
+    known = points_of(point.file)
+    for item in run:
+        here = known.get(item)
+        if (
+            here is None
+            or not isinstance(item, _PLAIN)
+            or any(terminal(call) == "backward" for call in here.statement.calls)
+        ):
+            return False
+        if _needs_a_size(here):
+            return True
+    return False
+
+
+@of_point
+def _needs_a_size(point: Point) -> bool:
+    """Whether an expression of a statement is an operation whose result has a size that only the device knows."""
+    return any(
+        dynamic_op(point, item) is not None
+        for part in own_parts(point.statement.node)
+        for item in walk(part)
+        if isinstance(item, ast.expr) and isinstance(getattr(item, "ctx", ast.Load()), ast.Load)
+    )
+
+
+def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
+    """Whether a statement computes a value for ``all_reduce`` or the like, which waits for other processes anyway."""
+    if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
+        return True
+    statement = point.statement.node
+    if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
+        return False
+    name = dotted(statement.targets[0])
+    readers = _loads_after(point, name) if name is not None else iter(())
+    return any(
+        terminal(call) in _COLLECTIVES and name in map(dotted, arguments_of(call))
+        for reader in readers
+        for call in reader.calls
+    )
+
+
+def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
+    """Why the host has to know the test of an ``if``."""
+    leaves = ast.Raise if forward else _LEAVES_STEP
+    arms = [arm for arm in (statement.body, statement.orelse) if arm]
+    if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
+        return GO_ON
+    if forward and all(_only_tells(arm) for arm in arms):
+        return _TELLS
+    if any(_asks_for_a_size(point, arm) for arm in arms):
+        return _BEFORE_A_SIZE
+    returns = any(isinstance(item, ast.Return) for item in walk(statement))
+    is_part = forward and not returns and any(_is_large(arm) for arm in arms)
+    return _STRUCTURE if is_part else ""
+
+
+def _trains(statement: ast.If) -> bool:
+    """Whether a branch contains the ``backward`` of the step."""
+    return any(isinstance(item, ast.Attribute) and item.attr == "backward" for item in walk(statement))
+
+
+def _only_tells(arm: list[ast.stmt]) -> bool:
+    """Whether a branch does nothing but warn or print: ``if x.max() > 15: warnings.warn(...)``."""
+    calls = (node.value if isinstance(node, ast.Expr) else None for node in arm)
+    return all(isinstance(call, ast.Call) and terminal(call) in _TELLING for call in calls)
+
+
+def _is_large(arm: list[ast.stmt]) -> bool:
+    """Whether a branch is more than a choice of values that the device could make: many statements, or a loop."""
+    inside = [item for node in arm for item in walk(node) if isinstance(item, ast.stmt)]
+    return len(inside) >= _LARGE or any(isinstance(item, LOOPS) for item in inside)
+
+
+def _asks_for_a_size(point: Point, arm: list[ast.stmt]) -> bool:
+    """Whether a branch selects by a mask, or does anything else whose result has a size that the host has to read."""
+    known = points_of(point.file)
+    inside = (known.get(item) for node in arm for item in walk(node) if isinstance(item, ast.stmt))
+    return any(here is not None and _needs_a_size(here) for here in inside)
+
+
+@of_point
+def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
+    """The expressions of a statement that have to be numbers on the host.
+
+    They are part of a shape or a count, bound a slice, are drawn by or sent to another process, or (``items``) choose
+    an item of a list, a dict or an array.
+    """
+    found: set[ast.AST] = set()
+    waiting: list[tuple[ast.AST, bool]] = [(part, False) for part in own_parts(point.statement.node)]
+    while waiting:
+        node, is_size = waiting.pop()
+        if is_size:
+            found.add(node)
+        wanted = _wanted(node, point, items)
+        waiting += [(child, is_size or child in wanted) for child in children(node)]
+    return frozenset(found)
+
+
+def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
+    """The parts of an expression that have to be on the host."""
+    if isinstance(node, ast.Call) and _leaves_the_program(node, point):
+        return [child for child in children(node) if child is not node.func]
+    if items and isinstance(node, ast.Subscript) and _is_on_the_host(node.value, point):
+        return [node.slice]
+    return sizes_in(node, point.file.names)
+
+
+def _leaves_the_program(call: ast.Call, point: Point) -> bool:
+    """Whether a call sends its argument to another process or to a file, or uses it for random numbers."""
+    resolved = point.file.names.resolve(dotted(call.func) or "")
+    return resolved.partition(".")[0] in _ON_HOST or resolved.startswith(_DRAWS)
+
+
+def _is_on_the_host(node: ast.expr, point: Point) -> bool:
+    """Whether an item of a list, a dict or an array is taken: only a tensor takes a tensor as an index."""
+    return isinstance(node, (ast.List, ast.Tuple, ast.Dict)) or Evaluator(point.file, point.full_env).kind(node).is_host
+
+
+def _becomes_a_size(point: Point, node: ast.expr) -> bool:
+    """Whether a statement only names a value that a later one uses as a size: ``n = x.max().item()``."""
+    statement = point.statement.node
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not _is_part_of_number(statement.value, node):
+        return False
+    known = points_of(point.file)
+    later = (known.get(statement.node) for statement in _loads_after(point, target.id))
+    return any(_is_a_size_in(reader, target.id) for reader in later if reader is not None)
+
+
+def _loads_after(point: Point, name: str) -> Iterator[Statement]:
+    """The statements that may read the name bound by the current one."""
+    start, scope = point.statement.start, point.scope
+    for statement, _ in loads_of(scope).get(name, ()):
+        if statement.start > start and any(
+            found.statement is point.statement for found in before(name, statement, scope)
+        ):
+            yield statement
+
+
+def _is_a_size_in(point: Point, name: str) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == name for item in _sizes(point, items=False))
+
+
+def _is_part_of_number(value: ast.AST, node: ast.expr) -> bool:
+    """Whether a value is an expression, or arithmetic with it."""
+    if value is node:
+        return True
+    if isinstance(value, ast.Call):
+        name = terminal(value)
+        if isinstance(value.func, ast.Attribute):
+            return name in ("item", "astype", "tolist", "detach", "cpu") and _is_part_of_number(value.func.value, node)
+        return name in GIVE_A_NUMBER and any(_is_part_of_number(item, node) for item in value.args)
+    return isinstance(value, (ast.BinOp, ast.UnaryOp)) and any(
+        _is_part_of_number(item, node) for item in children(value)
+    )
+
+
+# Finds where a forward pass waits for the device anyway, besides at one of its statements.
+#
+# ``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so. If the same forward
+# pass tests ``if (score > 0).any():``, or selects ``score[mask]``, fixing the copy gains little.
+
+
+@of_point
+def wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
+    """Path and row of another wait, in the functions that lead from a forward pass to a statement of it.
+
+    It runs whenever the statement does: all tests around it are also around the statement, or around the call that
+    leads there. None if no such wait is known.
+    """
+    return _first_on_the_way(point, step, _waits)
+
+
+@of_point
+def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
+    """The same for a wait in each iteration of a loop, which is not an operation of unknown size."""
+    return _first_on_the_way(point, step, _waits_again)
+
+
+def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
+    for file, scope, statement in way_to(point.file.project, point, step):
+        row = _first_wait(file, scope, statement, waits, within=statement is not point.statement)
+        if row is not None:
+            return file.path, row
+    return None
+
+
+def _first_wait(
+    file: FileIndex, scope: Scope, statement: Statement, waits: Callable[[Point], bool], within: bool
+) -> int | None:
+    """The row of the first statement of a function that waits, and that runs whenever another one does.
+
+    ``within``: whether the other one itself counts, because it only leads to the wait in question.
+    """
+    known, around = points_of(file), {id(link.node) for link in statement.around}
+    for other in scope.statements:
+        point = known.get(other.node) if within or other is not statement else None
+        if point is not None and _runs_with(other, around) and waits(point):
+            return file.row(other.node)
+    return None
+
+
+def _runs_with(other: Statement, around: set[int]) -> bool:
+    """Whether only tests that are known to be true, and no ``except``, are around a statement."""
+    return all(id(link.node) in around or not isinstance(link.node, (ast.If, ast.Try)) for link in other.around)
+
+
+@of_point
+def _waits(point: Point) -> bool:
+    """Whether a statement reads a tensor, decides on one, or needs one for the size of another."""
+    if _reads_or_decides(point):
+        return True
+    evaluator = Evaluator(point.file, point.full_env)
+    headers_of = headers(point.statement.node)
+    return any(_has_unknown_size(part, point, evaluator) for header in headers_of for part in walk(header))
+
+
+@of_point
+def _waits_again(point: Point) -> bool:
+    """Whether a statement in a loop reads a tensor, or decides on one."""
+    return point.statement.loop is not None and _reads_or_decides(point)
+
+
+@of_point
+def _reads_or_decides(point: Point) -> bool:
+    evaluator = Evaluator(point.file, point.full_env)
+    if any(asked and _is_asked(item, evaluator.kind(item)) for item, asked in candidates(point.statement.node)):
+        return True
+    return any(reads_tensor(call, evaluator, point.file) or _in_helper(point, call) for call in point.statement.calls)
+
+
+def _is_asked(node: ast.expr, kind: Kind) -> bool:
+    """Whether a tensor decides; an argument of a forward pass is usually a tensor, but alone in a test it is a flag."""
+    return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
+
+
+def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
+    """Whether an expression's result has a size that only the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
+    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
+        return True
+    sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
+    return any(_is_on_the_device(part, point, evaluator) for part in sizes)
+
+
+def _parts(size: ast.AST) -> list[ast.expr]:
+    if isinstance(size, (ast.List, ast.Tuple)):
+        return size.elts
+    return [size] if isinstance(size, ast.expr) else []
+
+
+def _is_on_the_device(size: ast.expr, point: Point, evaluator: Evaluator) -> bool:
+    kind = evaluator.kind(size)
+    return kind.is_tensor and not kind.guess and not is_in_host_memory(size, point)
+
+
+def _in_helper(point: Point, call: ast.Call) -> bool:
+    return Reads.of(point.file.project).in_call(point.file, point.scope, call, point.full_env) is not None
+
+
+# Finds reads that make the host wait repeatedly in one step, because the device gets work between two of them.
+#
+# ``for x in batch: if (x > 0).any(): ...`` waits in each iteration. ``for loss in losses: loss.item()`` waits for the
+# device once: after the first iteration, everything that the others read is computed.
+
+_PICKS = frozenset({"items", "keys", "values"})
+"""Methods that return the entries of a dict, such as one of losses."""
+_GIVES_WHAT_IS_THERE = frozenset(
+    {"item", "numpy", "tolist", "cpu", "detach", "float", "int", "bool", "array", "asarray", "len", "str", "format"}
+    | {"astype", "cast", "reshape", "squeeze", "flatten", "mean", "sum", "get", "range", "enumerate", "zip", "round"}
+)
+"""Calls that read a value, or give the device almost nothing to do."""
+_FEW = 8
+
+
+def waits_again(project: Project, point: Point, step: Step, node: ast.expr, repeat: Repeat) -> bool:
+    """Whether an expression waits in each of many iterations of a loop, for the work of that iteration.
+
+    Args:
+        project: the project of the statement.
+        point: the facts at the statement.
+        step: the step that it belongs to.
+        node: what is read.
+        repeat: the loop inside the step that repeats it.
+    """
+    goes_over = _gone_over(repeat[1])
+    if goes_over is None or _has_few(goes_over) or not is_at_each_pass(project, point, step, repeat):
+        return False
+    if any("param" in name.lower() for name in names_in(goes_over)):
+        return True
+    is_dict = isinstance(goes_over, ast.Call) and terminal(goes_over) in _PICKS
+    return not is_dict and _is_worked_out(node, point.statement, point.scope, repeat[1])
+
+
+def _gone_over(loop: ast.stmt | ast.expr) -> ast.expr | None:
+    """The iterable of a loop or a comprehension."""
+    if isinstance(loop, (ast.For, ast.AsyncFor)):
+        return loop.iter
+    generators = getattr(loop, "generators", [])
+    return generators[0].iter if generators else None
+
+
+def _has_few(node: ast.expr) -> bool:
+    """Whether a loop is known to have few iterations: ``for x in (a, b)``, ``for i in range(2)``."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return len(node.elts) < _FEW
+    if isinstance(node, ast.Call) and terminal(node) in ("enumerate", "zip"):
+        return any(map(_has_few, node.args))
+    last = node.args[-1] if isinstance(node, ast.Call) and terminal(node) == "range" and node.args else None
+    return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value < _FEW
+
+
+def _is_worked_out(node: ast.expr, statement: Statement, scope: Scope, loop: ast.AST) -> bool:
+    """Whether the device computes in an iteration what is read there, possibly through a name bound earlier in it."""
+    if _works(node):
+        return True
+    within = set(walk(loop)) if statement.node in walk(loop) else None
+    return any(
+        binding.value is not None and _works(binding.value)
+        for item in walk(node)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
+        for binding in before(item.id, statement, scope)
+        if within is None or binding.statement.node in within
+    )
+
+
+def _works(node: ast.expr) -> bool:
+    return any(
+        isinstance(item, (ast.BinOp, ast.Compare))
+        or (isinstance(item, ast.Call) and terminal(item) not in _GIVES_WHAT_IS_THERE)
+        for item in walk(node)
+    )

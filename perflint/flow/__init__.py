@@ -1,0 +1,1 @@
+"""How values and control flow through a program: kinds, constants, calls, paths."""

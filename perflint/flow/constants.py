@@ -1,0 +1,615 @@
+"""Constant propagation: which values an expression may have, and where each of them is written."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain, product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from perflint.flow import objects
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.constant_values import (
+    MOST,
+    OPEN,
+    Compute,
+    Found,
+    OriginStep,
+    Special,
+    Value,
+    ValueOrigin,
+    Want,
+    after,
+    applied,
+    computing,
+    is_kind,
+    joined,
+    parsed,
+)
+from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
+from perflint.flow.sole_binding import ReadPlace, binding
+from perflint.flow.values import Values
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.index.project import Part
+from perflint.query import query
+from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import (
+    all_parameters,
+    argument_of,
+    changes,
+    default_of,
+    is_spread,
+    keyword_parameter,
+    position_of,
+)
+from perflint.syntax.scopes import Class, Scope, Statement, leaves, terminal
+from perflint.syntax.tree import string_of, walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+
+# Finds functions that return an argument unchanged: ``def workers(n): ... return n``.
+#
+# ``if n == "auto": n = 2`` leaves a 0 unchanged; ``if n <= 0: n = 4`` does not. An early return under an unknown
+# test, such as that of the operating system, is another possible result, and does not affect this one.
+
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+
+
+def handed_back(scope: Scope) -> str | None:
+    """The parameter that a function returns at its end; None if it ends in another way."""
+    body = scope.node.body
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Name):
+        return None
+    return last.value.id if last.value.id in all_parameters(scope) else None
+
+
+def comes_back(scope: Scope, name: str, value: object) -> bool:
+    """Whether a parameter with this value reaches the end of a function unchanged."""
+    return _leaves_alone(scope.node.body, name, value)
+
+
+def _leaves_alone(body: list[ast.stmt], name: str, value: object) -> bool:
+    return all(_keeps(node, name, value) for node in body)
+
+
+def _keeps(node: ast.stmt, name: str, value: object) -> bool:
+    """Whether a statement neither binds a name to something else nor returns something else, as far as it runs."""
+    if isinstance(node, ast.If):
+        answer = _decided(node.test, name, value)
+        if answer is not None:
+            return _leaves_alone(node.body if answer else node.orelse, name, value)
+        return all(_leaves_alone(block, name, value) or leaves(block) for block in (node.body, node.orelse) if block)
+    if isinstance(node, ast.Return):
+        return isinstance(node.value, ast.Name) and node.value.id == name
+    return isinstance(node, (ast.Assign, ast.AnnAssign, ast.Assert, ast.Expr, ast.Pass)) and name not in bound_by(node)
+
+
+def _decided(test: ast.expr, name: str, value: object) -> bool | None:
+    """The result of a test of a value; None if something else decides, too."""
+    if isinstance(test, ast.Name) and test.id == name:
+        return bool(value)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        answer = _decided(test.operand, name, value)
+        return None if answer is None else not answer
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _COMPARED:
+        return None
+    left, right = test.left, test.comparators[0]
+    if not (isinstance(left, ast.Name) and left.id == name and isinstance(right, ast.Constant)):
+        return None
+    try:
+        return _COMPARED[type(test.ops[0])](value, right.value)
+    except TypeError:
+        return None
+
+
+# Constant propagation: finds which values an expression may have, and where each of them is written.
+#
+# For ``num_workers=args.workers`` it finds that the value is 0, the default of an option, with the ``0`` in its
+# ``add_argument`` and the calls on the path there. There are three questions, answered by one walk:
+#
+#     Constants.of(project).possible(node, place)              # the values that the code seen gives it
+#     Constants.of(project).certain("self.kind", file, scope)  # the one value a name has, whoever calls
+#     Constants.of(project).by_default(node, place)            # the one value, if parameters keep their defaults
+#
+# Each step of the way says its ``ValueOrigin``: a new one, such as a key in a file that is not Python, is a branch of
+# ``_entry`` or ``_member`` that yields values with such a step, and a line in ``_SET_BY_THE_USER`` of
+# ``constant_values``.
+#
+# The parameters of a function have the values of one call, ``t(x, "a")``, at the place that ``entered`` returns for
+# it: any expression of the function can be evaluated there. ``certain`` for ``self.name`` in any method of a class
+# gives what ``__init__`` sets that attribute to.
+
+_DEEPEST = 40
+"""How many names and calls are followed in a row, since Python limits nested calls; answers do not depend on it."""
+_STORES_BY_NAME = re.compile(r"setattr\(|(?<! in self\.)__dict__")
+"""Code that may store any attribute of an object; ``"model" in self.__dict__`` only reads."""
+
+
+class _TooDeepError(Exception):
+    """A question needs so many nested steps that Python could not follow it."""
+
+    def __init__(self, question: tuple[Callable[..., Found], tuple[Any, ...]]) -> None:
+        super().__init__()
+        self.question = question
+
+
+class Constants(Part):
+    """The values of one project's expressions."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._depth = 0
+
+    def possible(self, node: ast.expr, place: ReadPlace) -> Found:
+        """The values that the code gives an expression; an unknown one among them means that there may be others."""
+        return self._ask(self._values, node, place, Want.POSSIBLE)
+
+    def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
+        """The constant that a dotted name has, whoever calls its function; None if it may differ."""
+        found = self._ask(self._named, name, ReadPlace(file, scope), Want.CERTAIN)
+        node = found[0].node if len(found) == 1 and found[0].is_known else None
+        return node if isinstance(node, ast.Constant) else None
+
+    def by_default(self, node: ast.expr, place: ReadPlace) -> Value | None:
+        """The single value of an expression, if unknown calls leave all parameters at their defaults.
+
+        Its steps of origin ``DEFAULT`` show for which parameters that is assumed.
+        """
+        found = self._ask(self._values, node, place, Want.DEFAULT)
+        return found[0] if len(found) == 1 and found != OPEN else None
+
+    def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
+        """The argument of a call for a parameter, ``LEFT_OUT`` if there is none; also through ``**options``."""
+        return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
+
+    def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
+        """The inside of a function as run by one call; None if the call hides its arguments.
+
+        A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
+        further in, the number may be written in the code that was entered.
+        """
+        if is_spread(call):
+            return None
+        origin = ValueOrigin.NAME if place.bound else ValueOrigin.ARGUMENT
+        given: dict[str, Found] = {f"**{keyword.arg}": OPEN for keyword in call.keywords}
+        for name in all_parameters(scope):
+            argument = argument_of(call, name, position_of(scope, name))
+            if argument is None:
+                given[name] = self._ask(self._default, name, file, scope, Want.DEFAULT)
+            else:
+                given[name] = after(self._ask(self._values, argument, place, Want.DEFAULT), OriginStep(origin, name))
+                given.pop(f"**{name}", None)
+        return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
+
+    def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
+        """The answer to a question; parts that need too many steps are answered separately first, and so cached."""
+        waiting = [(question, about)]
+        while True:
+            try:
+                found = waiting[-1][0](*waiting[-1][1])
+            except _TooDeepError as error:
+                if error.question in waiting:
+                    return OPEN  # a cycle of that many steps
+                waiting.append(error.question)
+                continue
+            waiting.pop()
+            if not waiting:
+                return found
+
+    def _nested(self, question: Callable[..., Found], work_out: Callable[..., Found], *about: Any) -> Found:
+        if self._depth == _DEEPEST:
+            raise _TooDeepError((question, about))
+        self._depth += 1
+        try:
+            return work_out(*about)
+        finally:
+            self._depth -= 1
+
+    def _possible(self, node: ast.expr, place: ReadPlace) -> Found:
+        return self._values(node, place, Want.POSSIBLE)
+
+    # -- expressions -------------------------------------------------------------------------------------------
+
+    def _values(self, node: ast.expr, place: ReadPlace, want: Want) -> Found:
+        if isinstance(node, ast.Constant):
+            return (Value(node.value, node, place),)
+        name = dotted(node)
+        if name is not None:
+            return self._named(name, place, want)
+        if want is Want.CERTAIN:
+            return OPEN
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            return (Value(Object(ObjectKind.LIST, place, node)),)
+        if isinstance(node, ast.Subscript) and string_of(node.slice) is None:
+            return self._item(node, place, want)
+        worked_out = computing(node)
+        if worked_out is not None:
+            return self._computed(*worked_out, place, want)
+        return self._looked_up(node, place) if want is Want.POSSIBLE else OPEN
+
+    def _computed(self, parts: list[ast.expr], compute: Compute, place: ReadPlace, want: Want) -> Found:
+        alternatives = [self._values(part, place, want) for part in parts]
+        if prod(map(len, alternatives)) > MOST:
+            return OPEN
+        return joined(map(compute, product(*alternatives)), want)
+
+    def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
+        """``widths[0]`` of a literal list."""
+        found: list[Value] = []
+        bases, indices = self._values(node.value, place, want), self._values(node.slice, place, want)
+        if len(bases) * len(indices) > MOST:
+            return OPEN
+        for base, index in product(bases, indices):
+            items = getattr(base.value.node, "elts", []) if is_kind(base, ObjectKind.LIST) else []
+            if type(index.value) is not int or not -len(items) <= index.value < len(items):
+                return OPEN
+            inner = self._values(items[index.value], base.value.place, want)
+            found += after(inner, *base.steps, *index.steps)
+        return joined(found, want)
+
+    def _looked_up(self, node: ast.expr, place: ReadPlace) -> Found:
+        if written_entries(node) is not None:
+            return (Value(Object(ObjectKind.DICT, place, node)),)
+        if isinstance(node, ast.Attribute):
+            return self._members(self._possible(node.value, place), node.attr, place)
+        if isinstance(node, ast.Subscript):
+            return self._entry(node.value, string_of(node.slice), None, place)
+        return self._call(node, place) if isinstance(node, ast.Call) else OPEN
+
+    def _call(self, node: ast.Call, place: ReadPlace) -> Found:
+        name, last, given = dotted(node.func), terminal(node), node.args
+        if name == "getattr" and len(given) == 3:
+            return self._entry(given[0], string_of(given[1]), given[2], place)
+        if isinstance(node.func, ast.Attribute):
+            if last in ("get", "pop") and len(given) == 2:
+                return self._entry(node.func.value, string_of(given[0]), given[1], place)
+            if last in ("parse_args", "parse_known_args", "parse_intermixed_args"):
+                return joined(map(parsed, self._possible(node.func.value, place)), Want.POSSIBLE)
+        return self._made(node, name, place) if name is not None else OPEN
+
+    def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
+        """The result of a call of a class or function of the project, if its parts can be looked up."""
+        qualified = place.file.names.resolve(name)
+        if qualified.endswith("ArgumentParser"):
+            return (Value(Object(ObjectKind.PARSER, place, node)),)
+        found = Modules.of(self._project).find(qualified, place.file)
+        if found is not None and isinstance(found[1], Class):
+            file, owner = found[0], found[1]
+            init = owner.methods.get("__init__")
+            if not any(base.endswith("ArgumentParser") for base in owner.bases):
+                return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
+            return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else OPEN
+        function = Values.of(self._project).callee(place.file, place.scope, name, {})
+        if function is None:
+            return OPEN
+        return self._passed_on(node, place, function[1]) or self._returned(*function)
+
+    def _passed_on(self, call: ast.Call, place: ReadPlace, scope: Scope) -> Found:
+        """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
+        name = handed_back(scope)
+        argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
+        if name is None or argument is None:
+            return ()
+        given = self._possible(argument, place)
+        kept = (
+            value
+            if (value.is_constant or isinstance(value.value, Object)) and comes_back(scope, name, value.value)
+            else OPEN[0]
+            for value in given
+        )
+        return joined((*after(kept, OriginStep(ValueOrigin.NAME, name)), *OPEN), Want.POSSIBLE)
+
+    @query(cycle=())
+    def _returned(self, file: FileIndex, scope: Scope) -> Found:
+        """The objects that a function returns; numbers are not followed."""
+        return self._nested(self._returned, self._things_in, file, scope)
+
+    def _things_in(self, file: FileIndex, scope: Scope) -> Found:
+        values = (
+            value if isinstance(value.value, Object) else OPEN[0]
+            for statement in scope.statements
+            if isinstance(statement.node, ast.Return) and statement.node.value is not None
+            for value in self._possible(statement.node.value, ReadPlace(file, scope, statement))
+        )
+        return joined(values, Want.POSSIBLE)
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    @query(cycle=())  # a function that passes its own parameter on, a name that is bound to itself
+    def _named(self, name: str, place: ReadPlace, want: Want) -> Found:
+        return self._nested(self._named, self._name, name, place, want)
+
+    def _name(self, name: str, place: ReadPlace, want: Want) -> Found:
+        found = binding(name, place)
+        if found is None:
+            return self._beyond(name, place, want)
+        if found.is_parameter:
+            given = place.given(found.scope)
+            if given is not None:
+                known: Found = given.get(name, OPEN)
+                return known
+            if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
+                return OPEN  # methods are called in other ways than by creating an object
+            follow = self._assumed if want is Want.DEFAULT else self._parameter
+            return follow(name, place.file, found.scope, want)
+        if found.value is None:
+            return OPEN
+        values = self._values(found.value, place.at(found.scope, found.statement), want)
+        step = OriginStep(ValueOrigin.NAME, name)
+        return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
+
+    def _beyond(self, name: str, place: ReadPlace, want: Want) -> Found:
+        """The values of a dotted name that no enclosing function binds: an import, an attribute."""
+        receiver, _, last = name.rpartition(".")
+        owner = place.scope.owner
+        if owner is not None and name == "self":
+            return (Value(Object(ObjectKind.CLASS, place, None, (place.file, owner))),)
+        if want is not Want.POSSIBLE:
+            is_own = owner is not None and receiver in ("self", "cls")
+            return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else OPEN
+        if place.file.names.is_bound(name.partition(".")[0]):
+            imported = self._imported(place.file.names.resolve(name), place.file)
+            if imported is not None:
+                return imported
+        if not receiver:
+            return OPEN
+        found = self._members(self._named(receiver, place, want), last, place)
+        if found == OPEN and "." not in receiver and receiver != "self":
+            parser = place.at(place.file.scopes.module, None)
+            return self._option(parser, last, place, (OriginStep(ValueOrigin.UNKNOWN, last),))
+        return found
+
+    def _imported(self, qualified: str, file: FileIndex) -> Found | None:
+        """A class, a module, or a constant of a module; None if the project has no such thing."""
+        modules = Modules.of(self._project)
+        found = modules.find(qualified, file)
+        if found is not None and isinstance(found[1], Class):
+            there = ReadPlace(found[0], found[0].scopes.module)
+            return (Value(Object(ObjectKind.CLASS, there, None, (found[0], found[1]))),)
+        if found is not None:
+            return OPEN
+        module = modules.module_named(qualified, file)
+        if module is not None:
+            return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
+        parent, _, last = qualified.rpartition(".")
+        module = modules.module_named(parent, file)
+        return self._constant_of(module, last) if module is not None and module is not file else None
+
+    def _constant_of(self, module: FileIndex, name: str) -> Found:
+        values = self._named(name, ReadPlace(module, module.scopes.module), Want.POSSIBLE)
+        return after(values, OriginStep(ValueOrigin.IMPORTED, name))
+
+    # -- parameters --------------------------------------------------------------------------------------------
+
+    @query(cycle=())
+    def _parameter(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
+        """The values of a parameter of a function in its calls, or its default."""
+        graph, is_certain = CallGraph.of(self._project), want is Want.CERTAIN
+        if is_certain and graph.is_handed_over(file, scope):
+            return OPEN
+        sites = graph.calls(file, scope, Certainty.NAME)
+        if not sites:
+            doubt = OriginStep(ValueOrigin.UNKNOWN, name)
+            return OPEN if is_certain else after(self._assumed(name, file, scope, want), doubt)
+        found = joined(chain.from_iterable(self._argument(name, file, scope, site, want) for site in sites), want)
+        if is_certain and found != OPEN and graph.others(file, scope) is not Certainty.NO:
+            return OPEN
+        return found
+
+    def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
+        """The value of a parameter in one call."""
+        position = position_of(scope, name)
+        place = ReadPlace(site.file, site.scope, site.statement)
+        position = position if position is None else position + site.is_unbound
+        for value in self._handed(site.call, name, position, place, want):
+            if value.value is Special.LEFT_OUT:
+                left = (*value.steps, OriginStep(ValueOrigin.DEFAULT, name, site, (file, scope)))
+                yield from after(self._default(name, file, scope, want), *left)
+            else:
+                yield from after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
+
+    def _assumed(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
+        """The default of a parameter, if nothing is known about the calls."""
+        step = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope))
+        return after(self._default(name, file, scope, want), step)
+
+    def _default(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
+        default = default_of(scope, name)
+        return self._values(default, ReadPlace(file, scope.parent or scope), want) if default is not None else OPEN
+
+    def _handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace, want: Want) -> Found:
+        given = argument_of(call, name, position)
+        if given is not None:
+            return self._values(given, place, want)
+        spreads = [keyword.value for keyword in call.keywords if keyword.arg is None]
+        if any(isinstance(item, ast.Starred) for item in call.args) or (spreads and want is Want.CERTAIN):
+            return OPEN
+        found: Found = (Value(Special.LEFT_OUT, call, place),)
+        for node in spreads:
+            if any(value.value is Special.LEFT_OUT for value in found):
+                found = self._spread(node, name, call, place)
+        return found
+
+    def _spread(self, node: ast.expr, name: str, call: ast.Call, place: ReadPlace) -> Found:
+        """The value of a parameter from ``**node``."""
+        own = keyword_parameter(place.scope)
+        if own is not None and dotted(node) == own:
+            return self._in_keywords(name, own, place.file, place.scope)
+        found = self._entries(self._possible(node, place), name, (Value(Special.LEFT_OUT, call, place),))
+        return found if found is not None else OPEN
+
+    @query(cycle=())
+    def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
+        """What callers put into the ``**kwargs`` that a function passes on."""
+        if changes(scope, own):
+            return OPEN
+        found: list[Value] = []
+        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+            place = ReadPlace(site.file, site.scope, site.statement)
+            handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
+            found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
+        return joined(found, Want.POSSIBLE)
+
+    # -- what is looked up -------------------------------------------------------------------------------------
+
+    def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: ReadPlace) -> Found:
+        """``holder[key]``, ``holder.get(key, fallback)`` or ``getattr(holder, key, fallback)``."""
+        if key is None:
+            return OPEN
+        bases = self._possible(holder, place)
+        values = self._possible(fallback, place) if fallback is not None and bases else ()
+        missing = after(values, OriginStep(ValueOrigin.FALLBACK, key))
+        found = self._entries(bases, key, missing)
+        if found is not None:
+            return found
+        return after(missing, OriginStep(ValueOrigin.UNKNOWN, key)) if fallback is not None else OPEN
+
+    def _entries(self, bases: Found, key: str, missing: Found) -> Found | None:
+        """The values of a key in those dicts whose entries are known, ``missing`` if one certainly lacks it.
+
+        None if the entries of none are known.
+        """
+        found: list[Value] = []
+        is_clear = not bases
+        for base in bases:
+            entries = entries_of(base.value) if is_kind(base, ObjectKind.DICT) else None
+            if entries is None or key in entries.changed or not (key in entries.values or entries.complete):
+                continue
+            is_clear = True
+            if key in entries.values:
+                steps = (*base.steps, OriginStep(ValueOrigin.ENTRY, key))
+                found += after(self._possible(entries.values[key], base.value.place), *steps)
+            else:
+                found += after(missing, *base.steps)
+        return joined(found, Want.POSSIBLE) if is_clear else None
+
+    def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
+        """The values of an attribute of an expression."""
+        return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
+
+    def _member(self, base: Value, name: str, place: ReadPlace) -> Found:
+        thing = base.value
+        if is_kind(base, ObjectKind.NAMESPACE):
+            return self._option(thing.place, name, place, base.steps)
+        if is_kind(base, ObjectKind.MODULE):
+            return after(self._constant_of(thing.place.file, name), *base.steps)
+        if not is_kind(base, ObjectKind.CLASS):
+            return OPEN
+        file, owner = thing.owner
+        call = thing.node
+        if isinstance(call, ast.Call) and "__init__" not in owner.methods and name not in owner.attributes:
+            given = argument_of(call, name, None)
+            if given is not None:
+                steps = (*base.steps, OriginStep(ValueOrigin.ATTRIBUTE, name))
+                return after(self._possible(given, thing.place), *steps)
+            if call.args or is_spread(call):
+                return OPEN
+        return after(self._stored(name, file, owner, Want.POSSIBLE), *base.steps)
+
+    def _option(self, parser: ReadPlace, name: str, place: ReadPlace, steps: tuple[OriginStep, ...]) -> Found:
+        """The default of an option of the command line."""
+        found = objects.option(parser, name) if parser.file.has("add_argument") else None
+        if found is None:
+            return OPEN
+        there, call = found
+        default = objects.default_of(call)
+        if default is None:
+            return OPEN
+        is_doubtful = objects.may_be_overridden(name, place.file, parser.file)
+        doubt = [OriginStep(ValueOrigin.UNKNOWN, name)] if is_doubtful else []
+        values = (Value(default, call, there),) if isinstance(default, bool) else self._possible(default, there)
+        return after(values, *steps, *doubt, OriginStep(ValueOrigin.OPTION, name))
+
+    # -- attributes of objects ---------------------------------------------------------------------------------
+
+    @query(cycle=())
+    def _stored(self, name: str, file: FileIndex, owner: Class, want: Want, bound: Any = ()) -> Found:
+        """What the methods of a class store in an attribute of its objects, or else in the class attribute."""
+        assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
+        body = ((value, file.scopes.module, None) for target, value in class_body(owner) if target == name)
+        assigned = assigned or list(body)
+        if not assigned:
+            return self._inherited(name, file, owner, bound) if want is Want.DEFAULT else OPEN
+        is_sole = len(assigned) == 1 and (want is Want.DEFAULT or self.is_kept(name, file, owner))
+        if want is not Want.POSSIBLE and not is_sole:
+            return OPEN
+        if want is Want.CERTAIN and not self._is_set_up(name, file, owner):
+            return OPEN
+        places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
+        found = joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
+        steps = [OriginStep(ValueOrigin.ATTRIBUTE, name)]
+        if want is Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):
+            steps.append(OriginStep(ValueOrigin.UNKNOWN, name))
+        return after(found, *steps)
+
+    def _inherited(self, name: str, file: FileIndex, owner: Class, bound: Any) -> Found:
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        found = (self._stored(name, *base, Want.DEFAULT, bound) for base in bases)
+        return next((one for one in found if one != OPEN), OPEN)
+
+    def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:
+        """Whether ``__init__`` stores an attribute, and all code of the class is known."""
+        where = [scope.name for _, scope in owner.attributes.get(name, ())]
+        return where == ["__init__"] and name != "training" and Hierarchy.of(self._project).is_plain(file, owner)
+
+    def is_kept(self, name: str, file: FileIndex, owner: Class) -> bool:
+        """Whether only the code of the class itself sets an attribute of its objects."""
+        below = Hierarchy.of(self._project).descendants(owner)
+        is_body = name not in owner.attributes
+        if name in owner.methods or (is_body and any(name in dict(class_body(child)) for _, child in below)):
+            return False
+        related = Hierarchy.of(self._project).are_related
+        stores = (where for each in self._project.mentions.of(name) for where in self._stored_in(each).get(name, ()))
+        if any(where is None or (where is not owner and related(where, owner)) for where in stores):
+            return False
+        own = file.source.lines.between(owner.node.lineno, owner.node.end_lineno or owner.node.lineno)
+        return _STORES_BY_NAME.search(own) is None
+
+    @query
+    def _stored_in(self, file: FileIndex) -> Mapping[str, list[Class | None]]:
+        """The classes on whose ``self`` a file stores an attribute, None for another object, by attribute name."""
+        found: dict[str, list[Class | None]] = defaultdict(list)
+        for scope in file.scopes.scopes:
+            for statement in scope.statements:
+                for target in _targets(statement.node):
+                    if isinstance(target, ast.Attribute):
+                        own = isinstance(target.value, ast.Name) and target.value.id == "self"
+                        found[target.attr].append(scope.owner if own else None)
+        return found
+
+
+def _targets(node: ast.stmt) -> Iterator[ast.expr]:
+    """The targets of a statement, one by one."""
+    given = targets_of(node)
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        given = [node.target]
+    elif isinstance(node, (ast.With, ast.AsyncWith)):
+        given = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    for target in given:
+        if isinstance(target, (ast.Tuple, ast.List, ast.Starred)):
+            yield from (item for item in walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
+        else:
+            yield target
+
+
+def _storing(value: ast.expr, scope: Scope) -> Statement | None:
+    """The statement in a function that stores a value."""
+    return next((each for each in scope.statements if getattr(each.node, "value", None) is value), None)

@@ -1,0 +1,379 @@
+"""Connects the parts of the index: what the evaluator of expressions needs to know about other functions and files."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from perflint.configuration.settings import Settings
+from perflint.flow.calls import CallGraph
+from perflint.flow.evaluate import HOST_MODULES
+from perflint.flow.objects import written_entries
+from perflint.flow.values import Values
+from perflint.index.kinds import (
+    GUESS,
+    LAYER_TAG,
+    TENSOR,
+    TUPLE_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+    function,
+    join,
+    tuple_of,
+)
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Part, Project
+from perflint.index.registries import Registries
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_for, required_parameters
+from perflint.syntax.reaching import is_bound, is_mutated
+from perflint.syntax.scopes import FUNCTIONS, Class, Scope
+from perflint.syntax.tree import string_of
+from perflint.text.source import Source
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+# Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns.
+
+_HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
+_HOST_METHODS = frozenset({"item", "tolist", "numpy"})
+_HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
+_DEEPEST = 2
+
+
+class Forwards(Part):
+    """Answers for the layers of one project."""
+
+    def parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The kinds of the parts of a layer's result, if its code shows a number among them; otherwise None.
+
+        Args:
+            owner: the qualified name of the layer's class.
+        """
+        found = Modules.of(self._project).method(owner, "forward")
+        if found is None or not self._is_mixed(*found):
+            return None
+        handed = [_as_input(kind) for kind in arguments]
+        left = dict.fromkeys(required_parameters(found[1])[len(arguments) :], GUESS)
+        named = {name: _as_input(kind) for name, kind in keywords.items()}
+        result = Values.of(self._project).result(found[0], found[1], owner, handed, {**left, **named})
+        if result is None or result.tag != TUPLE_TAG:
+            return None
+        return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
+
+    @query
+    def _is_mixed(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a ``forward`` returns tuples of one length, some with a part that is obviously a number."""
+        tuples = _tuples(scope)
+        return bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
+
+    def _is_number(self, node: ast.expr, file: FileIndex, scope: Scope, depth: int) -> bool:
+        """Whether an expression, or the single value of a name, is a host value whatever its names mean."""
+        value = node
+        if isinstance(node, ast.Name):
+            made = Values.of(self._project).own_definitions(scope).get(node.id)
+            if made is None:
+                return depth < _DEEPEST and self._is_number_of_a_call(node.id, file, scope, depth + 1)
+            value = made
+        while isinstance(value, ast.Subscript):
+            value = value.value
+        if isinstance(value, ast.Constant):
+            return value.value is not None
+        if isinstance(value, ast.Attribute):
+            return value.attr in _HOST_ATTRIBUTES
+        if not isinstance(value, ast.Call):
+            return False
+        name = dotted(value.func) or ""
+        if name in _HOST_CALLS or file.names.resolve(name).startswith(HOST_MODULES):
+            return True
+        return isinstance(value.func, ast.Attribute) and value.func.attr in _HOST_METHODS
+
+    def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
+        """Whether a name is bound once, to a number in the tuple that a function of the project returns."""
+        bound = [item.node for item in bindings_of(scope).get(name, ())]
+        node = bound[0] if len(bound) == 1 else None
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
+            return False
+        target = node.targets[0]
+        places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
+        found = (
+            Values.of(self._project).callee(file, scope, dotted(node.value.func) or "", {}) if name in places else None
+        )
+        tuples = _tuples(found[1]) if found is not None else []
+        if found is None or not tuples or len(tuples[0].elts) != len(places):
+            return False
+        return self._is_number(tuples[0].elts[places.index(name)], *found, depth)
+
+
+def _tuples(scope: Scope) -> list[ast.Tuple]:
+    """The tuples that a function returns, if they always have one length; otherwise none."""
+    returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
+    tuples = [value for value in returned if isinstance(value, ast.Tuple)]
+    return tuples if len(tuples) == len(returned) and len({len(value.elts) for value in tuples}) == 1 else []
+
+
+def _as_input(kind: Kind) -> Kind:
+    """The kind of a layer's argument: a tensor, if nothing else is known."""
+    return GUESS if kind.tag == UNKNOWN_TAG else kind
+
+
+# Classes and functions that code looks up by a literal name: in a plain dict, in a module, or through a function.
+#
+# ``CLASSES["loss"]()``, ``CLASSES.get("loss")()``, ``getattr(meters, "LossMeter")()``, and ``build("loss")`` where
+# ``build`` returns one of these. If a configuration contains the name, as in ``losses.__dict__[cfg.type]()`` or
+# ``CLASSES[cfg.type]()``, it is one of all the layers there.
+
+_MOST_LAYERS = 30
+"""How many classes a name in a configuration may mean; with more, nothing is known about the result."""
+
+Table = tuple["FileIndex", Mapping[str, ast.expr]]
+
+
+@dataclass(frozen=True)
+class _LookUp:
+    """``holder[key]``, ``holder.get(key)`` or, as an attribute, ``getattr(holder, key)``."""
+
+    holder: ast.expr
+    key: ast.expr
+    is_attribute: bool = False
+
+
+class Tables(Part):
+    """Answers for the calls of one project."""
+
+    def call(self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a call whose function or class is looked up by a literal name; None if it is not known.
+
+        Args:
+            arguments: the kinds of the positional arguments, and ``keywords`` those by name.
+        """
+        found = _look_up(call.func)
+        if found is not None:
+            return self._called(file, found, string_of(found.key), arguments, keywords)
+        return self._through(file, call)
+
+    def _called(
+        self, file: FileIndex, found: _LookUp, key: str | None, arguments: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
+        if key is None:
+            return self._any_layer(file, found)
+        if found.is_attribute:
+            name = dotted(found.holder)
+            return (
+                Values.of(self._project).call(file.names.resolve(f"{name}.{key}"), file, arguments, keywords)
+                if name
+                else None
+            )
+        table = self._table(file, found.holder)
+        if table is None:
+            return None
+        where, entries = table
+        entry = dotted(entries[key]) if key in entries else None
+        return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
+
+    def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
+        """A layer of any class that a look-up may give; None if it may return something else, or one of very many."""
+        where = self._module(file, found)
+        if where is not None:
+            return self._layer_of(where)
+        table = None if found.is_attribute else self._table(file, found.holder)
+        return _one_of(table[0], map(dotted, table[1].values())) if table is not None else None
+
+    def _module(self, file: FileIndex, found: _LookUp) -> FileIndex | None:
+        """The module whose names are looked up, as in ``getattr(models, name)`` and ``globals()[name]``."""
+        holder = found.holder
+        if not found.is_attribute:
+            if isinstance(holder, ast.Call) and dotted(holder.func) == "globals":
+                return file
+            if not isinstance(holder, ast.Attribute) or holder.attr != "__dict__":
+                return None
+            holder = holder.value
+        name = dotted(holder)
+        if name is None or not file.names.is_bound(name.partition(".")[0]):
+            return None
+        return Modules.of(self._project).module_named(file.names.resolve(name), file)
+
+    @query
+    def _layer_of(self, module: FileIndex) -> Kind | None:
+        """A layer of any class that a module defines, or imports from another one."""
+        modules = [module, *(Modules.of(self._project).module_named(name, module) for name in module.names.stars)]
+        names = {name for where in modules if where is not None for name in where.names.bound}
+        return _one_of(module, sorted(names))
+
+    def _through(self, file: FileIndex, call: ast.Call) -> Kind | None:
+        """The result of a function that looks up one of its parameters, for which the call passes a literal."""
+        if not any(string_of(node) is not None for node in [*call.args, *(item.value for item in call.keywords)]):
+            return None
+        name = dotted(call.func)
+        is_known = name is not None and file.names.is_bound(name.partition(".")[0])
+        found = (
+            Modules.of(self._project).find(file.names.resolve(name), file) if name is not None and is_known else None
+        )
+        if found is None or not isinstance(found[1], Scope):
+            return None
+        where, scope = found[0], found[1]
+        look_up = self._builds(scope)
+        if look_up is None:
+            return None
+        given = argument_for(scope, call, look_up.key.id) if isinstance(look_up.key, ast.Name) else None
+        key = string_of(given) if given is not None else None
+        made = self._called(where, look_up, key, [], {})
+        holder = dotted(look_up.holder)
+        if made is None and key is not None and holder and not look_up.is_attribute:
+            return Registries.of(self._project).registered(key, holder.rpartition(".")[2])
+        return made
+
+    @query
+    def _builds(self, scope: Scope) -> _LookUp | None:
+        """The lookup by a parameter that a function calls and returns, if that is all it returns."""
+        returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
+        value = returned[0] if len(returned) == 1 else None
+        definitions = Values.of(self._project).own_definitions(scope)
+        if isinstance(value, ast.Name):
+            value = definitions.get(value.id)
+        if not isinstance(value, ast.Call):
+            return None
+        function = definitions.get(value.func.id, value.func) if isinstance(value.func, ast.Name) else value.func
+        found = _look_up(function)
+        if found is None or not isinstance(found.key, ast.Name) or found.key.id not in scope.parameters:
+            return None
+        return None if is_bound(found.key.id, scope) else found
+
+    # -- dicts -------------------------------------------------------------------------------------------------
+
+    def _table(self, file: FileIndex, holder: ast.expr) -> Table | None:
+        """The entries of a literal dict, and the file whose names are in it."""
+        name = dotted(holder)
+        if name is None:
+            entries = _entries(holder)
+            return (file, entries) if entries is not None else None
+        scope = _scope_around(file, holder)
+        if scope is not None and (name in scope.parameters or is_bound(name, scope)):
+            return self._bound(file, scope, name)
+        if name in Values.of(self._project).own_definitions(file.scopes.module):
+            return self._bound(file, file.scopes.module, name)
+        module, _, last = file.names.resolve(name).rpartition(".")
+        where = (
+            Modules.of(self._project).module_named(module, file)
+            if module and file.names.is_bound(name.split(".")[0])
+            else None
+        )
+        return self._bound(where, where.scopes.module, last) if where is not None else None
+
+    def _bound(self, file: FileIndex, scope: Scope, name: str) -> Table | None:
+        value = Values.of(self._project).own_definitions(scope).get(name)
+        entries = _entries(value) if value is not None else None
+        return (file, entries) if entries is not None and not self._is_mutated(file, name) else None
+
+    @query
+    def _is_mutated(self, file: FileIndex, name: str) -> bool:
+        return is_mutated(name, file.tree)
+
+
+def _one_of(file: FileIndex, names: Iterable[str | None]) -> Kind | None:
+    """An instance of one of the classes that some names of a file refer to, if all are layers and there are few."""
+    modules = Modules.of(file.project)
+    found = (modules.find(file.names.resolve(name), file) for name in names if name is not None)
+    classes = dict.fromkeys(
+        (place[0], place[1]) for place in found if place is not None and isinstance(place[1], Class)
+    )
+    kinds = [modules.kind_of_instance(*place) for place in islice(classes, _MOST_LAYERS + 1)]
+    if not 0 < len(kinds) <= _MOST_LAYERS or any(kind.tag != LAYER_TAG for kind in kinds):
+        return None
+    return reduce(join, kinds)
+
+
+def _look_up(node: ast.expr) -> _LookUp | None:
+    if isinstance(node, ast.Subscript):
+        return _LookUp(node.value, node.slice)
+    if not isinstance(node, ast.Call) or node.keywords:
+        return None
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "get" and len(node.args) in (1, 2):
+        return _LookUp(node.func.value, node.args[0])
+    if isinstance(node.func, ast.Name) and node.func.id == "getattr" and len(node.args) in (2, 3):
+        return _LookUp(node.args[0], node.args[1], is_attribute=True)
+    return None
+
+
+def _entries(node: ast.expr) -> Mapping[str, ast.expr] | None:
+    """The values of ``{"a": A}`` or ``dict(a=A)`` by their keys; None if a key is not a literal name."""
+    entries = written_entries(node)
+    return entries.values if entries is not None and entries.complete else None
+
+
+def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
+    """The innermost function around an expression of a file."""
+    around = [
+        scope
+        for scope in file.scopes.scopes
+        if isinstance(scope.node, FUNCTIONS) and scope.node.lineno <= node.lineno <= (scope.node.end_lineno or 0)
+    ]
+    return max(around, key=lambda scope: scope.node.lineno if isinstance(scope.node, FUNCTIONS) else 0, default=None)
+
+
+# Answers what the evaluator of expressions needs from the project: results of calls, and kinds of attributes.
+
+_Kinds = list[Kind]
+_Named = dict[str, Kind]
+
+
+class Resolving(Part):
+    """Answers for the evaluators of one project's files."""
+
+    def call_project(self, file: FileIndex, name: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
+        """The result of a project function or class by qualified name, None if it is neither."""
+        return Values.of(self._project).call(name, file, arguments, keywords)
+
+    def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
+        """The result of a method of a project class, None if there is none."""
+        found = Modules.of(self._project).method(owner, method)
+        return Values.of(self._project).result(*found, owner, arguments, keywords) if found else None
+
+    def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
+        """The parts of the result of calling a layer of the project, if some are numbers; otherwise None."""
+        return Forwards.of(self._project).parts(owner, arguments, keywords)
+
+    def call_looked_up(self, file: FileIndex, call: ast.Call, arguments: _Kinds, keywords: _Named) -> Kind | None:
+        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
+        return Tables.of(self._project).call(file, call, arguments, keywords)
+
+    def call_function(self, qualified: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
+        """The result of calling a function that is a value."""
+        values = Values.of(self._project)
+        results = [
+            values.result(file, scope, "", arguments, keywords) or UNKNOWN
+            for file, scope in Modules.of(self._project).functions_of_kind(function(qualified))
+        ]
+        return reduce(join, results) if results else None
+
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
+        return Values.of(self._project).attribute(owner, name)
+
+    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The kinds of objects that the known callers pass to a function, by parameter."""
+        return CallGraph.of(self._project).handed(file, scope)
+
+
+# Opens a project: the one place that connects the parts that answer questions about it.
+
+
+def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> Project:
+    """Create a project that can answer questions.
+
+    Args:
+        sources: every readable file by path.
+        settings: the settings of the run (default: those of a run without configuration).
+    """
+    project = Project(sources, settings)
+    project.resolving = Resolving.of(project)
+    return project

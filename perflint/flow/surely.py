@@ -1,0 +1,293 @@
+"""Answers for each fix that adds a method of a tensor: is this surely a tensor, on every path, or surely a number?
+
+``Surely.of(project).is_tensor(node, file, scope)`` is true only if each path that leads to an expression of a statement
+gives it a tensor: both branches of an ``if``, each ``return`` of a helper, each call of a function with a parameter,
+the default of that parameter, each assignment to an attribute, and a method that a subclass overrides.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.every_path import PathWalk, binders, bound_in
+from perflint.flow.may_be import (
+    A_NUMBER,
+    A_TENSOR,
+    ANYTHING,
+    BUILTIN,
+    IMPORTED,
+    NONE,
+    NOTHING,
+    Defined,
+    May,
+    may_rebind,
+    may_set,
+    sets_any_attribute,
+    union,
+)
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.index.project import Part
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, argument_of, default_of, is_spread, position_of
+from perflint.syntax.scopes import FUNCTIONS, Class, Scope
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.kinds import Kind
+    from perflint.index.project import FileIndex
+
+_DEEPEST = 4
+"""How many functions are followed in a row: into a helper, or to a caller."""
+
+_SAME_RESULT = frozenset({"staticmethod", "classmethod", "override", "paddle.no_grad", "no_grad", "functools.wraps"})
+"""Decorators that leave the result of a function as it is."""
+
+_Given = tuple[tuple[str, May], ...]
+_Store = tuple["FileIndex", Scope] | None
+"""A function that sets an attribute of ``self``; None: something else does."""
+
+
+class Surely(Part):
+    """The answers for one project."""
+
+    def is_tensor(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+        """Whether an expression of a statement of a function is a tensor, whichever path leads there."""
+        return self.walked(file, scope, None, _DEEPEST).may_be(node) == A_TENSOR
+
+    def is_number(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+        """Whether it is a number of Python, whichever path leads there."""
+        return self.walked(file, scope, None, _DEEPEST).may_be(node) == A_NUMBER
+
+    @query
+    def walked(self, file: FileIndex, scope: Scope, given: _Given | None, depth: int) -> PathWalk:
+        """The walk through a function, for one kind of call of it, or (None) for all of its calls."""
+        names = all_parameters(scope)
+        entry = dict.fromkeys(_special_parameters(scope), ANYTHING)
+        if given is None:
+            entry.update((name, self._parameter(name, file, scope, depth)) for name in names)
+        else:
+            entry.update(given)
+        return PathWalk(file, scope, entry, _Around(self, depth))
+
+    # -- functions ---------------------------------------------------------------------------------------------
+
+    @query
+    def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
+        """What the calls of a function pass for a parameter, if all of them are known."""
+        graph = CallGraph.of(self._project)
+        sites = graph.calls(file, scope, Certainty.NAME) if depth else []
+        if not sites or graph.others(file, scope) is not Certainty.NO:
+            return ANYTHING
+        found: May = NOTHING
+        for site in sites:
+            argument = site.argument(scope, name)
+            if is_spread(site.call):
+                return ANYTHING
+            caller = self.walked(site.file, site.scope, None, depth - 1) if argument is not None else None
+            found = union(found, caller.may_be(argument) if caller and argument else default(scope, name))
+        return found
+
+    def result(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May], depth: int) -> May:
+        """What a function of the project returns to a call."""
+        scope = target.what
+        if not depth or not isinstance(scope, Scope) or is_spread(call) or not _keeps_its_result(target.file, scope):
+            return ANYTHING
+        handed = []
+        for name in all_parameters(scope):
+            argument = argument_of(call, name, position_of(scope, name))
+            handed.append((name, given(argument) if argument is not None else default(scope, name)))
+        return self.walked(target.file, scope, tuple(handed), depth - 1).result
+
+    # -- names -------------------------------------------------------------------------------------------------
+
+    def outside(self, file: FileIndex, scope: Scope, name: str, depth: int) -> May:
+        """What a name of an enclosing function, of the module or of Python may be."""
+        around = scope.parent
+        while around is not None:
+            if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
+                return self._bound(name, file, around, depth)
+            around = around.parent
+        return frozenset({IMPORTED if file.names.is_bound(name) else BUILTIN})
+
+    def _bound(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
+        """All that a function or a module ever binds a name to."""
+        nodes = binders(scope).get(name, [])
+        if nodes and all(isinstance(node, ast.alias) for node in nodes):
+            return frozenset({IMPORTED})
+        if name in self.shared(file) or (isinstance(scope.node, ast.Module) and may_rebind(file, name)):
+            return ANYTHING
+        if len(nodes) == 1 and isinstance(nodes[0], (*FUNCTIONS, ast.ClassDef)):
+            return self.defined_by(file, nodes[0])
+        return self.walked(file, scope, None, depth - 1).bound.get(name, ANYTHING) if depth else ANYTHING
+
+    @query
+    def shared(self, file: FileIndex) -> frozenset[str]:
+        """The names that functions of a file bind for others, with ``global`` or ``nonlocal``."""
+        if not file.has_words("global") and not file.has_words("nonlocal"):
+            return frozenset()
+        declared = (node for node in walk(file.tree) if isinstance(node, (ast.Global, ast.Nonlocal)))
+        return frozenset(name for node in declared for name in node.names)
+
+    def found(self, file: FileIndex, qualified: str, depth: int) -> May:
+        """A function or class of another file."""
+        found = Modules.of(self._project).find(qualified, file)
+        if found is None or found[1].node not in found[0].scopes.module.node.body:
+            return ANYTHING
+        return self._bound(found[1].name, found[0], found[0].scopes.module, depth)
+
+    def defined_by(self, file: FileIndex, node: ast.AST) -> May:
+        """The function or class that a statement defines."""
+        what = self._definitions(file).get(node)
+        return frozenset({Defined(file, what)}) if what is not None else ANYTHING
+
+    @query
+    def _definitions(self, file: FileIndex) -> dict[ast.AST, Scope | Class]:
+        scopes = file.scopes
+        found: dict[ast.AST, Scope | Class] = {scope.node: scope for scope in scopes.scopes}
+        found.update((owner.node, owner) for owner in scopes.classes.values() if not owner.decorators)
+        return found
+
+    # -- objects -----------------------------------------------------------------------------------------------
+
+    def instance(self, target: Defined) -> May:
+        """An object of a class."""
+        owner = target.what
+        assert isinstance(owner, Class)
+        kind: Kind = Modules.of(self._project).kind_of_instance(target.file, owner)
+        return frozenset({kind}) if kind.type else ANYTHING
+
+    def method(self, owner: str, name: str) -> Defined | None:
+        """A method of objects of a class, unless something stores another value under its name."""
+        found = Modules.of(self._project).method(owner, name)
+        placed = Modules.of(self._project).class_named(owner)
+        if found is None or placed is None or self._stores(*placed, name):
+            return None
+        return Defined(*found)
+
+    def on_self(self, file: FileIndex, owner: Class, method: str) -> list[Defined]:
+        """The methods that a call on ``self`` may reach; none if it may reach something else."""
+        found = Modules.of(self._project).method_of(file, owner, method)
+        if found is None or self._stores(file, owner, method):
+            return []
+        heirs = Hierarchy.of(self._project).descendants(owner)
+        theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
+        return [Defined(*place) for place in dict.fromkeys((found, *filter(None, theirs)))]
+
+    def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
+        """All that the attribute of an object is ever set to; None if it is a method, or never set."""
+        stores = self._stores(file, owner, name)
+        if not stores:
+            return None
+        if not depth:
+            return ANYTHING
+        walks = (place and self.walked(*place, None, depth - 1) for place in stores)
+        return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
+
+    def is_set_elsewhere(self, file: FileIndex, owner: Class | None, scope: Scope, name: str) -> bool:
+        """Whether another function than ``__init__`` may set an attribute while a function runs."""
+        if owner is None:
+            return True
+        stores = self._stores(file, owner, name)
+        return any(place is None or (place[1] is not scope and place[1].name != "__init__") for place in stores)
+
+    def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
+        """What sets an attribute of ``self`` in a class and its relatives."""
+        known = self._storing(file, owner)
+        by_others = None in known or may_set(self._project, name)
+        return [*known.get(name, ()), *([None] if by_others else [])]
+
+    @query
+    def _storing(self, file: FileIndex, owner: Class) -> dict[str | None, list[_Store]]:
+        """What sets each attribute of ``self`` in a class and its relatives, and (for None) what may set any."""
+        hierarchy = Hierarchy.of(self._project)
+        family = {one: there for there, one in (*hierarchy.lineage(file, owner), *hierarchy.descendants(owner))}
+        found: dict[str | None, list[_Store]] = {}
+        for there in dict.fromkeys(family.values()):
+            for scope in there.scopes.scopes:
+                for dotted_name in binders(scope):
+                    receiver, _, name = dotted_name.rpartition(".")
+                    if receiver and not (receiver == "self" and scope.owner not in family):
+                        found.setdefault(name, []).append((there, scope) if receiver == "self" else None)
+        for one in family:
+            for name in _set_by_class(one):
+                found.setdefault(name, []).append(None)
+            if sets_any_attribute(one):
+                found[None] = [None]
+        return found
+
+
+class _Around:
+    """What a walk asks about the code around its function, with the depth that is left."""
+
+    def __init__(self, surely: Surely, depth: int) -> None:
+        self._surely = surely
+        self._depth = depth
+
+    def outside(self, file: FileIndex, scope: Scope, name: str) -> May:
+        return self._surely.outside(file, scope, name, self._depth)
+
+    def attribute(self, file: FileIndex, scope: Scope, name: str) -> May | None:
+        return self._surely.attribute(file, scope.owner, name, self._depth) if scope.owner is not None else None
+
+    def is_set_elsewhere(self, file: FileIndex, scope: Scope, name: str) -> bool:
+        return self._surely.is_set_elsewhere(file, scope.owner, scope, name)
+
+    def called(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May]) -> May:
+        return self._surely.result(target, call, given, self._depth)
+
+    def called_on_self(
+        self, file: FileIndex, scope: Scope, method: str, call: ast.Call, given: Callable[[ast.expr], May]
+    ) -> May:
+        found = self._surely.on_self(file, scope.owner, method) if scope.owner is not None else []
+        return union(*(self.called(target, call, given) for target in found)) if found else ANYTHING
+
+    def method(self, owner: str, name: str) -> Defined | None:
+        return self._surely.method(owner, name)
+
+    def found(self, file: FileIndex, qualified: str) -> May:
+        return self._surely.found(file, qualified, self._depth)
+
+    def instance(self, target: Defined) -> May:
+        return self._surely.instance(target)
+
+    def defined_by(self, file: FileIndex, node: ast.stmt) -> May:
+        return self._surely.defined_by(file, node)
+
+    def shared(self, file: FileIndex) -> frozenset[str]:
+        return self._surely.shared(file)
+
+
+def _set_by_class(owner: Class) -> Iterator[str]:
+    """The attributes that a class itself gives a value, or, with a decorator, its fields."""
+    bare = [node.target for node in owner.node.body if isinstance(node, ast.AnnAssign) and node.value is None]
+    for name, nodes in bound_in(owner.node.body).items():
+        if not all(isinstance(node, FUNCTIONS) or (node in bare and not owner.decorators) for node in nodes):
+            yield name
+
+
+def default(scope: Scope, name: str) -> May:
+    """What a parameter is that a call leaves out."""
+    value = default_of(scope, name)
+    if not isinstance(value, ast.Constant):
+        return ANYTHING
+    return frozenset({NONE}) if value.value is None else A_NUMBER if isinstance(value.value, (int, float)) else ANYTHING
+
+
+def _special_parameters(scope: Scope) -> list[str]:
+    """``self``, ``*args`` and ``**kwargs``."""
+    if isinstance(scope.node, ast.Module):
+        return []
+    args = scope.node.args
+    every = [*args.posonlyargs, *args.args, *filter(None, (args.vararg, args.kwarg))]
+    return [item.arg for item in every if item.arg not in scope.parameters]
+
+
+def _keeps_its_result(file: FileIndex, scope: Scope) -> bool:
+    decorators = scope.node.decorator_list if not isinstance(scope.node, ast.Module) else []
+    named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in decorators)
+    return all(name is not None and file.names.resolve(name) in _SAME_RESULT for name in named)

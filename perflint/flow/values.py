@@ -1,0 +1,379 @@
+"""Finds the kinds of names, attributes and calls across functions and files, and which functions calls reach."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from perflint.flow.arguments import parameter_env
+from perflint.flow.environment import Environment
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.flow import Flow, module_env
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.kinds import (
+    CPU_PLACE,
+    FUNCTION_TAG,
+    LOADER,
+    LOADER_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+    join,
+)
+from perflint.index.modules import MAX_DEPTH, Modules
+from perflint.index.project import FileIndex, Part
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, defaults_of, position_of
+from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_loader
+
+if TYPE_CHECKING:
+    from perflint.index.project import Project
+
+Declared = TypeVar("Declared")
+
+_LONGEST = 200
+"""A function with more statements is not followed to find what it returns."""
+
+Handed = tuple[str, tuple[tuple[str, Kind], ...]]
+"""How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
+
+
+class Values(Part):
+    """The meaning of names and calls in a project."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._running: dict[Scope, Handed] = {}
+        """The functions being followed, with their arguments."""
+
+    # -- calls -------------------------------------------------------------------------------------------------
+
+    def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
+        """The project function that a dotted call reaches, None if it is not known."""
+        first, _, rest = name.partition(".")
+        enclosing: Scope | None = scope
+        while enclosing is not None:
+            if name in enclosing.functions:
+                return file, enclosing.functions[name]
+            enclosing = enclosing.parent
+        if first == "self" and rest and "." not in rest and scope.owner is not None:
+            method = Modules.of(self._project).method_of(file, scope.owner, rest)
+            if method is not None or rest in scope.owner.attributes:
+                return method or self._held_function(file, scope.owner, rest)
+            return self._in_a_subclass(scope.owner, rest)
+        named = file.names.is_bound(first) or file.names.stars
+        found = Modules.of(self._project).find(file.names.resolve(name), file) if named else None
+        if found and isinstance(found[1], Scope):
+            return found[0], found[1]
+        receiver, _, called = name.rpartition(".")
+        if receiver:
+            kind = self._receiver(file, scope, receiver, env)
+            if kind.type:
+                return Modules.of(self._project).method(kind.type, called)
+        if not receiver and name in env and env[name].type:
+            return Modules.of(self._project).method(env[name].type, "__call__")
+        return None
+
+    def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """The function or callable object in an attribute."""
+        kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
+        if kind is None or not kind.type:
+            return None
+        return (
+            Modules.of(self._project).function_named(kind.type)
+            if kind.tag == FUNCTION_TAG
+            else Modules.of(self._project).method(kind.type, "__call__")
+        )
+
+    def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+        """A hook that only subclasses have."""
+        for file, child in Hierarchy.of(self._project).descendants(owner):
+            if name in child.methods:
+                return file, child.methods[name]
+        return None
+
+    def _receiver(self, file: FileIndex, scope: Scope, name: str, env: Env) -> Kind:
+        """The kind of the object a method is called on; without an environment, from its only assignment."""
+        if env:
+            return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
+        if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
+            return (
+                self.attribute(Modules.of(self._project).kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+            )
+        enclosing: Scope | None = scope
+        while enclosing is not None:
+            value = self.own_definitions(enclosing).get(name)
+            held = value.id if isinstance(value, ast.Name) else name if value is None else ""
+            if held in all_parameters(enclosing):  # an object that the callers pass
+                return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
+            part = unpacked_from(enclosing, name) if value is None else None
+            if part is not None:
+                return Evaluator(file, {}).kind(part)
+            if value is not None:
+                made = isinstance(value, ast.Call)
+                return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
+            enclosing = enclosing.parent
+        return UNKNOWN
+
+    def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
+        if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
+            return UNKNOWN
+        kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
+        return kind if kind.tag == FUNCTION_TAG else UNKNOWN
+
+    def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of calling a project function or class by qualified name; None if it is neither."""
+        if name in self._project.loaders:
+            return LOADER
+        found = Modules.of(self._project).find(name, origin)
+        if found is None:
+            return None
+        file, target = found
+        if self._project.loaders and self._is_declared_loader(file, target):
+            return LOADER
+        if isinstance(target, Class):
+            return Modules.of(self._project).kind_of_instance(file, target)
+        return self.result(file, target, "", arguments, keywords)
+
+    def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
+        defined = f".{file.module}.{target.qualname}"
+        return any(f".{name}".endswith(defined) for name in self._project.loaders)
+
+    def result(
+        self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]
+    ) -> Kind | None:
+        """What a function returns when it is called with these kinds."""
+        if len(scope.statements) > _LONGEST:
+            return UNKNOWN
+        env = parameter_env(scope, arguments, keywords)
+        handed = self._running.get(scope) or (owner, tuple(sorted(env.items(), key=lambda item: item[0])))
+        return self._returned(file, scope, handed)
+
+    @query(cycle=UNKNOWN)
+    def _returned(self, file: FileIndex, scope: Scope, handed: Handed) -> Kind:
+        """What a function returns for some arguments; recursive calls are assumed to have the same ones."""
+        is_inner, (owner, parameters) = scope in self._running, handed
+        self._running[scope] = handed
+        try:
+            flow = Flow(scope, file, self.base_env(file, scope, dict(parameters), owner), guess_losses=False).run()
+        finally:
+            if not is_inner:
+                del self._running[scope]
+        return flow.result or UNKNOWN
+
+    def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
+        """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
+        env = Environment(module_env(file) if scope is not file.scopes.module else {})
+        if scope.owner is not None:
+            kind = Modules.of(self._project).kind_of_instance(file, scope.owner)
+            if owner and Modules.of(self._project).class_named(owner) is not None:
+                kind = Kind(kind.tag, type=owner)
+            env["self"] = kind
+        for name in scope.parameters:
+            env.forget(name)
+        env.update(_hiding(file, scope))
+        for name, default in defaults_of(scope).items():
+            if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
+                env[name] = CPU_PLACE
+        for name, inner in scope.functions.items():
+            if name not in env:
+                env[name] = Modules.of(self._project).as_value(file, inner)
+        env.update(parameters)
+        return env
+
+    # -- objects -----------------------------------------------------------------------------------------------
+
+    @query(cycle=None)
+    def attribute(self, owner: str, name: str) -> Kind | None:
+        """The kind of ``self.name`` from the assignments in the class and its bases."""
+        found = Modules.of(self._project).class_named(owner)
+        if found is None:
+            return None
+        known = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
+        return known or (LOADER if "load" in name and self._is_given_a_loader(name) else None)
+
+    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
+        assigned = owner.attributes.get(name)
+        if assigned:
+            result: Kind | None = None
+            for value, scope in assigned[:8]:
+                if isinstance(value, ast.Constant) and value.value is None:
+                    continue
+                handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
+                env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+                kind = Evaluator(file, env).kind(value)
+                result = kind if result is None else join(result, kind)
+            return result
+        if depth > MAX_DEPTH:
+            return None
+        bases = Hierarchy.of(self._project).bases(file, owner)
+        inherited = (self._attribute(*base, name, depth + 1) for base in bases)
+        return next((kind for kind in inherited if kind is not None), None)
+
+    def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
+        """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
+        defined = self.own_definitions(scope)
+        names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
+        evaluator = Evaluator(file, env)
+        made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
+        if not made:
+            return env
+        known = Environment(env)
+        known.update(made)
+        return known
+
+    def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
+        """The kind of an attribute that subclasses set and a base class reads."""
+        result: Kind | None = None
+        for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
+            if name in child.attributes:
+                kind = self._attribute(file, child, name, MAX_DEPTH)
+                result = kind if result is None or kind is None else join(result, kind)
+        return result
+
+    @query(cycle=False)
+    def _is_given_a_loader(self, name: str) -> bool:
+        """Whether code outside a class gives its objects a loader under a name: ``task.loader = build()``."""
+        given = [
+            Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value).tag
+            for file in self._project.mentions.of(name)
+            for scope, value in _given_to_others(file, name)
+        ]
+        return bool(given) and all(tag == LOADER_TAG for tag in given)
+
+    def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
+        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
+        if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
+            return Modules.of(self._project).kind_of_instance(file, scope.owner)
+        name = dotted(node)
+        if name is None:
+            return Evaluator(file, self._lasting_env(file, scope)).kind(node)
+        known = Modules.of(self._project).function_value(file, scope, name) or self._receiver(file, scope, name, {})
+        return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+
+    def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
+        """A method of the scope's own object, as a value: ``self.train_step``."""
+        first, _, method = name.partition(".")
+        found = (
+            Modules.of(self._project).method_of(file, scope.owner, method)
+            if first == "self" and scope.owner is not None
+            else None
+        )
+        return Modules.of(self._project).as_value(*found) if found is not None else UNKNOWN
+
+    def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
+        """The names available everywhere in a scope: its nested functions, and the object whose method it is.
+
+        A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
+        """
+        env = {**_hiding(file, scope), **Modules.of(self._project).functions_of(file, scope)}
+        return (
+            env
+            if scope.owner is None
+            else {**env, "self": Modules.of(self._project).kind_of_instance(file, scope.owner)}
+        )
+
+    # -- names that are bound once -----------------------------------------------------------------------------
+
+    @query
+    def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
+        """Names that a scope binds once, with the expression."""
+        return definitions_of(scope)
+
+    @query
+    def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
+        """Names that are bound once, with the expression: those of a scope, and visible ones of the module."""
+        own = {**self._answers(file, scope), **self.own_definitions(scope)}
+        module = file.scopes.module
+        if scope is module:
+            return own
+        bound = bindings_of(scope).keys() | set(scope.parameters)
+        return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
+
+    def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+        """The results of small functions and properties in the tests of a scope: ``if self.is_due():``."""
+        answers: dict[str, ast.expr] = {}
+        for statement in scope.statements:
+            if isinstance(statement.node, (ast.If, ast.While)):
+                for item in walk(statement.node.test):
+                    name = dotted(item.func) if isinstance(item, ast.Call) else None
+                    if name is None and isinstance(item, ast.Attribute) and scope.owner is not None:
+                        name = dotted(item)
+                        name = name if name and name[:5] == "self." and name[5:] in scope.owner.methods else None
+                    found = self.callee(file, scope, name, {}) if name else None
+                    answer = _only_return(found[1]) if found else None
+                    if answer is not None:
+                        answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
+        return answers
+
+    # -- what the configuration declares -----------------------------------------------------------------------
+
+    def declared(
+        self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
+    ) -> Declared | None:
+        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
+        last = name.rpartition(".")[2]
+        if not table or all(known.rpartition(".")[2] != last for known in table):
+            return None
+        qualified = file.names.resolve(name)
+        if qualified in table:
+            return table[qualified]
+        made = self._made_by(file, scope, name)
+        if made in table:
+            return table[made]
+        found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
+        found = found or Modules.of(self._project).find(qualified, file)
+        if found is None:
+            return None
+        defined = f"{found[0].module}.{found[1].qualname}"
+        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def place_of(self, file: FileIndex, scope: Scope, name: str, parameter: str) -> int | None:
+        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
+        found = self.callee(file, scope, name, {})
+        return position_of(found[1], parameter) if found is not None else None
+
+    def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
+        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
+        receiver, _, method = name.rpartition(".")
+        value = self.definitions(file, scope).get(receiver)
+        if value is None and receiver.startswith("self.") and scope.owner is not None:
+            assigned = scope.owner.attributes.get(receiver[5:], ())
+            value = assigned[0][0] if len(assigned) == 1 else None
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        return f"{file.names.resolve(made)}.{method}" if made else ""
+
+
+def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
+    """The parameters of a function that hide another meaning of the name in the file."""
+    names = (name for name in scope.parameters if file.names.is_bound(name))
+    return {name: UNKNOWN for name in names if not means_loader(name)}
+
+
+def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:
+    """What a file assigns to an attribute of this name on objects other than ``self``."""
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            node = statement.node
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                if isinstance(target, ast.Attribute) and target.attr == name and dotted(target.value) != "self":
+                    yield scope, node.value  # type: ignore[attr-defined]  # an assignment
+
+
+def _only_return(scope: Scope) -> ast.expr | None:
+    """The expression returned by a function that consists of one statement."""
+    node = scope.statements[-1].node if scope.statements else None
+    if len(scope.statements) > 2 or not isinstance(node, ast.Return):
+        return None
+    docstring = scope.statements[0].node
+    if len(scope.statements) == 2 and not (
+        isinstance(docstring, ast.Expr) and isinstance(docstring.value, ast.Constant)
+    ):
+        return None
+    return node.value

@@ -1,0 +1,1 @@
+"""What Paddle's calls do, as tables: each name stands here once."""

@@ -1,0 +1,540 @@
+"""The fix for a host read that feeds a sum or a list: keep the value on the device until it is needed."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.facts import accumulators
+from perflint.facts.accumulators import Accumulator, ScopeUses, Use, uses_in
+from perflint.findings import Edit, Fix, Level
+from perflint.flow.surely import Surely
+from perflint.index.kinds import Kind
+from perflint.lint.context import Context
+from perflint.rules.edits import insert_row_after_loop, on_device, source_of
+from perflint.syntax.bindings import values_bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Loop, Statement
+from perflint.training.steps import Point
+
+# Finds the places that read a sum while it is a tensor, and the edits that turn it into a number there.
+
+_OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
+
+
+@dataclass(frozen=True)
+class SumLook:
+    """A place that reads the sum before it is a number again.
+
+    Attributes:
+        node: the name.
+        each_step: whether it runs at each step.
+        statement: its statement, if the index knows it.
+        updated: the ``total /= n`` that it is the target of.
+    """
+
+    node: cst.Name
+    each_step: bool
+    statement: Statement | None
+    updated: cst.AugAssign | None = None
+
+
+def later_reads(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> list[SumLook] | None:
+    """The places in a loop, and in the ``try`` or ``with`` around it, that read a sum.
+
+    Args:
+        last: the statement after which the sum is a number again: the loop, or one around it.
+
+    Returns:
+        None if a place cannot be edited so that it reads the same number.
+    """
+    node = _node_of(last, context)
+    if node is None:
+        return None
+    found: list[SumLook] = []
+    names = context.once((later_reads, node), lambda: _by_name(node))
+    for name, parents in names.get(held.name, ()):
+        parent = parents[-1]
+        if isinstance(parent, cst.AssignTarget) or _is_label(name, parent) or _comes_first(name, loop, last, context):
+            continue
+        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) or _shows_its_text(item) for item in parents):
+            return None
+        statement = _statement_of(parents, context)
+        each_step = _is_in(name, loop, context) and _runs_each_step(parents, context)
+        if isinstance(parent, cst.AugAssign) and parent.target is name:
+            if isinstance(parent.operator, cst.AddAssign):
+                continue
+            if type(parent.operator).__name__ not in _OPERATORS:
+                return None
+            found.append(SumLook(name, each_step, statement, parent))
+        elif isinstance(parent, (cst.Del, cst.NamedExpr, cst.CompFor, cst.AsName)) and _is_bound(name, parent):
+            return None
+        else:
+            found.append(SumLook(name, each_step, statement))
+    return found
+
+
+def reading(look: SumLook, context: Context) -> list[Edit]:
+    """Edits that read the sum as a number: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
+    name = look.node.value
+    if look.updated is None:
+        return [Edit(*context.range(look.node), f"float({name})")]
+    start = context.range(look.node)[0]
+    value = look.updated.value
+    value_start, value_end = context.range(value)
+    head = f"{name} = float({name}) {_OPERATORS[type(look.updated.operator).__name__]} "
+    bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
+    if bare:
+        return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]
+    return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
+
+
+def is_within(node: ast.AST, outer: ast.AST) -> bool:
+    """Whether a node of ``ast`` is inside another, judging by their rows and columns."""
+    first, last = (_place(node, ""), _place(node, "end_")), (_place(outer, ""), _place(outer, "end_"))
+    return last[0] <= first[0] and first[1] <= last[1]
+
+
+def always_follows(statement: Statement, earlier: Statement) -> bool:
+    """Whether a statement never runs before another one of the same iteration of a loop has run."""
+    around = {(link.node, link.branch) for link in statement.around}
+    links = earlier.around
+    return _place(earlier.node, "") < _place(statement.node, "") and all(
+        (link.node, link.branch) in around for link in links
+    )
+
+
+def stands_between(statement: Statement, first: Statement, last: Statement) -> bool:
+    """Whether a statement is after one and before another."""
+    return _place(first.node, "") < _place(statement.node, "") < _place(last.node, "")
+
+
+def _place(node: ast.AST, end: str) -> tuple[int, int]:
+    return getattr(node, f"{end}lineno"), getattr(node, f"{end}col_offset")
+
+
+def _is_in(node: cst.CSTNode, outer: ast.stmt, context: Context) -> bool:
+    start, end = context.file.source.lines.span(outer)
+    return start <= context.range(node)[0] < end
+
+
+def _comes_first(node: cst.CSTNode, loop: Loop, last: ast.stmt, context: Context) -> bool:
+    """Whether a place in the ``try`` around a loop precedes the loop, where the sum is still a number."""
+    lines = context.file.source.lines
+    return last is not loop and context.range(node)[0] < lines.span(loop)[0]
+
+
+def _shows_its_text(node: cst.CSTNode) -> bool:
+    """Whether an f-string prints the expression itself before its value: ``{total=}``."""
+    return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
+
+
+def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
+    """Whether a name is a keyword or an attribute that happens to have the same spelling."""
+    return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
+        isinstance(parent, cst.Attribute) and parent.attr is found
+    )
+
+
+def _is_bound(found: cst.Name, parent: cst.CSTNode) -> bool:
+    return getattr(parent, "target", found) is found
+
+
+def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
+    for parent in reversed(parents):
+        if parent is parents[0]:  # the header of the loop: its iterable is read once, its test each time
+            return isinstance(parent, cst.While)
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            point = context.points.get(context.range(parent)[0])
+            return point is None or point.step is not None
+    return True
+
+
+def _statement_of(parents: tuple[cst.CSTNode, ...], context: Context) -> Statement | None:
+    for parent in reversed(parents):
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            point = context.points.get(context.range(parent)[0])
+            return point.statement if point is not None else None
+    return None
+
+
+def _by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]]:
+    """All names inside a node, each with the nodes around it from the outside in."""
+    found: dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]] = {}
+    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(root, ())]
+    while stack:
+        node, parents = stack.pop()
+        if isinstance(node, cst.Name):
+            found.setdefault(node.value, []).append((node, parents))
+        else:
+            inner = (*parents, node)
+            stack += [(child, inner) for child in reversed(node.children)]
+    return found
+
+
+def _node_of(statement: ast.stmt, context: Context) -> cst.CSTNode | None:
+    lines = context.file.source.lines
+    start = lines.span(statement)[0]
+    kinds = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With)
+    return next((item for item in context.parents if isinstance(item, kinds) and context.range(item)[0] == start), None)
+
+
+def _code(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+# The fix for a host read that feeds a sum or a list: keep the value on the device, read it once after the loop.
+
+_TITLE = "keep the sum on the device and read it once after the loop"
+_LIST_TITLE = "keep the tensors (about 4 KB of memory each) and read them once after the loop"
+_TENSOR_REASON = "only if what is read is a Paddle tensor"
+_ARRAYS = ("numpy", "[0]")
+"""Reads that return a NumPy array, or its first element."""
+
+_SHAPE_REASON = (
+    "for a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, while "
+    "`.item()` works"
+)
+_COUNT_REASON = "an integer, such as a count, becomes a float"
+_NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
+_FACTOR_REASON = "the other operand must be a plain number, and its type is not known"
+_WHOLE_REASON = "before the first step 0.0 is printed instead of 0"
+_ERROR_REASON = "after an error on the device the sum can no longer be read, whereas a number could still be printed"
+_ALIAS_REASON = "other code that uses the list finds tensors in it while the loop runs"
+_SEEN_REASON = "other code that reads the sum finds a tensor in it while the loop runs"
+_EARLY_REASON = "after an error or an interrupt in the loop the list still contains tensors"
+_MEMORY_REASON = "the tensors stay in memory, about 4 KB each, until the loop ends, which may take long"
+
+_BUILTINS = ("float", "int", "isinstance")
+_LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "bool", "str"})
+_LOOK_LATER = frozenset({"enumerate", "zip", "reversed", "iter", "map", "filter"})
+"""Calls whose result reads the list only when it is iterated over."""
+
+_Trust = tuple[Level, str]
+_SAFE: _Trust = (Level.SAFE, "")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A read in its statement: ``node`` is what the fix replaces, ``tensor`` what it reads."""
+
+    node: cst.BaseExpression
+    tensor: cst.BaseExpression
+    spelling: str
+
+
+@dataclass(frozen=True)
+class KeptSum:
+    """The fix of a read.
+
+    ``logs`` is where the log statements begin that read the sum at each step: as long as they do, nothing is gained.
+    """
+
+    fix: Fix
+    logs: tuple[int, ...] = ()
+
+
+def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum | None:
+    """The fix of a read that feeds a sum or a list of its function; None if it does not, or if others may see that."""
+    read = _whole_read(call, tensor, context)
+    point = context.point
+    if point is None or point.loop is None or read.spelling not in ("item", "float", *_ARRAYS):
+        return None
+    if not context.may_look_around() or (read.spelling == "numpy" and not context.kind(read.tensor).scalar):
+        return None  # (`out[i].numpy()` is a row, and a row is not a number)
+    scope = uses_in(context.file, point.scope)
+    if any(scope.binds(name) or context.file.names.is_bound(name) for name in _BUILTINS):
+        return None
+    return _sum(read, point, point.loop, scope, context) or _list(read, point, point.loop, scope, context)
+
+
+def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read:
+    """The call, with the ``[0]`` or ``float()`` around it that belong to the same read."""
+    spelling = call.func.attr.value if isinstance(call.func, cst.Attribute) else context.text(call.func)
+    node: cst.BaseExpression = call
+    for parent in reversed(context.parents):
+        if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
+            node, spelling = parent, "[0]"
+        elif isinstance(parent, cst.Arg):
+            continue
+        elif isinstance(parent, cst.Call) and context.text(parent.func) == "float" and len(parent.args) == 1:
+            if parent.args[0].value is not node:
+                break
+            node = parent
+        else:
+            break
+    return _Read(node, on_device(tensor), spelling)
+
+
+# -- sums ------------------------------------------------------------------------------------------------------------
+
+
+def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
+    """``total += loss.item()``."""
+    added = _added(context.statement, read)
+    if added is None:
+        return None
+    held, factors = Accumulator(added[0], loop, scope), added[1]
+    ending = None if held.is_hidden else held.ending
+    starts = _numbers(held, context)
+    if ending is None or starts is None or (read.spelling in _ARRAYS and _is_indexed(held)):
+        return None
+    looks = later_reads(held, loop, ending.last, context)
+    logs = _logs(looks or [], context)
+    if looks is None or logs is None:
+        return None
+    whole = any(isinstance(start, int) for start in starts)
+    plain = all(_is_number(context.expression(factor), context) for factor in factors)
+    trust = _least(
+        _trust(read, context),
+        _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
+        _unless(not held.is_seen_elsewhere, _SEEN_REASON),
+        _unless(not ending.after_errors, _ERROR_REASON),
+        _unless(not whole or _follow_a_sum(looks, held, point), _WHOLE_REASON),
+    )
+    kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
+    changed = [
+        Edit(*context.range(read.node), kept),
+        *(edit for look in looks for edit in reading(look, context)),
+    ]
+    if ending.is_read:
+        row = f"{held.name} = {_as_number(held, whole)}"
+        changed.append(insert_row_after_loop(context.file.source, ending.last, row))
+    return KeptSum(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
+
+
+def _added(statement: cst.CSTNode | None, read: _Read) -> tuple[str, list[cst.BaseExpression]] | None:
+    """The name that a statement adds a read to, and the factors of the read."""
+    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+        return None
+    factors = _factors(statement.value, read.node)
+    return (statement.target.value, factors) if isinstance(statement.target, cst.Name) and factors is not None else None
+
+
+def _logs(looks: list[SumLook], context: Context) -> tuple[int, ...] | None:
+    """Where the statements begin that read a sum at each step; None if one is not just a call, so not a log."""
+    found = []
+    for look in looks:
+        if not look.each_step:
+            continue
+        node = look.statement.node if look.statement is not None else None
+        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+            return None
+        found.append(context.file.source.lines.offset(node.lineno, node.col_offset))
+    return tuple(dict.fromkeys(found))
+
+
+def _as_number(held: Accumulator, whole: bool) -> str:
+    """The sum as a number: a loop without a step leaves the initial 0, also where that is printed."""
+    outside = [use for use in held.uses if isinstance(use.node.ctx, ast.Load) and not held.is_in_loop(use.statement)]
+    if whole and not all(map(_is_same_for_any_number, outside)):
+        return f"{held.name} if isinstance({held.name}, int) else float({held.name})"
+    return f"float({held.name})"
+
+
+def _is_same_for_any_number(use: Use) -> bool:
+    """Whether 0 and 0.0 give the same result there: in a division, and in ``{total:.3f}``."""
+    if isinstance(use.parent, ast.BinOp):
+        return isinstance(use.parent.op, ast.Div)
+    if not isinstance(use.parent, ast.FormattedValue) or use.parent.format_spec is None:
+        return False
+    return ast.unparse(use.parent.format_spec).rstrip("'\"").endswith(("f", "e", "g", "%"))
+
+
+def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.BaseExpression] | None:
+    """What the read is multiplied with or divided by; None if it is in any other expression."""
+    if value is read:
+        return []
+    if not isinstance(value, cst.BinaryOperation):
+        return None
+    if isinstance(value.operator, cst.Multiply) and _factors(value.right, read) is not None:
+        return [value.left, *(_factors(value.right, read) or [])]
+    if isinstance(value.operator, (cst.Multiply, cst.Divide)):
+        left = _factors(value.left, read)
+        return None if left is None else [*left, value.right]
+    return None
+
+
+def _numbers(held: Accumulator, context: Context) -> list[int | float] | None:
+    """The numbers that the sum starts or restarts with; None if it may be something else."""
+    if held.entering is None:
+        return None
+    found = [_numbers_bound(statement, held, held.entering, context) for statement in held.bindings]
+    return None if None in found else [number for numbers in found for number in numbers or ()]
+
+
+def _numbers_bound(
+    statement: Statement, held: Accumulator, entering: list[Statement], context: Context
+) -> list[int | float] | None:
+    """The numbers that one statement binds the sum to; None if it may bind it to something else."""
+    node, is_outside, is_last = statement.node, not held.is_in_loop(statement), _is_in_last(statement, held)
+    if isinstance(node, ast.AugAssign):
+        reaches = statement in entering or (isinstance(node.op, ast.Add) and is_last)
+        return None if is_outside and reaches and not _is_number(node.value, context) else []
+    values = _given(node, held)
+    numbers = [number for number in map(_number, values) if number is not None]
+    if values and len(numbers) == len(values):
+        return numbers
+    comes_after_the_fix = is_outside and statement not in entering and not is_last
+    return [] if comes_after_the_fix else None
+
+
+def _is_number(value: ast.expr | None, context: Context) -> bool:
+    """Whether a value of a statement of the function is a plain number, or a read, which may become a tensor."""
+    return value is not None and Surely.of(context.file.project).is_number(value, context.file, context.here.scope)
+
+
+def _is_in_last(statement: Statement, held: Accumulator) -> bool:
+    ending = held.ending
+    return ending is not None and is_within(statement.node, ending.last)
+
+
+def _given(node: ast.stmt, held: Accumulator) -> list[ast.expr | None]:
+    """What a statement binds the name to."""
+    return [value for name, value in values_bound_by(node) if name == held.name]
+
+
+def _number(value: ast.expr | None) -> int | float | None:
+    literal = value.value if isinstance(value, ast.Constant) else None
+    return literal if isinstance(literal, (int, float)) else None
+
+
+def _is_indexed(held: Accumulator) -> bool:
+    """Whether anything uses the sum as an array: ``total[0]``, ``total.mean()``, ``len(total)``."""
+    return any(
+        isinstance(use.parent, (ast.Subscript, ast.Attribute, ast.Starred, ast.For, ast.comprehension))
+        or (isinstance(use.parent, ast.Call) and dotted(use.parent.func) in ("len", "list", "enumerate", "zip"))
+        for use in held.uses
+    )
+
+
+def _adds_numbers(held: Accumulator, point: Point, context: Context) -> bool:
+    """Whether everything else that the loop adds are numbers, or reads that become tensors themselves."""
+    added = [
+        item.node.value
+        for item in held.bindings
+        if isinstance(item.node, ast.AugAssign)
+        and isinstance(item.node.op, ast.Add)
+        and item is not point.statement
+        and held.is_in_loop(item)
+    ]
+    return all(_is_number(value, context) for value in added)
+
+
+def _follow_a_sum(looks: list[SumLook], held: Accumulator, point: Point) -> bool:
+    """Whether each place in the loop that reads the sum follows the addition of its step, so that it is a float."""
+    adding = point.statement
+    resets = [item for item in held.bindings if not isinstance(item.node, (ast.AugAssign, ast.Delete))]
+    for look in looks:
+        statement = look.statement
+        if statement is None or not always_follows(statement, adding):
+            return False
+        if any(stands_between(reset, adding, statement) for reset in resets):
+            return False
+    return True
+
+
+# -- lists -----------------------------------------------------------------------------------------------------------
+
+
+def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Context) -> KeptSum | None:
+    """``losses.append(loss.item())``."""
+    name = _appended_to(context.statement, read)
+    if name is None:
+        return None
+    held = Accumulator(name, loop, scope)
+    if held.is_hidden or not _is_an_empty_list(held):
+        return None
+    others = [use for use in held.uses if use.statement is not point.statement and isinstance(use.node.ctx, ast.Load)]
+    before = [use for use in others if held.comes_before(use.statement)]
+    if any(held.is_in_loop(use.statement) for use in others) or any(map(_puts_in, before)):
+        return None
+    ending = held.ending
+    trust = _least(
+        _trust(read, context),
+        _unless(not held.has_other_names and all(map(_only_looks, before)), _ALIAS_REASON),
+        _unless(not held.is_seen_elsewhere, _ALIAS_REASON),
+        _unless(ending is not None and ending.last is loop, _EARLY_REASON),
+        _unless(not isinstance(loop, ast.While), _MEMORY_REASON),
+    )
+    copied = _may_change(read, loop, scope, context)
+    kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
+    changed = (
+        Edit(*context.range(read.node), kept),
+        insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
+    )
+    return KeptSum(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
+
+
+def _appended_to(statement: cst.CSTNode | None, read: _Read) -> str | None:
+    """The name of the list that a statement appends a read to, and nothing else."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+        return None
+    is_read = len(call.args) == 1 and call.args[0].value is read.node
+    return call.func.value.value if isinstance(call.func.value, cst.Name) and is_read else None
+
+
+def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:
+    """Whether the memory of the read tensor may be written to before the end of the loop."""
+    tensor = context.expression(read.tensor)
+    if tensor is None:
+        return True
+    key = (accumulators.may_change, tensor.id, loop) if isinstance(tensor, ast.Name) else tensor
+    return context.once(key, lambda: accumulators.may_change(tensor, loop, scope))
+
+
+def _is_an_empty_list(held: Accumulator) -> bool:
+    values = [_given(statement.node, held) for statement in held.bindings]
+    return held.entering is not None and all(
+        bool(made) and all(isinstance(value, ast.List) and not value.elts for value in made) for made in values
+    )
+
+
+def _puts_in(use: Use) -> bool:
+    """Whether a use may put something other than a number into the list."""
+    return isinstance(use.parent, ast.Attribute) or (
+        isinstance(use.parent, ast.Subscript) and not isinstance(use.parent.ctx, ast.Load)
+    )
+
+
+def _only_looks(use: Use) -> bool:
+    """Whether a use does not keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
+    if isinstance(use.parent, ast.Call):
+        name = dotted(use.parent.func) or ""
+        if name in _LOOK_LATER:
+            return isinstance(use.parents[-2], ast.For)
+        return name in _LOOK_ONLY or name.startswith(("np.", "numpy.", "math.", "statistics."))
+    return isinstance(use.parent, (ast.Subscript, ast.Compare, ast.BinOp, ast.FormattedValue, ast.If, ast.For))
+
+
+# -- trust -----------------------------------------------------------------------------------------------------------
+
+
+def _trust(read: _Read, context: Context) -> _Trust:
+    kind: Kind = context.kind(read.tensor)
+    if read.spelling in _ARRAYS:
+        return _unsafe(_NUMPY_REASON if kind.scalar else f"{_NUMPY_REASON}; {_SHAPE_REASON}")
+    if not context.is_surely_tensor(read.tensor):
+        return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
+    if read.spelling == "float":
+        return _SAFE  # it needs of the tensor what the `float()` after the loop needs
+    if not kind.scalar:
+        return _unsafe(_SHAPE_REASON)
+    return _SAFE if kind.floating else _unsafe(_COUNT_REASON)
+
+
+def _unsafe(reason: str) -> _Trust:
+    return Level.UNSAFE, reason
+
+
+def _unless(fine: bool, reason: str) -> _Trust:
+    return _SAFE if fine else _unsafe(reason)
+
+
+def _least(*parts: _Trust) -> _Trust:
+    """The lowest of some levels, with all reasons against a higher one."""
+    level = min(level for level, _ in parts)
+    return level, "; ".join(dict.fromkeys(reason for _, reason in parts if reason))

@@ -1,0 +1,186 @@
+"""PPF306: layer widths that Tensor Cores cannot fill, in programs with AMP."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from perflint.facts import amp
+from perflint.facts.amp import confidence_in
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.known_values import Size, size_of
+from perflint.flow.sole_binding import ReadPlace
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, row_gate
+from perflint.query import query
+from perflint.rules import width_chain
+from perflint.rules.width_chain import (
+    KINDS,
+    MAX_DEPTH,
+    MULTIPLE,
+    SMALLEST,
+    Misaligned,
+    is_followed,
+    is_off,
+    width_arguments,
+)
+from perflint.syntax.names import dotted, spellings
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Scope
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+
+# Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
+#
+# Most files create layers only with aligned or unknown numbers. What remains are files with a misaligned number in a
+# layer, or in a call of something that creates layers with its arguments.
+
+_LAYERS = frozenset(kind.rpartition(".")[2] for kind in spellings(KINDS))
+
+Maker = tuple["FileIndex", Scope]
+
+
+def may_be_misaligned(file: FileIndex) -> bool:
+    """Whether a layer of a file may have a misaligned width and be trained with AMP; a fast test.
+
+    It is not used for a project that is edited: an edit would test all files again, while the cached answers about
+    functions are fast enough.
+    """
+    return file.project.is_edited or file.path in files(file.project)
+
+
+@query(portable=True)
+def files(project: Project) -> frozenset[str]:
+    """The paths of the files that can have a misaligned layer with AMP: a superset of those that do.
+
+    Calls are followed as deep as widths; a number that depends on an argument of a function may be any number.
+    """
+    if not any(amp.mentions_amp(file) for file in project.files.values()):
+        return frozenset()
+    search = _Search()
+    for file in project.mentions.of(*sorted(_LAYERS)):
+        for place, call, kind in _layer_calls(file):
+            search.look(place, width_arguments(call, kind), SMALLEST)
+    for _ in range(MAX_DEPTH):
+        for maker in search.taken_makers():
+            for site in CallGraph.of(project).each(*maker, Certainty.SURE):
+                search.look(ReadPlace(site.file, site.scope, site.statement), arguments_of(site.call), MULTIPLE)
+    return frozenset(search.found)
+
+
+class _Search:
+    """The files found so far, and the functions that create layers with their arguments."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._makers: dict[Maker, None] = {}
+        self._seen: set[Maker] = set()
+
+    def taken_makers(self) -> list[Maker]:
+        """The functions found since the last call."""
+        found = [maker for maker in self._makers if maker not in self._seen]
+        self._seen.update(found)
+        return found
+
+    def look(self, place: ReadPlace, arguments: Iterable[ast.expr | None], least: int) -> None:
+        """Examine the numbers that a call of a function passes; those below ``least`` do not count."""
+        for argument in arguments:
+            if argument is None or _is_no_number(argument):
+                continue
+            size = size_of(argument, place)
+            if is_off(size, least):
+                self.found.add(place.file.path)
+            if is_followed(place.scope) and _is_open(size):
+                self._makers[place.file, place.scope] = None
+
+
+def _is_no_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
+
+
+def _is_open(size: Size | None) -> bool:
+    """Whether a number depends on an argument of the function."""
+    return size is None or size.value is None or bool(size.assumed)
+
+
+def _layer_calls(file: FileIndex) -> Iterator[tuple[ReadPlace, ast.Call, str]]:
+    """The calls of a file that create a layer, and which one."""
+    imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
+    for name in sorted(_LAYERS | imported):
+        for scope, statement, call in file.calls_named(name):
+            kind = file.names.resolve(dotted(call.func) or "")
+            if kind in KINDS:
+                yield ReadPlace(file, scope, statement), call, kind
+
+
+# PPF306: layer widths that Tensor Cores cannot fill, if AMP is used.
+
+CODE = "PPF306"
+_TITLE = "choose {width} on both sides"
+_INPUT_TITLE = "choose {width} where the input is made"
+_REASON = (
+    "the model gets more weights, so training starts from other values, and checkpoints of the old shape no longer load"
+)
+_BY_HAND = (
+    "perflint cannot tell what else depends on this width: all of it has to change together, "
+    "and checkpoints of the old shape no longer load"
+)
+_ADVICE = {True: "choose {width} for it on both sides", False: "choose {width} where the input is made"}
+
+
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [found.layer.call.lineno for found in _misaligned(file).values()]
+
+
+def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
+    """The misaligned layers of a file that is trained under AMP; rare conditions are tested first."""
+    found = width_chain.misaligned(file) if may_be_misaligned(file) else {}
+    return found if found and confidence_in(file) is not None else {}
+
+
+@check("Call")
+def misaligned_layer(call: cst.Call, context: Context) -> None:
+    """Report a layer whose width is not a multiple of 8."""
+    known, confidence = _misaligned(context.file), confidence_in(context.file)
+    if not known or confidence is None:
+        return
+    start, end = context.range(call)
+    found = known.get(start)
+    if found is None or context.file.source.lines.span(found.layer.call) != (start, end):
+        return
+    if found.assumed:
+        confidence = min(confidence, Confidence.MEDIUM)
+    inside = found.layer.inside
+    related = (Related(*inside, "the width reaches this layer"),) if inside else ()
+    fix = _fix(found, context)
+    context.report(
+        CODE,
+        call,
+        fix,
+        related=related,
+        confidence=confidence,
+        size=str(found.width),
+        advice=_ADVICE[found.hidden or bool(fix.edits)].format(width=width_chain.aligned(found.width)),
+        role="a hidden width" if found.hidden else "an input width",
+    )
+
+
+def _fix(found: Misaligned, context: Context) -> Fix:
+    """The next multiple of 8 in all the places that contain the width, if all of them are known."""
+    layer, width = found.layer, width_chain.aligned(found.width)
+    numbers = None
+    if layer.inside is None:
+        numbers = width_chain.together(context.file, layer.group, layer.call, found.width, width)
+    if numbers is None:
+        title = _TITLE if found.hidden else _INPUT_TITLE
+        return Fix(title.format(width=width), (), Level.DISPLAY, _BY_HAND)
+    edits = {Edit(*context.file.source.lines.span(number), str(width)) for number in numbers}
+    return Fix(_TITLE.format(width=width), tuple(sorted(edits)), Level.UNSAFE, _REASON)

@@ -1,0 +1,173 @@
+"""Declarative rules: a call with a certain argument (``match`` in a rule file). No rule needs code here."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.catalogue import ArgumentMatch, Rule
+from perflint.facts import programs
+from perflint.facts.loaders import Worth
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import Gate, check, gate, method_triggers
+from perflint.rules import excuses, guard, loader_advice
+from perflint.rules.arguments import (
+    callee,
+    find_argument,
+    is_bad,
+    is_bad_when_absent,
+    set_argument,
+    typed,
+    value_of,
+    without_costly,
+)
+from perflint.rules.edits import delete_argument
+from perflint.rules.loader_advice import WORKERS, sibling_workers
+
+_LOG_INTERVAL = "{log-interval}"
+_HAND_OVER = (WORKERS, "use_shared_memory")
+"""Parameters that decide how a loader's workers pass samples on."""
+_EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
+"""Parameters that decide what each batch costs, so that it matters who draws them."""
+_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+
+
+def register(rule: Rule) -> None:
+    """Make a rule's ``match`` entries known to the walk and the gates."""
+    for match in rule.match:
+        if match.where == "step" or match.entry:  # see step_call and dict_entry
+            continue
+        _MATCHES.setdefault(match.call, []).append((rule, match))
+        gate(rule.code, match.call, _gate(match))
+        owner, _, method = match.call.rpartition(".")
+        if owner.rpartition(".")[2][:1].isupper():
+            method_triggers[rule.code].add(method)
+
+
+def _gate(match: ArgumentMatch) -> Gate:
+    def may_match(call: ast.Call, _: FileIndex) -> bool:
+        given = {keyword.arg for keyword in call.keywords}
+        needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
+        return needed and not given & set(match.unless)
+
+    return may_match
+
+
+for _rule in catalogue.shipped().values():
+    register(_rule)
+
+
+@check("Call")
+def call_argument(call: cst.Call, context: Context) -> None:
+    """Report a call whose argument has one of the costly values."""
+    if context.claimed or context.file.is_offline:
+        return
+    matches = _MATCHES.get(callee(call, context), ())
+    if not matches or excuses.goes_nowhere(context):
+        return
+    for rule, match in matches:
+        if rule.code in context.rules:
+            _one(call, rule, match, context)
+
+
+def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    argument = find_argument(call, match.parameter, match.position)
+    is_costly = is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+    if not is_costly or not _concerns(call, match):
+        return
+    if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
+        return
+    if match.where == "program" and _is_no_part_of_training(match, context):
+        return
+    read = loader_advice.of_call(call, match.call, context)
+    if read is not None and read.worth is Worth.NOTHING:
+        return
+    if match.only_for and (read is None or read.worth is not Worth.TRAINS or not read.line):
+        return
+    confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
+    hands_over = match.parameter in _HAND_OVER
+    found = loader_advice.samples_of_call(call, match.call, context) if hands_over else None
+    beside = sibling_workers(call, match, context)
+    workers = beside or str(context.settings.default_workers)
+    turns_on = match.parameter != WORKERS
+    if found is not None:
+        fix = loader_advice.words(found, rule.fix_title, context, shared_memory=turns_on)
+        confidence = Confidence.LOW if turns_on else confidence  # it was turned off for a reason
+    else:
+        fix = _fix(call, argument, rule, match, beside, context)
+    advice = f"give it num_workers={workers} to load in the background"
+    event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
+    context.report(
+        rule.code,
+        argument or call,
+        fix,
+        confidence=confidence,
+        event="" if turns_on and event == "batch" else event,
+        message=match.message,
+        call=match.call.rpartition(".")[2],
+        workers=workers,
+        consequence=loader_advice.consequence(read, context),
+        advice=loader_advice.advice(found, advice, context),
+    )
+
+
+def _is_no_part_of_training(match: ArgumentMatch, context: Context) -> bool:
+    """Whether an option decides on the current call, no program that loads it trains, or one does an excusing call."""
+    calls = match.unless_called
+    return excuses.is_asked_for(match.unless_test, context) or (
+        bool(calls) and any(excuses.called_in(calls, file) for file in programs.files_with(context.file))
+    )
+
+
+def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
+    """Whether a call shows all its arguments, and has those that a match needs and none that rules it out."""
+    if any(argument.star or (argument.keyword and argument.keyword.value in match.unless) for argument in call.args):
+        return False
+    return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
+
+
+def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
+    """Whether another argument makes the call fine."""
+    for name, kinds in match.unless_kind.items():
+        argument = find_argument(call, name, match.positions.get(name))
+        if (context.kind(argument.value).tag if argument is not None else "absent") in kinds:
+            return True
+    for name, values in match.unless_value.items():
+        argument = find_argument(call, name, match.positions.get(name))
+        if argument is not None and value_of(argument, context) in typed(values):
+            return True
+    return False
+
+
+def _fix(
+    call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
+) -> Fix:
+    settings = context.settings
+    if rule.fix_level is Level.DISPLAY:
+        return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
+    if match.holds and argument is not None:
+        return _without(argument, rule, match, context)
+    value = match.set.replace("{default-workers}", str(settings.default_workers))
+    value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
+    if argument is not None and not match.set:
+        edits = delete_argument(call, argument, context)
+    else:
+        edits = set_argument(call, argument, match.parameter, value, context)
+    title = rule.fix_title.format(value=value, parameter=match.parameter)
+    if _LOG_INTERVAL in match.set:  # the rule's value decides how often lines are printed from now on
+        return guard.rarer_fix(title, edits, [guard.LINES], settings.log_interval)
+    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+
+
+def _without(argument: cst.Arg, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+    """The edits that remove the costly items of a list or set."""
+    value = without_costly(argument, match, context)
+    title = rule.fix_title.format(parameter=match.parameter)
+    if not value:
+        return Fix(title, (), Level.DISPLAY, rule.fix_reason)
+    return Fix(title, (Edit(*context.range(argument.value), value),), rule.fix_level, rule.fix_reason)

@@ -1,0 +1,348 @@
+"""PPF401 and PPF402: checkpoints that the training loop waits for, at steps or after each epoch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from perflint.facts import saves
+from perflint.facts.fluid import imports_fluid
+from perflint.facts.ranks import every_rank_in
+from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.flow.calls import CallGraph
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context, local_name, method_of
+from perflint.lint.registry import (
+    check,
+    declared_triggers,
+    gate,
+    statement_gate,
+    step_check,
+    step_triggers,
+)
+from perflint.rules import guard
+from perflint.rules.arguments import declaration, find_argument
+from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
+from perflint.rules.spelled import spelling
+from perflint.syntax.names import names_in
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement, terminal
+from perflint.syntax.tree import alike, walk
+from perflint.syntax.vocabulary import means_model
+from perflint.training.steps import Step
+
+# The fix for a checkpoint each epoch: pass a snapshot to Paddle's writer thread, and wait for it at the end.
+#
+# The behaviour of `paddle.async_save` is tested by running it: `tests/test_async_save.py`. It came with Paddle 2.6.
+
+_TITLE = "save a snapshot in the background, and wait for the writer after the loop"
+_REASON = (
+    "the snapshot takes the model's size in memory once more (on a GPU build in host memory), an error while writing"
+    " is not raised, and the file is complete only after clear_async_save_task_queue()"
+)
+_OTHERWISE = "save less often, or in the background"
+_LESS_OFTEN = "raise the interval to the number of steps that you can afford to lose"
+_ADVICE = (
+    f"{_LESS_OFTEN}; or pass a snapshot to paddle.async_save(...,"
+    " sync_other_task=True) and call paddle.clear_async_save_task_queue() after the loop"
+)
+_SAME_PATH = (
+    "; the file is overwritten in place: if a kill at that moment must not lose the only checkpoint, write to a "
+    "temporary name, and os.replace it after the queue is flushed"
+)
+_NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
+_NO_STATEMENT = "it is part of a larger expression"
+_SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
+_TOGETHER = "it is one of several saves that are made together"
+_TAKEN = "`paddle` is another name there"
+_FLUID = "save less often"
+_NOT_IN_FLUID = "releases of Paddle with paddle.fluid cannot save in the background"
+_USED_AGAIN = "the loop uses the file again, which may not be complete by then"
+_LEFT_EARLY = "the loop can be left without waiting for the writer"
+_CAUGHT = "an error while writing would no longer reach the `except` around it"
+_PARAMETERS = frozenset({"obj", "path", "protocol"})
+_READS = frozenset(
+    {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
+    | {"unlink", "link", "symlink", "rmtree", "upload", "upload_file", "exists", "isfile", "getsize", "stat"}
+)
+# Calls that may name the path next to the save: they print it, or create its directory.
+_HARMLESS = frozenset(
+    {"print", "info", "debug", "warning", "error", "log", "write", "format", "append"}
+    | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
+)
+_BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
+_DEEPEST = 3
+"""Calls from the loop to a function that loads."""
+_WIDTH = 88
+_SINCE = "2.6"
+"""The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
+
+
+def snapshot_fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
+    """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
+    if imports_fluid(context.file):
+        return Fix(_FLUID, (), Level.DISPLAY, _NOT_IN_FLUID)
+    model, spelled = _model(call, context), spelling("paddle", context.here.statement.node, context.file)
+    reason = _NO_MODEL if model is None else _TAKEN if spelled is None else _why_not(call, loop, context)
+    if model is None or spelled is None or reason:
+        return Fix(_TITLE, (), Level.DISPLAY, reason)
+    paddle = spelled.name
+    # A GPU build copies each tensor to pinned memory before it continues; other builds copy nothing.
+    copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
+    edits = [
+        *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
+        insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
+    ]
+    reason = _REASON + (_SAME_PATH if _is_one_path(call, context) else "")
+    return spelled.trusted(Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, spelled.imports, _SINCE))
+
+
+def _is_one_path(call: cst.Call, context: Context) -> bool:
+    """Whether each save writes to the same path, judging by its text."""
+    path = find_argument(call, "path", 1)
+    return path is not None and isinstance(context.expression(path.value), ast.Constant)
+
+
+def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
+    """The same for a save every n steps; in words if its loop is in another function."""
+    loop = found.loop
+    if imports_fluid(context.file):
+        return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")
+    if loop is None:
+        return Fix(_OTHERWISE, (), Level.DISPLAY, _ADVICE)
+    if found.more:
+        return Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {_TOGETHER}")
+    around = [link.node for link in context.here.statement.around if isinstance(link.node, LOOPS)]
+    made = snapshot_fix(call, around[-1] if around else loop, context)
+    return made if made.edits else Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {made.reason}")
+
+
+def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
+    """The new call, with its arguments on separate rows, or unchanged if they were already on several rows.
+
+    ``sync_other_task=True`` makes each save wait for the previous one: otherwise two threads may write one file at the
+    same time, and snapshots pile up if the disk is slower than an epoch.
+    """
+    element, source = snapshot
+    first, last = context.rows(call)
+    if first != last:
+        return [
+            Edit(*context.range(call.func), name),
+            Edit(*context.range(call.args[0].value), f"{{{element} {source}}}"),
+            *insert_argument(call, "sync_other_task=True", context),
+        ]
+    outer = indentation(context.file.source, first)
+    inner = outer + one_level(outer)
+    own = f"{call.args[0].keyword.value}=" if call.args[0].keyword else ""
+    rows = [f"{own}{{{element} {source}}}"]
+    if len(inner) + len(rows[0]) >= _WIDTH:
+        deeper = inner + inner[len(outer) :]
+        rows = [f"{own}{{", *(f"{deeper[len(inner) :]}{part}" for part in snapshot), "}"]
+    rows[-1] += ","
+    rows += [f"{_plain(argument, context)}," for argument in call.args[1:]]
+    rows.append("sync_other_task=True,")
+    text = context.file.source.newline.join([f"{name}(", *(f"{inner}{row}" for row in rows), f"{outer})"])
+    return [Edit(*context.range(call), text)]
+
+
+def _plain(argument: cst.Arg, context: Context) -> str:
+    value = context.text(argument.value)
+    value = f"({value})" if argument.value.lpar else value
+    return f"{argument.keyword.value}={value}" if argument.keyword else value
+
+
+def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
+    """Why the snapshot of a model cannot be written later, ``""`` if it can."""
+    if not isinstance(context.statement, cst.Expr):
+        return _NO_STATEMENT
+    if not _is_plain(call):
+        return _SETTINGS
+    inside = context.here.scope.statements_in(loop)
+    if loop.orelse or any(isinstance(statement.node, ast.Return) for statement in inside):
+        return _LEFT_EARLY
+    if _is_caught(loop, context):
+        return _CAUGHT
+    if _file_is_used_again(call, loop, context) or _is_loaded_in_a_call(loop, context):
+        return _USED_AGAIN
+    return ""
+
+
+def _is_plain(call: cst.Call) -> bool:
+    names = {argument.keyword.value for argument in call.args if argument.keyword}
+    return not any(argument.star for argument in call.args) and names <= _PARAMETERS
+
+
+def _is_caught(loop: Loop, context: Context) -> bool:
+    """Whether an `except` is between the save and its loop."""
+    for link in context.here.statement.around:
+        if link.node is loop:
+            return False
+        if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
+            return True
+    return False
+
+
+def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
+    """Whether the loop reads, moves or removes files, or passes the path to something that may."""
+    path = context.expression(call.args[1].value) if len(call.args) > 1 else None
+    start, span = context.range(call)[0], context.file.source.lines.span
+    saves = [item for item in walk(loop) if isinstance(item, ast.Call) and span(item)[0] == start]
+    own = {id(item) for save in saves for item in walk(save)}
+    harmless: set[int] = set()
+    for item in walk(loop):
+        if isinstance(item, ast.Call):
+            if terminal(item) in _READS:
+                return True
+            if terminal(item) in _HARMLESS:
+                harmless |= {id(part) for part in walk(item)}
+    others = (item for item in walk(loop) if id(item) not in own | harmless)
+    if path is None:
+        return False
+    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, own | harmless)
+
+
+def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
+    """Whether a folder that the loop creates for the file is passed to another call: ``publish(folder)``."""
+    folders = set(names_in(path)) & set(_made_up_paths(loop))
+    return any(
+        isinstance(argument, ast.Name) and argument.id in folders
+        for item in walk(loop)
+        if isinstance(item, ast.Call) and id(item) not in excepted and terminal(item) not in _BUILDS_PATHS
+        for argument in arguments_of(item)
+    )
+
+
+def _made_up_paths(loop: Loop) -> Iterator[str]:
+    """The names that a loop binds to a computed string: ``folder = os.path.join(out, f"step{step}")``."""
+    for item in walk(loop):
+        if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
+            value = item.value
+            is_text = isinstance(value, (ast.JoinedStr, ast.BinOp)) and any(map(_is_text, walk(value)))
+            if is_text or (isinstance(value, ast.Call) and terminal(value) in ("join", "format", "Path")):
+                yield item.targets[0].id
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
+    """Whether a function that the loop calls loads, moves or uploads a file: it may be the one still written."""
+    file, scope = context.file, context.here.scope
+    graph = CallGraph.of(file.project)
+    calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
+    waiting = [found for call in calls for found in graph.reached(file, scope, call)]
+    seen: set[Scope] = set()
+    for _ in range(_DEEPEST):
+        current = [(home, function) for home, function in waiting if function not in seen]
+        seen |= {function for _, function in current}
+        if any(uses_a_checkpoint(home, call) for home, function in current for call in function.calls):
+            return True
+        waiting = [
+            found
+            for home, function in current
+            for call in function.calls
+            for found in graph.reached(home, function, call)
+        ]
+    return False
+
+
+def _model(call: cst.Call, context: Context) -> str | None:
+    if not call.args or call.args[0].star or (call.args[0].keyword and call.args[0].keyword.value != "obj"):
+        return None
+    state = call.args[0].value
+    if not isinstance(state, cst.Call) or state.args or method_of(state) != "state_dict":
+        return None
+    owner = cst.ensure_type(state.func, cst.Attribute).value
+    name = local_name(owner)
+    is_model = context.kind(owner).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
+    return name if is_model and name else None
+
+
+# PPF401 and PPF402: checkpoints saved synchronously in the step loop, or at each epoch.
+
+_WITH_OPTIMIZER, _PRETRAINED = "whole save", "pretrained save"
+_MESSAGE = (
+    "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
+    " time, save {way}."
+)
+_IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after the loop"
+IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
+SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
+
+declared_triggers[IN_STEP].add("checkpoint_calls")
+step_triggers[IN_STEP] |= {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
+
+for _name in sorted(SAVES):
+    gate(EACH_EPOCH, _name)
+
+
+@step_check("Call")
+def save_in_step(call: cst.Call, context: Context, step: Step) -> None:
+    """Report a checkpoint written at each step."""
+    is_save = context.callee(call) in SAVES and not _writes_memory(call, context)
+    if is_save or declaration(call, context.settings.checkpoint_calls, context):
+        context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
+
+
+@statement_gate(IN_STEP)
+def _statements(file: FileIndex) -> list[tuple[Statement, Confidence]]:
+    return [(found.statement, Confidence.HIGH) for found in periodic_saves(file).values()]
+
+
+@check("Call")
+def save_every_so_often(call: cst.Call, context: Context) -> None:
+    """Report a checkpoint that training waits for every n steps."""
+    point = context.point
+    if point is None or context.step is not None or context.claimed:
+        return
+    asked = context.expression(call)
+    found = periodic_saves(context.file).get(asked) if isinstance(asked, ast.Call) else None
+    if found is None or context.range(call)[0] in every_rank_in(context.file):
+        return
+    more = f" (and {found.more} more here)" if found.more else ""
+    context.report(
+        IN_STEP,
+        call,
+        periodic_fix(call, found, context),
+        found.step,
+        event=_event(found, call),
+        every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
+        message=_MESSAGE,
+        others=more,
+        way="less often" if imports_fluid(context.file) else "less often or in the background",
+    )
+
+
+def _event(found: PeriodicSave, call: cst.Call) -> str:
+    """What is saved: ``save_pretrained`` belongs to networks that are larger than most."""
+    if method_of(call) == "save_pretrained":
+        return _PRETRAINED
+    return _WITH_OPTIMIZER if found.with_optimizer else ""
+
+
+@check("Call")
+def save_each_epoch(call: cst.Call, context: Context) -> None:
+    """Report a checkpoint that training waits for at each epoch."""
+    if context.callee(call) != "paddle.save" or context.claimed:
+        return
+    loop = saves.loop_of(context.here.statement) if context.point is not None else None
+    if loop is None or context.step is not None or _writes_memory(call, context):
+        return
+    if context.range(call)[0] in every_rank_in(context.file):
+        return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes
+    related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
+    advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
+    fix = snapshot_fix(call, loop, context)
+    context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)
+
+
+def _writes_memory(call: cst.Call, context: Context) -> bool:
+    """Whether a save writes to memory, which is much faster than a disk."""
+    asked = context.expression(call)
+    return isinstance(asked, ast.Call) and writes_memory(asked, context.file, context.here.scope)

@@ -1,0 +1,262 @@
+"""Text edits that keep the surrounding style: arguments, blocks, and rows that are aligned with a bracket."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterable, Sequence
+from itertools import takewhile
+
+import libcst as cst
+
+from perflint.findings import Edit
+from perflint.lint.context import Context, method_of
+from perflint.lint.walk import children
+from perflint.text.source import LineTable, Source, spans_rows
+
+# Text edits that keep the surrounding style.
+
+_HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
+"""Characters that may make a line break part of a string, or significant."""
+
+
+def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
+    """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
+    source = context.file.source
+    if not call.args:
+        _, end = context.range(call)
+        return [Edit(end - 1, end - 1, argument)]
+    last = call.args[-1]
+    start, end = context.range(last)
+    before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
+    comma = isinstance(last.comma, cst.Comma)
+    at = context.range(last.comma)[1] if isinstance(last.comma, cst.Comma) else end
+    if before.strip():
+        return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
+    return _insert_own_line(source, at, before + argument, comma, context.range(call)[1])
+
+
+def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
+    """Insert a line, below any comment that follows the last argument on its row."""
+    row = source.lines.position(at)[0]
+    row_end = source.lines.line_start(row) + len(source.lines.line(row))
+    tail = f"{source.newline}{line}{',' if comma else ''}"
+    if row_end >= call_end or not source.text[at:row_end].strip():
+        return [Edit(at, at, ("" if comma else ",") + tail)]
+    edits = [Edit(row_end, row_end, tail)]
+    return edits if comma else [Edit(at, at, ","), *edits]
+
+
+def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list[Edit]:
+    """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
+    source, at = context.file.source, call.args.index(argument)
+    start, end = context.range(argument)
+    after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
+    if at + 1 < len(call.args):
+        following = context.range(call.args[at + 1])[0]
+        if "#" not in source.text[end:following]:
+            return [Edit(start, following, "")]
+    elif at > 0:
+        before = context.range(call.args[at - 1])[1]
+        if "#" not in source.text[before:start]:
+            return [Edit(before, end, "")]
+    return [Edit(start, after + len(source.text[after:]) - len(source.text[after:].lstrip(" \t")), "")]
+
+
+def indentation(source: Source, row: int) -> str:
+    """The indentation of a row; after a form feed, where Python restarts counting it."""
+    return _space(source, row).rpartition("\f")[2]
+
+
+def indentation_start(source: Source, row: int) -> int:
+    """The offset at which the indentation of a row begins."""
+    ahead, form_feed, _ = _space(source, row).rpartition("\f")
+    return source.lines.line_start(row) + len(ahead) + len(form_feed)
+
+
+def _space(source: Source, row: int) -> str:
+    line = source.lines.line(row)
+    return line[: len(line) - len(line.lstrip(" \t\f"))]
+
+
+def insert_row_after(source: Source, row: int, line: str) -> Edit:
+    """A new line below a row (and a missing line end of the last row)."""
+    at = source.lines.line_end(row)
+    ended = source.text[:at].endswith(("\n", "\r"))
+    return Edit(at, at, f"{line}{source.newline}" if ended else f"{source.newline}{line}")
+
+
+def insert_row_after_loop(source: Source, loop: ast.stmt, line: str) -> Edit:
+    """A new line just below a loop, with the indentation of the loop."""
+    return insert_row_after(source, loop.end_lineno or loop.lineno, indentation(source, loop.lineno) + line)
+
+
+def indent_rows(source: Source, first: int, last: int, unit: str, header: str, fixed_rows: set[int]) -> list[Edit]:
+    """Put rows under a header line: one edit for each row, except for ``fixed_rows`` (inside strings)."""
+    edits = []
+    for row in range(first, last + 1):
+        start = indentation_start(source, row)
+        if row == first:
+            edits.append(Edit(start, start, f"{indentation(source, row)}{header}{source.newline}{unit}"))
+        elif row not in fixed_rows and source.lines.line(row).strip():
+            edits.append(Edit(start, start, unit))
+    return edits
+
+
+def one_level(inner: str, *outers: str) -> str:
+    """One level of indentation: that of a block relative to the first of its parents, otherwise the usual one."""
+    beyond = (inner.removeprefix(outer) for outer in outers if len(outer) < len(inner) and inner.startswith(outer))
+    return next(beyond, "\t" if inner.startswith("\t") else "    ")
+
+
+def call_in(row: cst.BaseStatement) -> cst.Call | None:
+    """The call that a row consists of."""
+    statement = row.body[0] if isinstance(row, cst.SimpleStatementLine) and len(row.body) == 1 else None
+    return statement.value if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call) else None
+
+
+def block_and_line(context: Context) -> tuple[cst.IndentedBlock, cst.SimpleStatementLine] | None:
+    """The block around the current statement, and its row, if it is a call on its own row."""
+    statement = context.statement
+    if not isinstance(statement, cst.Expr):
+        return None
+    *_, block, line = takewhile(lambda parent: parent is not statement, context.parents)
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or not call_in(line):
+        return None
+    return block, line
+
+
+def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[int]:
+    """Rows that begin inside a string literal of these nodes, where added space would change the string."""
+    rows: set[int] = set()
+    stack = [*nodes]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, (cst.SimpleString, cst.FormattedString)):
+            first, last = context.rows(item)
+            rows.update(range(first + 1, last + 1))
+        stack.extend(children(item))
+    return rows
+
+
+def source_of(node: cst.BaseExpression, context: Context) -> str:
+    """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
+    text = context.text(node)
+    atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+    if isinstance(node, atoms) and spans_rows(text) and not _HOLDS_ROWS.search(text):
+        text = _on_one_row(text)
+    return text if isinstance(node, atoms) and not spans_rows(text) else f"({text})"
+
+
+def _on_one_row(text: str) -> str:
+    """An expression in brackets joined to one row; it has no comments or multi-line strings."""
+    text = re.sub(r"(?<=[(\[{])\s*[\r\n]\s*|\s*[\r\n]\s*(?=[)\]}.])", "", text)
+    return re.sub(r"\s*[\r\n]\s*", " ", text)
+
+
+def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
+    """A tensor without the ``.detach()`` and ``.cpu()`` that precede its read."""
+    while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
+        tensor = cst.ensure_type(tensor.func, cst.Attribute).value
+    return tensor
+
+
+# Edits inside brackets that span several rows: aligned rows below are moved as well.
+
+_OPENING, _CLOSING = "([{", ")]}"
+_LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT)
+
+
+def keep_aligned(source: Source, edits: Sequence[Edit], first: int, last: int) -> list[Edit]:
+    """The edits, plus edits that move the rows of a statement that were aligned with moved code.
+
+    ``for _, (a,`` with ``b)`` below ``a``: once ``_`` has become ``step``, ``b`` moves by as many columns.
+
+    Each edit is within one of the rows of the statement's header, ``first`` to ``last``.
+    """
+    text = source.text[source.lines.line_start(first) : source.lines.line_end(last)]
+    moved: dict[int, int] = {}
+    for row, anchor_row, anchor_column in _aligned_rows(text):
+        shift = moved.get(anchor_row, 0)
+        for edit in edits:
+            edited, column = source.lines.position(edit.start)
+            if edited - first + 1 == anchor_row and column - 1 <= anchor_column:
+                shift += len(edit.content) - (edit.end - edit.start)
+        if shift > 0:
+            moved[row] = shift
+    found = []
+    for row, shift in moved.items():
+        line = source.lines.line(first + row - 1)
+        at = source.lines.line_start(first + row - 1) + len(line) - len(line.lstrip())
+        found.append(Edit(at, at, " " * shift))
+    return sorted([*edits, *found])
+
+
+def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
+    """The rows aligned with the code after an open bracket: row, and row and column (from 0) of that code."""
+    found: list[tuple[int, int, int]] = []
+    open_brackets: list[tuple[int, int] | None] = []
+    opened = False
+    row = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type in _LAYOUT:
+                opened = opened and token.type != tokenize.NL
+                continue
+            start_row, column = token.start
+            if opened and open_brackets and start_row == row:
+                open_brackets[-1] = token.start
+            if start_row != row and open_brackets:
+                anchor = open_brackets[-1]
+                if anchor is not None and anchor[1] == column and token.string not in _CLOSING:
+                    found.append((start_row, *anchor))
+            row, opened = token.end[0], False
+            if token.type != tokenize.OP:
+                continue
+            if token.string in _OPENING:
+                open_brackets.append(None)
+                opened = True
+            elif token.string in _CLOSING and open_brackets:
+                open_brackets.pop()
+    except (tokenize.TokenError, IndentationError):
+        return found  # the text ends inside the statement
+    return found
+
+
+# Edits of one argument of a call, given by the trees of the index: for calls other than the checked one.
+
+
+def add_keyword(call: ast.Call, argument: str, source: Source) -> Edit | None:
+    """Insert ``axis=1`` after the last argument of a call, on the same row; None if a comment ends the arguments."""
+    start, end = source.lines.span(call)
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    last = max((source.lines.span(value)[1] for value in given), default=end - 1)
+    if "#" in source.text[last:end]:
+        return None
+    at = start + len(source.text[start : end - 1].rstrip())
+    separator = "" if not given else " " if source.text[at - 1] == "," else ", "
+    return Edit(at, at, separator + argument)
+
+
+def drop_keyword(call: ast.Call, name: str, source: Source) -> Edit | None:
+    """Remove ``name=value`` from a call, with a comma; None if it is missing, or a comment is in the way."""
+    lines = source.lines
+    spans = sorted([*map(lines.span, call.args), *(_keyword_span(keyword, lines) for keyword in call.keywords)])
+    keyword = next((keyword for keyword in call.keywords if keyword.arg == name), None)
+    if keyword is None:
+        return None
+    own = _keyword_span(keyword, lines)
+    at = spans.index(own)
+    if at + 1 < len(spans):
+        edit = Edit(own[0], spans[at + 1][0], "")
+    elif at:
+        edit = Edit(spans[at - 1][1], own[1], "")
+    else:
+        edit = Edit(*own, "")
+    return None if set(source.text[edit.start : edit.end]) & set("#()") else edit
+
+
+def _keyword_span(keyword: ast.keyword, lines: LineTable) -> tuple[int, int]:
+    return lines.offset(keyword.lineno, keyword.col_offset), lines.span(keyword.value)[1]

@@ -1,0 +1,109 @@
+"""What rules with advice about a whole program share: the entry point at a call, and edits around it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+
+import libcst as cst
+
+from perflint.catalogue import Rule
+from perflint.facts.entry_points import EntryPoint, entries_of
+from perflint.findings import Edit, Fix, Level, Related
+from perflint.lint.context import Context
+from perflint.rules.edits import indent_rows, indentation, one_level
+from perflint.rules.spelled import spelling
+from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.text.source import Source
+
+_MOST_SHOWN = 3
+"""How many places like the reported one are listed with it."""
+
+
+def entry_at(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
+    """The entry point whose backward pass is a call, if the rule that needs it is selected."""
+    entries = _entries(context, code)
+    node = context.expression(call) if entries else None
+    return next((entry for entry in entries if entry.call is node), None)
+
+
+def entry_of_model(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
+    """The entry point whose forward pass begins with a call, if the rule that needs it is selected."""
+    entries = _entries(context, code)
+    node = context.expression(call) if entries else None
+    return next((entry for entry in entries if entry.model_call and entry.model_call[1] is node), None)
+
+
+def _entries(context: Context, code: str) -> Sequence[EntryPoint]:
+    return entries_of(context.file) if code in context.codes and context.point is not None else ()
+
+
+def places_beside(entry: EntryPoint) -> tuple[Related, ...]:
+    """The step loop, if it is elsewhere, and the first of the places that the entry point represents."""
+    loop = (Related(entry.driven_from.path, entry.driven_from.row(entry.loop), "the step loop"),)
+    alike = [Related(file.path, file.row(node), "a step like it") for file, node in entry.others[:_MOST_SHOWN]]
+    return (*(() if entry.is_in_loop else loop), *alike)
+
+
+def model_of(entry: EntryPoint) -> str:
+    """The model of a step as source text, or words for it."""
+    return f"`{entry.models[0]}`" if entry.models else "the model"
+
+
+def rows_of_their_own(nodes: Sequence[ast.stmt], around: ast.AST) -> bool:
+    """Whether nothing else of a function begins or ends on a row of some neighbouring statements."""
+    first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
+    inside = {item for node in nodes for item in ast.walk(node)}
+    others = (node for node in ast.walk(around) if isinstance(node, ast.stmt) and node not in inside)
+    return not any(first <= row <= last for node in others for row in _ends(node))
+
+
+def _ends(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.end_lineno or node.lineno
+
+
+def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Scope, backward: Statement) -> list[Edit]:
+    """Edits that put statements before a backward pass under a header: ``with paddle.amp.auto_cast():``."""
+    first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
+    around = [indentation(source, link.node.lineno) for link in backward.around]
+    function = indentation(source, scope.row)
+    unit = one_level(indentation(source, first), *around, function)
+    return indent_rows(source, first, last, unit, header, _rows_in_strings(nodes))
+
+
+def _rows_in_strings(nodes: Iterable[ast.stmt]) -> set[int]:
+    """Rows that begin inside of a string."""
+    strings = (
+        item
+        for node in nodes
+        for item in ast.walk(node)
+        if isinstance(item, ast.JoinedStr) or (isinstance(item, ast.Constant) and isinstance(item.value, (str, bytes)))
+    )
+    return {row for item in strings for row in range(item.lineno + 1, (item.end_lineno or item.lineno) + 1)}
+
+
+def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:
+    """A new row above a statement, with its indentation."""
+    at = source.lines.line_start(node.lineno)
+    return Edit(at, at, f"{indentation(source, node.lineno)}{line}{source.newline}")
+
+
+def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:
+    """The fix that puts lines above the loops of a training; ``{paddle}`` in them is Paddle's name in the file.
+
+    It is only shown if the loops are in another file than the backward pass, which is what is reported.
+    """
+    at = outermost_loop(entry)
+    spelled = spelling("paddle", at, entry.file) if entry.driven_from is entry.file else None
+    if spelled is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
+    written = (line.format(paddle=spelled.name) for line in lines)
+    edits = tuple(insert_above(entry.file.source, at, line) for line in written)
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
+
+
+def outermost_loop(entry: EntryPoint) -> ast.stmt:
+    """The loop over epochs around a step loop, or the step loop itself."""
+    place = next(statement for statement in entry.driver.statements if statement.node is entry.loop)
+    loops = [link.node for link in place.around if isinstance(link.node, LOOPS)]
+    return loops[-1] if loops else entry.loop

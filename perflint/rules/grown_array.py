@@ -1,0 +1,395 @@
+"""PPF901: an array that a loop copies in each iteration, to append one more part."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.flow.switches import Switches
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.query import query
+from perflint.rules.edits import indentation, insert_row_after_loop, one_level
+from perflint.syntax.bindings import bindings_of, loads_of
+from perflint.syntax.names import dotted, hands_on, names_in
+from perflint.syntax.parameters import is_spread
+from perflint.syntax.reaching import sole_at, value_of
+from perflint.syntax.scopes import Loop, Scope, Statement, terminal
+from perflint.syntax.tree import alike, walk
+from perflint.text.source import Source
+
+# Finds arrays that a loop extends by copying them, ``x = paddle.concat([x, y])``, without reading them.
+#
+# Only loops with many iterations count: over a loader, over the rows of a tensor, over the steps of a sequence. A
+# loop over the layers or the scales of a model has few.
+
+_JOINS = frozenset(
+    {"paddle.concat", "paddle.vstack", "paddle.hstack", "numpy.concatenate", "numpy.vstack", "numpy.hstack"}
+)
+_A_JOIN = re.compile(r"\b(?:concat|concatenate|vstack|hstack)\b")
+_FEW = 16
+"""The least number of iterations for which copies matter: with 16 equal parts, eight times the bytes are copied."""
+_WRAPPERS = frozenset({"enumerate", "tqdm", "trange", "reversed", "zip", "list", "iter", "range"})
+_MANY = re.compile(
+    r"(?:^|_)(?:loader|dataloader|reader|data_?iter)|(?:^|_)(?:(?:num|n|max|total|seq|time|decode|tgt|src|trg)_?"
+    r"(?:lens?|length|steps?|frames|samples|images|iters?|nodes)|batch_size|bs|seqlen)$",
+    re.IGNORECASE,
+)
+_LOADER = re.compile(r"loader|reader", re.IGNORECASE)
+_TARGETS = re.compile(r"^(?:\w+_)?(?:targets?|labels?|gts?|tgt|trg|ground_truth)(?:_\w+)?$", re.IGNORECASE)
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class Grown:
+    """An array that grows in a loop.
+
+    Attributes:
+        name: the name of the array.
+        statement: ``x = concat([x, y])``.
+        call: that call.
+        part: what is appended.
+        loop: the loop, and the statement of it.
+        scope: the function.
+        choice: the ``if`` whose other arm assigns the first part, as in ``if i == 0: x = y``.
+        first: that arm's assignment.
+    """
+
+    name: str
+    statement: Statement
+    call: ast.Call
+    part: ast.expr
+    loop: Loop
+    at: Statement
+    scope: Scope
+    choice: ast.If | None = None
+    first: ast.Assign | None = None
+
+    @property
+    def goes_over_batches(self) -> bool:
+        """Whether the loop draws from a loader, judging by its name."""
+        drawn = [] if isinstance(self.loop, ast.While) else names_in(self.loop.iter)
+        return any(_LOADER.search(name) for name in drawn)
+
+    @property
+    def is_of_a_batch(self) -> bool:
+        """Whether the loop is over the samples of a batch: up to ``x.shape[0]``, with independent iterations."""
+        return (
+            isinstance(self.loop, ast.For)
+            and any(map(_is_first_axis, _counted(self.scope, self.at, self.loop.iter)))
+            and not hands_on(self.loop, besides=self.name)
+        )
+
+    @property
+    def predicts(self) -> bool:
+        """Whether it is in a part of a layer without targets, or that is not for training."""
+        return any(
+            _means_training(link.node.test) is (link.branch != "body")
+            for link in self.statement.around
+            if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after")
+        )
+
+    def is_of_numpy(self, file: FileIndex) -> bool:
+        """Whether it is an array of NumPy, not a tensor."""
+        return file.names.resolve(dotted(self.call.func) or "").startswith("numpy.")
+
+
+@query
+def grown_arrays(file: FileIndex) -> tuple[Grown, ...]:
+    """The arrays of a file that a loop extends in each iteration and does not read otherwise."""
+    if not file.has("paddle") or not file.matches(_A_JOIN):
+        return ()
+    return tuple(
+        found
+        for scope in file.scopes.scopes
+        for statement in scope.statements
+        if statement.loop is not None and (found := _grown(file, scope, statement)) is not None
+    )
+
+
+def _grown(file: FileIndex, scope: Scope, statement: Statement) -> Grown | None:
+    """The array that a statement in a loop extends."""
+    node, loop = statement.node, statement.loop
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or loop is None:
+        return None
+    target, call = node.targets[0], node.value
+    if not isinstance(target, ast.Name) or not isinstance(call, ast.Call):
+        return None
+    if file.names.resolve(dotted(call.func) or "") not in _JOINS or is_spread(call):
+        return None
+    parts = call.args[0] if call.args else None
+    listed = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []
+    if len(listed) != 2 or dotted(listed[0]) != target.id or isinstance(listed[1], ast.Starred):
+        return None
+    at = next((one for one in scope.statements if one.node is loop), None)
+    if at is None or not _has_many_passes(scope, at, loop):
+        return None
+    found = Grown(target.id, statement, call, listed[1], loop, at, scope, *_first_part(target.id, statement))
+    return found if _is_read_for_nothing_else(found) and not _is_bound_otherwise(found) else None
+
+
+def _first_part(name: str, statement: Statement) -> tuple[ast.If, ast.Assign] | tuple[None, None]:
+    """The ``if`` around a statement whose other arm only assigns the first part."""
+    place = statement.place
+    node = place.node if place is not None else None
+    if not isinstance(node, ast.If) or place is None or place.branch not in ("body", "else"):
+        return None, None
+    other = node.orelse if place.branch == "body" else node.body
+    first = next((one for one in other if isinstance(one, ast.Assign) and _binds(one, name)), None)
+    return (node, first) if first is not None else (None, None)
+
+
+def _binds(node: ast.Assign, name: str) -> bool:
+    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
+
+
+def _is_read_for_nothing_else(found: Grown) -> bool:
+    """Whether the loop reads the array only in that call, and in the test for the first part."""
+    reads = sum(count for at, count in loads_of(found.scope).get(found.name, []) if _is_part(at, found.loop))
+    everywhere = _loads(found.loop, found.name)
+    tested = _loads(found.choice.test, found.name) if found.choice is not None and _asks_for_none(found) else 0
+    return reads == everywhere == 1 + tested
+
+
+def _is_part(statement: Statement, loop: Loop) -> bool:
+    return statement.node is loop or any(link.node is loop for link in statement.around)
+
+
+def _loads(node: ast.AST, name: str) -> int:
+    return sum(isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load) for item in walk(node))
+
+
+def _asks_for_none(found: Grown) -> bool:
+    """Whether the test is ``x is None`` or its opposite."""
+    test = found.choice.test if found.choice is not None else None
+    is_one = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot))
+    return is_one and isinstance(test, ast.Compare) and dotted(test.left) == found.name
+
+
+def _is_bound_otherwise(found: Grown) -> bool:
+    """Whether the loop binds the array in another statement than those two."""
+    known = {found.statement.node, found.first}
+    return any(
+        _is_part(one, found.loop) and one.node not in known for one in bindings_of(found.scope).get(found.name, ())
+    )
+
+
+def _has_many_passes(scope: Scope, at: Statement, loop: Loop) -> bool:
+    """Whether the number of iterations of a loop grows with the data."""
+    if isinstance(loop, ast.While):
+        return not isinstance(loop.test, ast.Constant) or bool(loop.test.value)
+    return _is_long(scope, at, loop.iter, 0)
+
+
+def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
+    """Whether an expression is a long sequence, or the number of iterations of a loop."""
+    if any(_is_of_a_shape(item) for item in walk(node)):
+        return True
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int) and node.value >= _FEW
+    if isinstance(node, ast.Call):
+        inner = node.args if terminal(node) in _WRAPPERS else []
+        return any(_is_long(scope, at, argument, depth) for argument in inner) or bool(
+            _MANY.search(terminal(node) or "")
+        )
+    if isinstance(node, ast.BinOp):
+        return _is_long(scope, at, node.left, depth) or _is_long(scope, at, node.right, depth)
+    name = dotted(node)
+    if name is None:
+        return False
+    binding = sole_at(name, at, scope) if depth < _DEEPEST else None
+    value = value_of(binding) if binding is not None else None
+    if binding is not None and value is not None and _is_long(scope, binding, value, depth + 1):
+        return True
+    return bool(_MANY.search(name.rpartition(".")[2])) and not isinstance(value, ast.Constant)
+
+
+def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
+    """The argument of ``range``, also through a name."""
+    is_range = isinstance(iterated, ast.Call) and dotted(iterated.func) == "range" and len(iterated.args) == 1
+    given = iterated.args[0] if is_range and isinstance(iterated, ast.Call) else None
+    if not isinstance(given, ast.Name):
+        return [given] if given is not None else []
+    binding = sole_at(given.id, at, scope)
+    value = value_of(binding) if binding is not None else None
+    return [value] if value is not None else []
+
+
+def _is_first_axis(node: ast.expr) -> bool:
+    """Whether an expression is ``x.shape[0]``."""
+    is_first = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0
+    return is_first and isinstance(node, ast.Subscript) and _is_of_a_shape(node.value)
+
+
+def _means_training(test: ast.expr) -> bool | None:
+    """Whether a test is true in training: ``self.training``, ``targets is not None``; None for other tests."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        opposite = _means_training(test.operand)
+        return None if opposite is None else not opposite
+    if dotted(test) == "self.training":
+        return True
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _TARGETS.search(dotted(test.left) or ""):
+        return None
+    right = test.comparators[0]
+    if not isinstance(right, ast.Constant) or right.value is not None:
+        return None
+    return isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
+
+
+def _is_of_a_shape(item: ast.AST) -> bool:
+    """Whether an expression is ``x.shape``, which a list of layers does not have."""
+    return isinstance(item, ast.Attribute) and item.attr == "shape"
+
+
+# PPF901: an array that a loop copies in each iteration, to append one more part.
+
+CODE = "PPF901"
+_SMALL = "small grown array"
+"""The event if there are as many parts as samples in a batch."""
+_TITLE = "collect the parts in a list, and concatenate them after the loop"
+_KEPT = "all parts are kept until the loop ends, and the array does not exist before"
+_NO_PASS = (
+    "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
+)
+_LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
+
+
+@statement_gate(CODE)
+def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for found in grown_arrays(file):
+        yield found.statement, Confidence.HIGH
+
+
+@check("Assign")
+def grown_array(assign: cst.Assign, context: Context) -> None:
+    """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
+    point, file = context.point, context.file
+    if point is None or file.is_offline:
+        return
+    known = context.once(CODE, lambda: {item.statement.node: item for item in grown_arrays(file)})
+    found = known.get(point.statement.node)
+    if found is not None:
+        confidence = _confidence(found, context.hot is not None, file)
+        event = _SMALL if found.is_of_a_batch else ""
+        context.report(
+            CODE,
+            assign,
+            _fix(found, file),
+            confidence=confidence,
+            claims=False,
+            costs_on_cpu=True,
+            event=event,
+            name=found.name,
+        )
+
+
+def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:
+    """Low if the array may be small, or never created: in a ``while``, in inference, under a flag that is never set."""
+    matters = is_hot or found.goes_over_batches or not found.is_of_numpy(file)
+    if not matters or isinstance(found.loop, ast.While) or found.predicts:
+        return Confidence.LOW
+    is_off = Switches.of(file.project).is_left_off(found.statement, found.scope, file)
+    return Confidence.LOW if is_off else Confidence.HIGH
+
+
+def _fix(found: Grown, file: FileIndex) -> Fix:
+    """The edits that collect the parts, and concatenate them after the loop."""
+    source = file.source
+    if any(isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom)) for item in walk(found.loop)):
+        return Fix(_TITLE, (), Level.DISPLAY, _LEAVES)
+    name = _free_name(found, file)
+    inside = _appending(found, name, source)
+    loop_row = found.loop.lineno
+    start = source.lines.line_start(loop_row)
+    begun = "[]" if found.choice is not None else f"[{found.name}]"
+    above = Edit(start, start, f"{indentation(source, loop_row)}{name} = {begun}{source.newline}")
+    below = insert_row_after_loop(source, found.loop, _put_together(found, name, source))
+    if inside is None or _begins_within_a_row(found.loop, source):
+        return Fix(_TITLE, (), Level.DISPLAY, "there is a comment in the lines that would change")
+    reason = _KEPT if found.choice is None or _may_stay_empty(found) else f"{_KEPT}; {_NO_PASS}"
+    return Fix(_TITLE, tuple(sorted((above, *inside, below))), Level.UNSAFE, reason)
+
+
+def _free_name(found: Grown, file: FileIndex) -> str:
+    name = f"{found.name}_parts"
+    while name in file.identifiers:
+        name += "_"
+    return name
+
+
+def _appending(found: Grown, name: str, source: Source) -> list[Edit] | None:
+    """The edits that add a part to the list, and the first one too; None if a comment would be lost."""
+    first, choice, text = found.first, found.choice, source.text
+    row = Edit(*source.lines.span(found.statement.node), f"{name}.append({_source(found.part, source)})")
+    if first is None or choice is None:
+        return None if _has_comment(row, text) else [row]
+    if _does_nothing_else(choice) and alike(first.value, found.part):
+        whole = Edit(*source.lines.span(choice), row.content)
+        return None if _has_comment(whole, text) or _is_elif(choice, source) else [whole]
+    other = Edit(*source.lines.span(first), f"{name}.append({_source(first.value, source)})")
+    reads = found.name in {item.id for item in walk(choice.test) if isinstance(item, ast.Name)}
+    if reads or _has_comment(row, text) or _has_comment(other, text):
+        return _with_test(found, name, [row, other], source) if reads else None
+    return [row, other]
+
+
+def _with_test(found: Grown, name: str, rows: list[Edit], source: Source) -> list[Edit] | None:
+    """The same if a test checks whether there is a first part: it then checks the list instead."""
+    choice = found.choice
+    if choice is None or any(_has_comment(edit, source.text) for edit in rows):
+        return None
+    is_none = isinstance(choice.test, ast.Compare) and isinstance(choice.test.ops[0], ast.Is)
+    before = [one for one in bindings_of(found.scope).get(found.name, ()) if one.start < found.at.start]
+    if not before:
+        return None
+    return [*rows, Edit(*source.lines.span(choice.test), f"not {name}" if is_none else name)]
+
+
+def _does_nothing_else(choice: ast.If) -> bool:
+    return len(choice.body) == len(choice.orelse) == 1
+
+
+def _is_elif(choice: ast.If, source: Source) -> bool:
+    start, _ = source.lines.span(choice)
+    return source.text.startswith("elif", start)
+
+
+def _put_together(found: Grown, name: str, source: Source) -> str:
+    """The row after the loop, with the arguments of the call in it; under a test if there may be no parts."""
+    end = source.lines.span(found.call)[1]
+    rest = source.text[source.lines.span(found.call.args[0])[1] : end]
+    joined = f"{_source(found.call.func, source)}({name}{' '.join(rest.split())}"
+    row = f"{found.name} = {joined}"
+    if not _may_stay_empty(found):
+        return row
+    outer = indentation(source, found.loop.lineno)
+    unit = one_level(indentation(source, found.loop.body[0].lineno), outer)
+    return f"if {name}:{source.newline}{outer}{unit}{row}"
+
+
+def _may_stay_empty(found: Grown) -> bool:
+    """Whether the program continues if no iteration has added a part, because of an earlier value or a test."""
+    if found.choice is None:
+        return False
+    before = any(one.start < found.at.start for one in bindings_of(found.scope).get(found.name, ()))
+    return before or not any(one is found.choice for one in found.loop.body)
+
+
+def _source(node: ast.expr, source: Source) -> str:
+    return source.text[slice(*source.lines.span(node))]
+
+
+def _has_comment(edit: Edit, text: str) -> bool:
+    return "#" in text[edit.start : edit.end]
+
+
+def _begins_within_a_row(loop: ast.stmt, source: Source) -> bool:
+    """Whether other code precedes a loop on its row."""
+    start, _ = source.lines.span(loop)
+    return bool(source.text[source.lines.line_start(loop.lineno) : start].strip())

@@ -1,0 +1,204 @@
+"""What a finding about a loader says: what draws from it, what its samples are, how many workers others have."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.catalogue import ArgumentMatch
+from perflint.facts import dataset_samples
+from perflint.facts.dataset_samples import Obstacle, Work, work_of
+from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
+from perflint.facts.programs import has_no_gpu, is_toy
+from perflint.findings import Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import all_parameters, argument_of, is_zero
+from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.tree import walk
+from perflint.text.source import spans_rows
+from perflint.training.intent import runs_while_training
+from perflint.training.steps import Point
+
+# Describes what draws batches from a loader, and what it costs that the loader has no workers.
+
+_FITS = {"paddle.Model.fit": "train_data", "paddle.Model.evaluate": "eval_data"}
+_TRAINS, _EVALUATED, _IN_MEMORY, _OTHER = "batch", "evaluated batch", "ready batch", "other batch"
+_CONSEQUENCES = {
+    Worth.TRAINS: "each batch for the training at {reader} is loaded in the training process while the GPU waits",
+    Worth.EVALUATES_OFTEN: "the evaluation at {reader}, which training waits for, loads each batch itself",
+    Worth.EVALUATES: "the evaluation at {reader} loads each batch itself",
+    Worth.PREDICTS: "the prediction at {reader} loads each batch itself",
+}
+_UNSEEN = {
+    Worth.TRAINS: "the training process loads each batch itself "
+    "(the name of the loader or its shuffling suggests training)",
+    Worth.PREDICTS: "the code that predicts loads each batch itself (the name of the loader suggests prediction)",
+}
+_NOBODY = "the code that reads the loader, which perflint cannot see, loads each batch itself"
+_TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle tensors (`{text}` at {place})"
+_EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}` at {place}): fix that first"
+
+
+def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | None:
+    """What draws from the loader that a call creates; None for a call that creates none."""
+    point, made = context.point, context.expression(call)
+    if callee not in (LOADER, *_FITS):
+        return None
+    if point is None or not isinstance(made, ast.Call):
+        return LoaderReading(Worth.TRAINS)
+    if callee == LOADER:
+        return reading(point.file, point.scope, point.statement, made)
+    worth = Worth.TRAINS
+    if callee == "paddle.Model.evaluate":
+        often = runs_while_training(point.file, point.scope, point.statement)
+        worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
+    data = argument_of(made, _FITS[callee], 0)
+    work = work_of(point.file, point.scope, point.statement, data)
+    is_small = work is not Work.SOME and is_toy(context.file)
+    return LoaderReading(worth, work, context.file.path, context.file.row(made), has_no_gpu(context.file), is_small)
+
+
+def event(found: LoaderReading) -> str:
+    """The name of what happens at each batch: an entry of ``rules/events.yaml``."""
+    if found.on_cpu or found.for_toy:
+        return _OTHER
+    if found.worth is Worth.TRAINS:
+        return _IN_MEMORY if found.work is Work.NONE else _TRAINS
+    return _EVALUATED if found.worth is Worth.EVALUATES_OFTEN and found.work is Work.SOME else _OTHER
+
+
+def consequence(found: LoaderReading | None, context: Context) -> str:
+    """What follows from a loader without workers, in a clause."""
+    if found is None:
+        return ""
+    if found.line and found.worth in _CONSEQUENCES:
+        return _CONSEQUENCES[found.worth].format(reader=_place(found.path, found.line, context))
+    return _UNSEEN.get(found.worth, _NOBODY)
+
+
+def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
+    """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not pass on."""
+    if hinders is None:
+        return otherwise
+    words = _EMPTY if hinders.empty else _TENSORS
+    return words.format(text=hinders.text, place=_place(hinders.path, hinders.line, context))
+
+
+def _place(path: str, line: int, context: Context) -> str:
+    return f"line {line}" if path == context.file.path else f"{path}:{line}"
+
+
+# Loaders whose samples workers cannot pass on: the fix is only words, since workers alone would crash.
+
+_DATASETS = {
+    LOADER: (("dataset", 0),),
+    "paddle.Model.fit": (("train_data", 0), ("eval_data", 1)),
+    "paddle.Model.evaluate": (("eval_data", 0),),
+}
+_LOADER_SAMPLES_TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
+_ARRAYS = _LOADER_SAMPLES_TENSORS + "; return NumPy arrays instead, since the loader turns them into tensors anyway"
+_TRANSFORMS = (
+    _LOADER_SAMPLES_TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` instead give the same numbers as arrays"
+)
+_COLLATOR = _LOADER_SAMPLES_TENSORS + '; pass `return_tensors="np"`, since the loader turns arrays into tensors anyway'
+_LOADER_SAMPLES_EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
+_ONE_ROW = _LOADER_SAMPLES_EMPTY + ": give such a sample one row and a mask, or also pass use_shared_memory=False"
+
+
+def samples_of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
+    """What prevents the workers of a loader from passing on its samples; ``callee``: the qualified name of the call."""
+    point, datasets = context.point, _DATASETS.get(callee)
+    made = context.expression(call) if datasets is not None else None
+    if point is None or datasets is None or not isinstance(made, ast.Call):
+        return None
+    return dataset_samples.obstacle(context.file, point.scope, made, *datasets)
+
+
+def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
+    """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
+    if shared_memory:
+        reason = _LOADER_SAMPLES_EMPTY if found.empty else _LOADER_SAMPLES_TENSORS
+    elif found.empty:
+        reason = _ONE_ROW
+    elif found.text.startswith("paddlenlp.data."):
+        reason = _COLLATOR
+    else:
+        reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
+    here = found.path == context.file.path
+    place = f"line {found.line}" if here else f"{found.path}:{found.line}"
+    return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))
+
+
+# Finds how many workers the other loaders of a file have: the fix uses the same number.
+
+WORKERS = "num_workers"
+_POSITION = 9
+_PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Load)
+
+
+def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> str:
+    """The number of workers of another loader as source text, if it can be used here; "" if there is none.
+
+    ``cfg["num_workers"]`` of the loader above is better than a number that perflint makes up. The expression has to
+    mean the same here: it consists of numbers, of names that the module binds once, or, in the same function, of its
+    parameters and of names bound above both loaders.
+    """
+    point, own = context.point, context.expression(call)
+    if match.parameter != WORKERS or point is None or not isinstance(own, ast.Call):
+        return ""
+    source = context.file.source
+    for scope, statement, value in _given(context.file, own):
+        if _means_the_same(value, scope, statement, point):
+            text = source.text[slice(*source.lines.span(value))]
+            return "" if spans_rows(text) else text
+    return ""
+
+
+def _given(file: FileIndex, own: ast.Call) -> list[tuple[Scope, Statement, ast.expr]]:
+    """The numbers of workers of the other loaders in the file, the nearest first."""
+    found: list[tuple[Scope, Statement, ast.expr]] = []
+    for scope, statement, call in file.calls_named("DataLoader"):
+        value = argument_of(call, WORKERS, _POSITION)
+        if call is own or value is None or is_zero(value) or file.names.resolve(dotted(call.func) or "") != LOADER:
+            continue
+        if isinstance(value, ast.Constant) and not (isinstance(value.value, int) and value.value > 1):
+            continue
+        found.append((scope, statement, value))
+    return sorted(found, key=lambda item: abs(item[1].node.lineno - own.lineno))
+
+
+def _means_the_same(value: ast.expr, scope: Scope, statement: Statement, point: Point) -> bool:
+    if not all(isinstance(part, _PLAIN) for part in walk(value)):
+        return False
+    both = (statement, point.statement)
+    return all(_is_the_same(name, scope, point.scope, both, point.file) for name in plain_names(value))
+
+
+def _is_the_same(name: str, there: Scope, here: Scope, both: tuple[Statement, Statement], file: FileIndex) -> bool:
+    """Whether a name means the same at two statements in two functions."""
+    if name == "self":
+        return there.owner is here.owner is not None
+    bound = bindings_of(here).get(name, [])
+    module = file.scopes.module
+    if there is here:
+        if name in all_parameters(here):
+            return not bound
+        if bound:
+            return _is_bound_above(bound, both)
+    elif any(name in {*all_parameters(scope), *bindings_of(scope)} for scope in (there, here) if scope is not module):
+        return False
+    in_module = bindings_of(module).get(name, [])
+    return _is_bound_above(in_module, ()) if in_module else file.names.is_bound(name)
+
+
+def _is_bound_above(bindings: list[Statement], uses: tuple[Statement, ...]) -> bool:
+    """Whether there is only one binding, which always runs before each of the uses."""
+    if len(bindings) != 1:
+        return False
+    place, row = bindings[0].place, bindings[0].node.lineno
+    around = [{None, *use.around} for use in uses] or [{None}]
+    return all(place in links for links in around) and all(row < use.node.lineno for use in uses)

@@ -1,0 +1,112 @@
+"""PPF804: all ranks exchange a value at each step that only log lines show."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from perflint.facts.accumulators import uses_in
+from perflint.facts.gradient_graphs import feeding_backward
+from perflint.facts.usages import Aim, usages, usages_of_name
+from perflint.findings import Fix, Level
+from perflint.flow.values import Values
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import step_check, step_gate
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.training.steps import Point, Step
+
+# Finds values that all ranks exchange at a step although only log lines show them.
+
+COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "reduce_scatter"})
+_MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
+_OF_THE_FIRST = frozenset({"all_gather", "all_gather_object"})
+"""Collectives that fill the list in their first argument."""
+_DEPTH = 4
+"""Through how many functions a collective is followed."""
+
+
+def only_logged(point: Point, call: ast.Call) -> bool:
+    """Whether a call exchanges a value between ranks that only log lines of the same function show."""
+    name = _exchanged(point, call)
+    scope = uses_in(point.file, point.scope)
+    if name is not None:
+        if name in feeding_backward(point.scope):
+            return False
+        return _are_logs(usages_of_name(name, point, scope))
+    if not _holds(point.statement, call) or not _exchanges(point.file, point.scope, call):
+        return False
+    return _are_logs(usages(call, point, scope))
+
+
+def _are_logs(aims: list[Aim]) -> bool:
+    return bool(aims) and all(aim.is_log for aim in aims)
+
+
+def _holds(statement: Statement, call: ast.Call) -> bool:
+    """Whether a statement binds names to the result of a call, directly or after further computation."""
+    return isinstance(statement.node, (ast.Assign, ast.AnnAssign)) and call in statement.calls
+
+
+def _exchanged(point: Point, call: ast.Call) -> str | None:
+    """The name of the tensor or the list that one of Paddle's collectives fills in place."""
+    if not _is_collective(point.file, call) or not isinstance(point.statement.node, ast.Expr):
+        return None
+    given = list(arguments_of(call))
+    return dotted(given[0]) if given else None
+
+
+def _is_collective(file: FileIndex, call: ast.Call) -> bool:
+    if terminal(call) not in COLLECTIVES:
+        return False
+    return file.names.resolve(dotted(call.func) or "").startswith(_MODULES)
+
+
+def _exchanges(file: FileIndex, scope: Scope, call: ast.Call, depth: int = _DEPTH) -> bool:
+    """Whether a call reaches a function of the project that does a collective and returns the result."""
+    name = dotted(call.func)
+    found = Values.of(file.project).callee(file, scope, name, {}) if name else None
+    return found is not None and found[1] is not scope and _makes_collective(*found, depth)
+
+
+@query
+def _makes_collective(file: FileIndex, scope: Scope, depth: int) -> bool:
+    """Whether a function exchanges its argument, and does not train: ``reduce_mean(tensor)``.
+
+    Args:
+        depth: through how many nested calls.
+    """
+    if not depth:
+        return False
+    if any(terminal(call) in ("backward", "step", "minimize") for each in scope.statements for call in each.calls):
+        return False
+    returns = any(isinstance(each.node, ast.Return) and each.node.value is not None for each in scope.statements)
+    calls = [call for each in scope.statements for call in each.calls]
+    return returns and any(_is_collective(file, call) or _exchanges(file, scope, call, depth - 1) for call in calls)
+
+
+# PPF804: all ranks exchange a value at each step that only log lines show.
+
+CODE = "PPF804"
+_TITLE = "exchange the value at the steps that log it, in all processes"
+_REASON = "the test has to give the same result in all processes: if one skips the exchange, the others wait forever"
+
+
+@step_gate(CODE)
+def _logged_collective_exchanges(point: Point) -> bool:
+    is_step = point.step is not None and not point.step.forward
+    return is_step and any(only_logged(point, call) for call in point.statement.calls)
+
+
+@step_check("Call")
+def logged_collective(call: cst.Call, context: Context, step: Step) -> None:
+    """Report a collective at each step whose result only log lines show."""
+    point, node = context.point, context.expression(call)
+    if point is None or not isinstance(node, ast.Call) or not only_logged(point, node):
+        return
+    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+    context.report(CODE, call, fix, step, claims=False)

@@ -1,0 +1,104 @@
+"""PPF301: a program that trains in float32, without anything that could turn mixed precision on."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.facts import amp
+from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, work_of
+from perflint.findings import Confidence, Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.rules.entry_advice import entry_at, model_of, places_beside, put_under, rows_of_their_own
+from perflint.rules.spelled import spelling
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import plain_names
+from perflint.syntax.scopes import Statement, terminal
+
+CODE = "PPF301"
+_PADDLE = "2.3"
+"""The first Paddle whose ``auto_cast`` takes ``dtype``."""
+_ELSEWHERE = "the forward pass and the backward pass are in different places, so you have to add `auto_cast` yourself"
+_NUMPY = "NumPy has no bfloat16 and gets the bits as uint16, so first cast to float32 what the host reads"
+_IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
+"""Names of means, which ``auto_cast`` leaves in float32."""
+_READS = frozenset({"numpy", "tolist"})
+
+
+@statement_gate(CODE)
+def _in_float32(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for entry in entries_of(file):
+        if trains_in_float32(entry):
+            yield entry.backward, Confidence.MEDIUM
+
+
+def trains_in_float32(entry: EntryPoint) -> bool:
+    """Whether a step spends its time on layers that Tensor Cores can run, and nothing near it mentions AMP."""
+    if amp.is_offered_near(entry.file) or amp.is_offered_near(entry.driven_from):
+        return False
+    return bool(work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS})
+
+
+@check("Call")
+def no_mixed_precision(call: cst.Call, context: Context) -> None:
+    """Report the backward pass of a training step in float32."""
+    entry = entry_at(call, context, CODE)
+    if entry is None or not trains_in_float32(entry):
+        return
+    context.report(
+        CODE,
+        call,
+        _fix(entry),
+        related=places_beside(entry),
+        confidence=Confidence.MEDIUM,
+        claims=False,
+        model=model_of(entry),
+        scaler=_scaler(entry),
+    )
+
+
+def _scaler(entry: EntryPoint) -> str:
+    """What float16 needs besides ``auto_cast``, with the names of the step."""
+    loss = ast.unparse(entry.call.func.value) if isinstance(entry.call.func, ast.Attribute) else "loss"
+    steps = "; ".join(f"scaler.step({name})" for name in entry.optimizers or ("optimizer",))
+    return f"scaler.scale({loss}).backward(); {steps}; scaler.update()"
+
+
+def _fix(entry: EntryPoint) -> Fix:
+    rule = catalogue.shipped()[CODE]
+    reason = _obstacle(entry)
+    spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
+    if reason or spelled is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, reason or rule.fix_reason, paddle=_PADDLE)
+    source = entry.file.source
+    header = f'with {spelled.name}(dtype="bfloat16"):'
+    edits = tuple(put_under(source, entry.forward, header, entry.scope, entry.backward))
+    return spelled.trusted(Fix(rule.fix_title, edits, Level.UNSAFE, rule.fix_reason, spelled.imports, _PADDLE))
+
+
+def _obstacle(entry: EntryPoint) -> str:
+    """Why the lines cannot be inserted automatically, in words; ``""`` if they can."""
+    if not entry.forward or not entry.is_alone or any(_holds_backward(node) for node in entry.forward):
+        return _ELSEWHERE
+    if not rows_of_their_own(entry.forward, entry.scope.node):
+        return _ELSEWHERE
+    return _NUMPY if _reads_outputs(entry) else ""
+
+
+def _reads_outputs(entry: EntryPoint) -> bool:
+    """Whether a step reads a model's output on the host with NumPy, other than a loss or a mean, which stay float32."""
+    outputs = {name for node in entry.forward[:1] for name in bound_by(node) if not _IN_FLOAT32.search(name)}
+    loop = entry.backward.loop
+    step = (each for each in entry.scope.statements if loop is None or each.is_in(loop))
+    reads = (call.func for each in step for call in each.calls if terminal(call) in _READS)
+    return any(not outputs.isdisjoint(plain_names(read)) for read in reads)
+
+
+def _holds_backward(node: ast.stmt) -> bool:
+    return any(isinstance(item, ast.Call) and terminal(item) == "backward" for item in ast.walk(node))

@@ -1,0 +1,437 @@
+"""PPF503, PPF504 and PPF505: loops over the parameters that the optimizer or one call could do."""
+
+from __future__ import annotations
+
+import ast
+from enum import Enum
+from typing import NamedTuple
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.facts.gradient_graphs import NoGrad, feeding_backward, uncut
+from perflint.findings import Confidence, Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context, method_of
+from perflint.lint.registry import check, forward_clues, forward_triggers, step_check, step_gate, step_triggers
+from perflint.query import query
+from perflint.syntax.bindings import bound_by, definitions_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, arguments_of
+from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import means_parameters
+from perflint.training.steps import Point, Step, of_point
+
+# Finds loops over the parameters of a network that clip their gradients, or add up a penalty on them, in Python.
+
+_GRADIENTS = frozenset({"grad", "_grad_ivar"})
+_IN_PLACE = frozenset({"scale_", "multiply_", "mul_", "clip_", "set_value", "copy_", "assign"})
+_NORMS = frozenset({"norm", "p_norm", "sqrt", "rsqrt", "_squared_l2_norm", "squared_l2_norm"})
+_SQUARES = frozenset({"square", "_squared_l2_norm", "squared_l2_norm"})
+_LISTS = frozenset({"parameters", "named_parameters", "state_dict"})
+
+
+class Clip(Enum):
+    """A way of clipping gradients, with the class of Paddle that does so in the optimizer."""
+
+    NORM = "ClipGradByGlobalNorm"
+    VALUE = "ClipGradByValue"
+
+
+class Penalty(Enum):
+    """A penalty that a loss adds for each weight, with the parameter of an optimizer that has the same gradient."""
+
+    SQUARES = "weight_decay=c"
+    SIZES = "weight_decay=paddle.regularizer.L1Decay(c)"
+
+
+def clips(point: Point) -> Clip | None:
+    """How a loop at a statement clips the gradients of parameters, one after the other; None if it does not."""
+    return _clips(point.file, point.scope).get(point.statement.node)
+
+
+@query
+def _clips(file: FileIndex, scope: Scope) -> dict[ast.stmt, Clip]:
+    """The loops of a function that clip gradients."""
+    if not file.has(".grad") and not file.has("_grad_ivar"):
+        return {}
+    norms = scope.once(_norms, lambda: _norms(scope))
+    found: dict[ast.stmt, Clip] = {}
+    for statement in scope.statements:
+        loop = statement.loop
+        if isinstance(loop, ast.For) and is_over_parameters(loop.iter, scope):
+            how = _clipping(statement.node, norms)
+            if how is not None:
+                found[loop] = how
+    return found
+
+
+def _norms(scope: Scope) -> frozenset[str]:
+    """Names of a function whose value is computed from the norm of gradients."""
+    found: set[str] = set()
+    for statement in scope.statements:
+        parts = [item for part in own_parts(statement.node) for item in walk(part)]
+        is_norm = any(map(_is_power, parts)) and any(map(_is_gradient, parts))
+        if is_norm or any(isinstance(item, ast.Name) and item.id in found for item in parts):
+            found.update(bound_by(statement.node))
+    return frozenset(found)
+
+
+def _is_power(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return terminal(node) in _NORMS | _SQUARES
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+
+
+def _is_gradient(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in _GRADIENTS
+
+
+def _clipping(node: ast.stmt, norms: frozenset[str]) -> Clip | None:
+    """How a statement in a loop over parameters changes a gradient; an average over ranks is not clipping."""
+    value = _new_gradient(node)
+    if value is None:
+        return None
+    items = [item for part in value for item in walk(part)]
+    if any(isinstance(item, ast.Name) and item.id in norms for item in items):
+        return Clip.NORM
+    is_clipped = any(isinstance(item, ast.Call) and terminal(item) in ("clip", "clip_") for item in items)
+    return Clip.VALUE if is_clipped else None
+
+
+def _new_gradient(node: ast.stmt) -> list[ast.expr] | None:
+    """The new gradient in a statement: ``p.grad.scale_(c)``, ``p.grad *= c``, ``p.grad = p.grad * c``."""
+    if isinstance(node, ast.AugAssign):
+        return [node.value] if isinstance(node.op, ast.Mult) and _holds_gradient(node.target) else None
+    if isinstance(node, ast.Assign):
+        return [node.value] if all(map(_holds_gradient, node.targets)) else None
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    changes = call.func.attr in _IN_PLACE and _holds_gradient(call.func.value)
+    return [call] if changes else None
+
+
+def _holds_gradient(target: ast.expr) -> bool:
+    return any(map(_is_gradient, walk(target)))
+
+
+@of_point
+def penalty(point: Point, parameters: ast.Call) -> Penalty | None:
+    """The penalty that a step adds to its loss for each weight in ``model.parameters()``; None if there is none."""
+    node, scope = point.statement.node, point.scope
+    if NoGrad.of(point.file.project).over_statement(point.file, scope, point.statement):
+        return None
+    if isinstance(node, ast.For) and any(item is parameters for item in walk(node.iter)):
+        inside = (item for item in scope.statements if item.loop is node and _is_added(item, scope))
+        return next(filter(None, (_of_weights(item.node, node.target) for item in inside)), None)
+    if not _is_added(point.statement, scope):
+        return None
+    for item in walk(node):
+        if isinstance(item, (ast.GeneratorExp, ast.ListComp)) and _draws(item, parameters):
+            return _power(item.elt, _weights(item.generators[0].target))
+    return None
+
+
+def _draws(node: ast.GeneratorExp | ast.ListComp, parameters: ast.Call) -> bool:
+    return len(node.generators) == 1 and any(item is parameters for item in walk(node.generators[0].iter))
+
+
+def _is_added(statement: Statement, scope: Scope) -> bool:
+    """Whether the result of a statement goes into a backward pass of its function, or is returned by a loss."""
+    if isinstance(statement.node, ast.Return):
+        return True
+    bound = set(bound_by(statement.node))
+    return bool(bound) and not bound.isdisjoint(scope.once(_wanted, lambda: _wanted(scope)))
+
+
+def _wanted(scope: Scope) -> frozenset[str]:
+    """Names whose graph a function differentiates or returns, directly or through others."""
+    wanted = set(feeding_backward(scope))
+    for statement in reversed(scope.statements):
+        node = statement.node
+        returns = isinstance(node, ast.Return)
+        binds = isinstance(node, (ast.Assign, ast.AugAssign)) and not wanted.isdisjoint(bound_by(node))
+        if returns or binds:
+            wanted.update(item.id for item in walk(node) if isinstance(item, ast.Name))
+    return frozenset(wanted)
+
+
+def _of_weights(node: ast.stmt, target: ast.expr) -> Penalty | None:
+    is_sum = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        name = dotted(node.targets[0])
+        is_sum = any(isinstance(item, ast.Name) and item.id == name for item in walk(node.value))
+    value = node.value if is_sum and isinstance(node, (ast.AugAssign, ast.Assign)) else None
+    return _power(value, _weights(target)) if value is not None else None
+
+
+def _weights(target: ast.expr) -> str:
+    """The name of the weight: the last one of ``name, p``."""
+    last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
+    return last.id if isinstance(last, ast.Name) else ""
+
+
+def _power(value: ast.expr, weight: str) -> Penalty | None:
+    """What is summed for a weight: squares or absolute values. A norm that is not squared is something else."""
+    for item in walk(value):
+        if _is_square(item, weight):
+            return Penalty.SQUARES
+        if isinstance(item, ast.Call) and terminal(item) == "abs" and _is_of(_subject(item), weight):
+            return Penalty.SIZES
+    return None
+
+
+def _is_square(node: ast.AST, weight: str) -> bool:
+    if isinstance(node, ast.Call):
+        squares = terminal(node) in _SQUARES or (terminal(node) == "pow" and any(map(_is_two, arguments_of(node))))
+        return squares and _is_of(_subject(node), weight)
+    if not isinstance(node, ast.BinOp):
+        return False
+    if isinstance(node.op, ast.Pow):
+        return _is_two(node.right) and _is_of(node.left, weight)
+    return isinstance(node.op, ast.Mult) and all(
+        isinstance(side, ast.Name) and side.id == weight for side in (node.left, node.right)
+    )
+
+
+def _subject(call: ast.Call) -> ast.expr | None:
+    """The argument of a function, or the object of a method: ``p`` of ``p.abs()``, and of ``paddle.abs(p)``."""
+    return next(iter(arguments_of(call)), None) if _is_function(call) else call.func.value  # type: ignore[attr-defined]
+
+
+def _is_function(call: ast.Call) -> bool:
+    given = next(iter(arguments_of(call)), None)
+    return not isinstance(call.func, ast.Attribute) or (given is not None and not isinstance(given, ast.Constant))
+
+
+def _is_of(value: ast.expr | None, weight: str) -> bool:
+    """Whether a value is computed only from a weight, not from its gradient or its distance from something."""
+    return value is not None and {dotted(name) for name in uncut(value)} == {weight}
+
+
+def _is_two(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (2, 2.0)
+
+
+def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
+    """Whether a loop draws parameters: ``model.parameters()``, or something computed from them or named like them."""
+    for item in walk(drawn):
+        if isinstance(item, ast.Call) and terminal(item) in _LISTS:
+            return True
+        if isinstance(item, (ast.Name, ast.Attribute)):
+            name = dotted(item) or ""
+            last = name.rpartition(".")[2]
+            made = definitions_of(scope).get(name)
+            calls = (call for call in walk(made) if isinstance(call, ast.Call)) if made is not None else ()
+            if last in _LISTS or means_parameters(last) or any(terminal(call) in _LISTS for call in calls):
+                return True
+    return False
+
+
+# Finds loops that keep a moving average of the weights of a network, weight by weight: EMA, momentum encoders.
+
+_STORES = frozenset({"assign", "set_value", "copy_"})
+_ON_THE_HOST = frozenset({"numpy", "array", "asarray", "item"})
+
+
+class Average(NamedTuple):
+    """One moving average, ``kept * decay + new * (1 - decay)``, with its parts as source text."""
+
+    kept: str
+    new: str
+    share: str
+    """How much of the new weight goes into it: ``1 - decay``."""
+
+
+def average(point: Point) -> Average | None:
+    """The average of weights that a loop at a statement keeps; None if it keeps none on the device."""
+    return _averages(point.file, point.scope).get(point.statement.node)
+
+
+@query
+def _averages(file: FileIndex, scope: Scope) -> dict[ast.stmt, Average]:
+    """The loops of a function that keep an average of weights."""
+    if not any(isinstance(statement.node, ast.For) for statement in scope.statements):
+        return {}
+    found: dict[ast.stmt, Average] = {}
+    for statement in scope.statements:
+        loop = statement.loop
+        if not isinstance(loop, ast.For) or loop in found:
+            continue
+        mixed = _mixed(statement, scope)
+        if mixed is not None and is_over_parameters(loop.iter, scope):
+            found[loop] = mixed
+    return found
+
+
+def _mixed(statement: Statement, scope: Scope) -> Average | None:
+    """The average that a statement computes: as a sum of two products, or as ``v *= decay`` and the row after it."""
+    node = statement.node
+    if isinstance(node, ast.AugAssign):
+        return _in_two_rows(statement, scope)
+    is_stored = isinstance(node, ast.Assign) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and terminal(node.value) in _STORES
+    )
+    if not is_stored:
+        return None
+    items = [item for part in own_parts(node) for item in walk(part)]
+    if any(isinstance(item, ast.Call) and terminal(item) in _ON_THE_HOST for item in items):
+        return None
+    stored = _stored_in(node)
+    return next(filter(None, (_of_sum(item, stored) for item in items if isinstance(item, ast.BinOp))), None)
+
+
+def _stored_in(node: ast.stmt) -> str:
+    """The target of ``k.set_value(...)`` and ``paddle.assign(..., k)``; ``""`` for other statements."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return ""
+    if terminal(call) != "assign":
+        return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    into = argument_of(call, "output", 1)
+    return ast.unparse(into) if into is not None else ""
+
+
+def _of_sum(node: ast.BinOp, stored: str) -> Average | None:
+    """``kept * decay + new * (1 - decay)``, in any order, whichever part is stored."""
+    sides = [_factors(side) for side in (node.left, node.right)] if isinstance(node.op, ast.Add) else []
+    for one, other in zip(sides, reversed(sides), strict=True):
+        for share, new in (one, one[::-1]) if one else ():
+            for decay, kept in (other, other[::-1]) if other else ():
+                if _is_rest(share, decay):
+                    is_turned = ast.unparse(_with_graph(new)) == stored
+                    into, from_, part = (new, kept, decay) if is_turned else (kept, new, share)
+                    return Average(*map(ast.unparse, (_with_graph(into), from_, part)))
+    return None
+
+
+def _in_two_rows(statement: Statement, scope: Scope) -> Average | None:
+    """``v *= decay``, in the next row ``v += (1 - decay) * new``, and then ``state[k] = v``.
+
+    Tensors of Paddle have no ``__imul__``, so ``v`` is a new tensor: without the last row, no average is kept.
+    """
+    first = statement.node
+    after = [item for item in scope.statements if item.start > statement.start and item.loop is statement.loop]
+    second = after[0].node if after else None
+    if not (isinstance(first, ast.AugAssign) and isinstance(second, ast.AugAssign)):
+        return None
+    kept = ast.unparse(first.target)
+    if not any(isinstance(item.node, ast.Assign) and ast.unparse(item.node.value) == kept for item in after):
+        return None
+    is_pair = isinstance(first.op, ast.Mult) and isinstance(second.op, ast.Add) and _same(first.target, second.target)
+    factors = _factors(second.value) if is_pair else None
+    for share, new in (factors, factors[::-1]) if factors else ():
+        if _is_rest(share, first.value):
+            return Average(*map(ast.unparse, (first.target, new, share)))
+    return None
+
+
+def _factors(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    return (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else None
+
+
+def _is_rest(share: ast.expr, decay: ast.expr) -> bool:
+    """Whether two factors add up to one: ``1 - m`` and ``m``."""
+    share, decay = _plain(share), _plain(decay)
+    is_difference = isinstance(share, ast.BinOp) and isinstance(share.op, ast.Sub) and _is_one(share.left)
+    return is_difference and isinstance(share, ast.BinOp) and _same(_plain(share.right), decay)
+
+
+def _plain(node: ast.expr) -> ast.expr:
+    """An expression without the ``float(...)`` around it."""
+    is_cast = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
+    given = next(iter(arguments_of(node)), None) if isinstance(node, ast.Call) and is_cast else None
+    return given if given is not None else node
+
+
+def _with_graph(node: ast.expr) -> ast.expr:
+    """A weight without a ``.detach()`` after it."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
+        return node.func.value
+    return node
+
+
+def _is_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (1, 1.0)
+
+
+def _same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.unparse(one) == ast.unparse(other)
+
+
+# PPF505: a moving average of the weights that a Python loop updates at each step.
+
+CODE = "PPF505"
+
+forward_clues[CODE] |= {"parameters", "named_parameters", "state_dict"}
+
+
+@step_gate(CODE)
+def _weight_averaging_averages(point: Point) -> bool:
+    return isinstance(point.statement.node, ast.For) and average(point) is not None
+
+
+@step_check("For", forward=True)
+def averaged_in_python(loop: cst.For, context: Context, step: Step) -> None:
+    """Report a loop that updates an average of each weight of a network at each step."""
+    kept = average(context.point) if context.point is not None else None
+    if kept is None:
+        return
+    made, stored = f"`share = paddle.full([1], {kept.share})`", f"`{kept.kept}.lerp_({kept.new}, share)`"
+    title = f"make {made} before the loop, and in the loop, under `paddle.no_grad()`, {stored}"
+    fix = Fix(title, (), Level.DISPLAY, catalogue.shipped()[CODE].fix_reason)
+    context.report(CODE, loop.iter, fix, step, claims=False)
+
+
+# PPF503 and PPF504: weight decay in the loss, and gradients that a Python loop clips.
+
+DECAY, CLIPPING = "PPF503", "PPF504"
+_DONE_BY_THE_OPTIMIZER_LISTS = frozenset({"parameters", "named_parameters"})
+
+step_triggers[DECAY] |= _DONE_BY_THE_OPTIMIZER_LISTS
+forward_triggers[DECAY] |= _DONE_BY_THE_OPTIMIZER_LISTS
+
+_CLIP_REASON = (
+    "pass the clipping where the optimizer is created; it adds regularization after clipping, the weights "
+    "differ in the last digits, and a logged norm must be computed separately"
+)
+_DECAY_REASONS = {
+    Penalty.SQUARES: "the optimizer is created elsewhere: c is the factor of the sum, times two unless that is halved;",
+    Penalty.SIZES: "the optimizer is created elsewhere: c is the factor of the sum;",
+}
+_DECAY_LIMITS = (
+    "the weights stay the same with SGD, Momentum and Adam without grad_clip (not with AdamW), and the logged "
+    "loss then has no penalty in it"
+)
+
+
+@step_gate(CLIPPING)
+def _done_by_the_optimizer_clips(point: Point) -> bool:
+    return isinstance(point.statement.node, ast.For) and clips(point) is not None
+
+
+@check("For")
+def clipped_in_python(loop: cst.For, context: Context) -> None:
+    """Report a loop over parameters that clips their gradients at each step."""
+    point, step = context.point, context.step
+    how = clips(point) if point is not None and step is not None else None
+    if how is None:
+        return
+    limits = "clip_norm" if how is Clip.NORM else "max, min"
+    title = f"give the optimizer `grad_clip=paddle.nn.{how.value}({limits})`, and delete the loop"
+    fix = Fix(title, (), Level.DISPLAY, _CLIP_REASON)
+    context.report(CLIPPING, loop.iter, fix, step, claims=False, clip=how.value)
+
+
+@step_check("Call", forward=True)
+def decay_in_loss(call: cst.Call, context: Context, step: Step) -> None:
+    """Report a penalty on all weights that is added to the loss at each step."""
+    node = context.expression(call) if method_of(call) in _DONE_BY_THE_OPTIMIZER_LISTS else None
+    found = penalty(context.point, node) if context.point is not None and isinstance(node, ast.Call) else None
+    if found is None:
+        return
+    fix = Fix(f"give the optimizer `{found.value}`", (), Level.DISPLAY, f"{_DECAY_REASONS[found]} {_DECAY_LIMITS}")
+    confidence = Confidence.MEDIUM if step.forward else Confidence.HIGH
+    context.report(DECAY, call, fix, step, confidence=confidence, claims=False, decay=found.value)

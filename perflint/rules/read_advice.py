@@ -1,0 +1,299 @@
+"""What to do about a host read, in words, depending on what the value is used for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import libcst as cst
+
+from perflint.facts.accumulators import uses_in
+from perflint.facts.usages import Aim, Usage, usages
+from perflint.findings import Fix, Level
+from perflint.flow.evaluate import Evaluator
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context, Shown
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.reaching import before
+from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.tree import string_of, walk
+from perflint.syntax.vocabulary import means_scaler
+from perflint.training.steps import Point, of_point
+
+# Knows which reads fetch the classes that a model predicts, for a metric that is computed on the host.
+#
+# pred, truth = logits.argmax(axis=1).numpy(), labels.numpy()
+
+_CHOOSING = frozenset({"argmax", "argmin", "argsort", "topk"})
+"""Functions and methods that turn scores into the indices of classes."""
+_ARRAY_READS = frozenset({"numpy", "tolist", "array", "asarray"})
+_REDUCING = frozenset({"sum", "mean", "all", "any", "max", "min"})
+
+
+def reads_predictions(read: ast.expr | None, file: FileIndex, scope: Scope) -> bool:
+    """Whether a read is of predicted classes, or of what a helper compares them with, such as the labels.
+
+    They are not summed or averaged on the device as a loss is.
+
+    Args:
+        read: the expression that reads a tensor; None if it is not known.
+        file: the file that it is in.
+        scope: the function that it is in.
+    """
+    if not isinstance(read, ast.Call) or terminal(read) not in _ARRAY_READS:
+        return False
+    return _is_of_classes(read) or _decodes(file, scope)
+
+
+@query
+def _decodes(file: FileIndex, scope: Scope) -> bool:
+    """Whether a function without a backward pass reads predicted classes."""
+    calls = [item for at in scope.statements for item in walk(at.node) if isinstance(item, ast.Call)]
+    return not any(terminal(item) == "backward" for item in calls) and any(map(_is_of_classes, calls))
+
+
+def _is_of_classes(call: ast.Call) -> bool:
+    """Whether a call is ``scores.argmax(axis=1).numpy()``, without a sum or a mean of what is chosen."""
+    if terminal(call) not in _ARRAY_READS:
+        return False
+    names = {terminal(item) for item in walk(call) if isinstance(item, ast.Call)}
+    return bool(names & _CHOOSING) and not names & _REDUCING
+
+
+# Finds tensors in the memory of a model that steps write to: parameters, buffers, and the values of a state dict.
+#
+# ``layer.parameters()[0].detach()`` shows what the optimizer has written there last, however early it was stored.
+
+_GIVE = frozenset({"parameters", "named_parameters", "buffers", "named_buffers", "state_dict", "create_parameter"})
+_PASS_ON = frozenset({"list", "tuple", "next", "iter", "enumerate", "zip", "reversed", "sorted"})
+"""Functions that return the tensors in their arguments."""
+
+_SHARE = frozenset(
+    {"detach", "cpu", "cuda", "numpy", "item", "tolist", "reshape", "flatten", "squeeze", "unsqueeze", "view"}
+    | {"items", "values", "get"}
+)
+"""Methods whose result shares the memory of the tensor, or is read from it, and those that return a dict's values."""
+
+_OF_LAYERS = frozenset({"weight", "bias", "_mean", "_variance"})
+_DEEPEST = 4
+
+
+@of_point
+def is_part_of_a_model(point: Point, tensor: ast.expr) -> bool:
+    """Whether an expression of a statement is a parameter or a buffer, which later steps change in place."""
+    return _is_part(tensor, point, 0)
+
+
+def _is_part(node: ast.expr, point: Point, depth: int) -> bool:
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Attribute):
+            return _is_part_of_object(node, point)
+        elif not isinstance(node, ast.Call) or terminal(node) in _GIVE:
+            return isinstance(node, ast.Call)
+        elif isinstance(node.func, ast.Attribute) and node.func.attr in _SHARE:
+            node = node.func.value
+        elif terminal(node) in _PASS_ON and node.args:
+            node = node.args[0]
+        else:
+            return False
+    return depth < _DEEPEST and any(_is_part(value, point, depth + 1) for value in _values(node.id, point))
+
+
+def _values(name: str, point: Point) -> Iterator[ast.expr]:
+    """The values of a name, if the function has all of them."""
+    for binding in before(name, point.statement, point.scope):
+        if binding.value is not None:
+            yield binding.value
+
+
+def _is_part_of_object(node: ast.Attribute, point: Point) -> bool:
+    """Whether an attribute is a parameter or a buffer: ``self.linear.weight``, ``self.theta`` that a class creates."""
+    if node.attr in _OF_LAYERS and Evaluator(point.file, point.full_env).kind(node.value).tag == LAYER_TAG:
+        return True
+    owner = point.scope.owner
+    if dotted(node.value) != "self" or owner is None:
+        return False
+    made = (value for value, _ in owner.attributes.get(node.attr, ()))
+    if any(isinstance(value, ast.Call) and terminal(value) in _GIVE for value in made):
+        return True
+    return any(
+        terminal(call) == "register_buffer" and bool(call.args) and string_of(call.args[0]) == node.attr
+        for method in owner.methods.values()
+        for call in method.calls
+    )
+
+
+# What to do about a host read, in words, depending on what the value is used for.
+
+_MOST = 2
+"""How many purposes of one value a message names."""
+
+_KEEP = "keep it on the device, and read it only where a number is needed"
+_KEEP_REASON = "the code that uses the value must accept a tensor, or run less often"
+_FORWARD = "keep it on the device, or get the value from the data pipeline"
+_FORWARD_REASON = "how to do without the value depends on what it is used for"
+_SCALE = "call `state_dict` of the scaler only at the steps that log it"
+_SCALE_REASON = "`state_dict` of a GradScaler copies its state to the host; how often to log is for you to decide"
+_PERSON = "whether it may come late is for you to decide"
+_TENSOR = "the code that gets it must be able to keep tensors"
+_LAST = "other code that reads the list then finds only one entry"
+_DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor"
+_SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
+_NUMBER = "Python needs a number there, and cannot use a tensor instead"
+
+_DECODE = "decode predictions only every {interval} steps, or in the evaluation"
+_DECODE_REASON = "a metric then covers only some of the batches"
+_METRIC = frozenset(
+    {Usage.SUM, Usage.SIZE, Usage.LIST, Usage.KEPT, Usage.RETURNED, Usage.NUMPY, Usage.METER, Usage.AFTER}
+)
+"""What happens to predictions for the sake of a metric."""
+
+_TEXT_WAIT = "text wait"
+_ADVICE: dict[Usage, tuple[str, str]] = {
+    Usage.STOP: ("check it only every {interval} steps", _PERSON),
+    Usage.TEST: ("decide only every {interval} steps, or on the device", _PERSON),
+    Usage.SIZE: ("take the size from `.shape`, or from the data pipeline", _NUMBER),
+    Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
+    Usage.DEVICE: ("keep it on the device, where it is used again", "only if what is read is a Paddle tensor"),
+    Usage.SHOWN: (
+        "run `{taker}` only every {interval} steps, and read the value there",
+        "if each step shows the value, each step has to read it",
+    ),
+    Usage.SUM: (
+        "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
+        "other code that uses the sum then gets a tensor",
+    ),
+    Usage.METER: ("pass `.detach()` of the tensor, and read the kept value when it is shown", _TENSOR),
+    Usage.TOTAL: (
+        "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
+        "a meter that keeps all values sums all of them each time, and would read all these tensors",
+    ),
+    Usage.LIST: ("keep `.detach()` of the tensor in the list{at}, and read the list where it is used", _TENSOR),
+    Usage.LAST: ("read it once after the loop, where only the last entry of the list{at} is used", _LAST),
+    Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
+    Usage.RETURNED: ("return `.detach()` of the tensor, and read it where a caller needs the number", _TENSOR),
+    Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
+    Usage.FILE: ("plot or write it only at some steps", "how often is for you to decide"),
+    Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
+    Usage.TEXT: ("format the text{at} only at the steps that show it", "a tensor in a text is read as well"),
+    Usage.NUMPY: ("compute it on the device, with Paddle's functions", "another algorithm may be needed"),
+    Usage.CALL: ("pass `.detach()` of the tensor, if `{taker}` accepts one", _KEEP_REASON),
+}
+_IN_FORWARD: dict[Usage, tuple[str, str]] = {
+    Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
+    Usage.TEST: ("choose on the device, with `paddle.where`", _FORWARD_REASON),
+    Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
+    Usage.SHOWN: ("log it outside of the model", _FORWARD_REASON),
+    Usage.TEXT: ("format the text outside of the model", _FORWARD_REASON),
+    Usage.FILE: ("plot or write it outside of the model", _FORWARD_REASON),
+}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about one read: ``words`` for the message, and the fix that only says it."""
+
+    words: str
+    fix: Fix
+    shown: Shown = ()
+    """The log lines at each step that are the only use of the value."""
+    read_for: Shown = ()
+    """The log lines without which the value could stay on the device."""
+    event: str = ""
+    """The event that costs the time, if it is not a wait for the device."""
+
+
+def advice(call: cst.Call, context: Context) -> Advice:
+    """What to do about a read that no edit can remove."""
+    is_forward = context.hot is not None and context.hot.forward
+    if not is_forward and _asks_a_scaler(call, context):
+        return Advice(_SCALE, Fix(_SCALE, (), Level.DISPLAY, _SCALE_REASON))
+    row = context.here.statement.node.lineno
+    aims = aims_of(call, context)
+    said = _said(aims, row, is_forward, context.settings.log_interval)
+    is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
+    if not is_forward and is_kept and reads_predictions(context.expression(call), context.file, context.here.scope):
+        words = _DECODE.format(interval=context.settings.log_interval)
+        said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
+    if _DETACH in said.words and _reads_a_parameter(call, context):
+        said = _with_a_copy(said)
+    if is_forward:
+        return said
+    event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
+    return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
+
+
+def _reads_a_parameter(call: cst.Call, context: Context) -> bool:
+    """Whether a read is of a tensor that the optimizer, or a step, changes in place."""
+    expression = context.expression(call)
+    if not isinstance(expression, ast.Call):
+        return False
+    tensors = [*expression.args[:1], expression.func.value if isinstance(expression.func, ast.Attribute) else None]
+    return any(tensor is not None and is_part_of_a_model(context.here, tensor) for tensor in tensors)
+
+
+def _with_a_copy(said: Advice) -> Advice:
+    """The advice for a tensor that has to be copied to be stored."""
+    assert said.fix.reason is not None
+    title, reason = said.fix.message.replace(_DETACH, _COPY), f"{said.fix.reason}; {_SHARED}"
+    return replace(said, words=said.words.replace(_DETACH, _COPY), fix=Fix(title, (), Level.DISPLAY, reason))
+
+
+def _asks_a_scaler(call: cst.Call, context: Context) -> bool:
+    """Whether a read is of the state of a scaler: ``scaler.state_dict()["scale"].item()``."""
+    expression = context.expression(call)
+    return expression is not None and any(
+        isinstance(item, ast.Attribute) and item.attr == "state_dict" and means_scaler(dotted(item.value) or "")
+        for item in walk(expression)
+    )
+
+
+def shown_by(aims: Sequence[Aim], context: Context) -> Shown:
+    """The log lines at each step that are the only use of a value: path, and start of the statement."""
+    return _lines(aims, context) if all(aim.usage is Usage.SHOWN for aim in aims) else ()
+
+
+def _read_for(aims: Sequence[Aim], context: Context) -> Shown:
+    """The log lines without which a value could stay on the device until it is needed."""
+    return _lines([aim for aim in aims if aim.is_log], context) if all(aim.can_wait for aim in aims) else ()
+
+
+def _lines(aims: Sequence[Aim], context: Context) -> Shown:
+    files = context.file.project.files
+    found = ((files[aim.path] if aim.path else context.file, aim) for aim in aims)
+    return tuple((file.path, aim.row, file.source.lines.offset(*aim.start)) for file, aim in found)
+
+
+def _place(aim: Aim) -> str:
+    return f"{aim.path}:{aim.row}" if aim.path else str(aim.row)
+
+
+def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
+    """What the value of an expression of the current statement is used for."""
+    point, expression = context.here, context.expression(node)
+    scope = uses_in(context.file, point.scope)
+    return usages(expression, point, scope) if expression is not None else []
+
+
+def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:
+    table = {**_ADVICE, **_IN_FORWARD} if is_forward else _ADVICE
+    first = {aim.usage: aim for aim in reversed(aims)}  # the first place for each purpose
+    clauses, titles, reasons = [], [], []
+    for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
+        words, reason = table[aim.usage]
+        at = "" if aim.row == row and not aim.path else f" (line {_place(aim)})"
+        clause = words if "{at}" in words else f"{words}{{at}}"
+        clauses.append(clause.format(interval=interval, taker=aim.taker, at=at))
+        titles.append(clause.format(interval=interval, taker=aim.taker, at=""))
+        reasons.append(reason)
+    if not clauses:
+        words, reason = (_FORWARD, _FORWARD_REASON) if is_forward else (_KEEP, _KEEP_REASON)
+        return Advice(words, Fix(words, (), Level.DISPLAY, reason))
+    title, reason = "; ".join(titles), "; ".join(dict.fromkeys(reasons))
+    return Advice("; ".join(clauses), Fix(title, (), Level.DISPLAY, reason))

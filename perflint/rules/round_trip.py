@@ -1,0 +1,202 @@
+"""PPF206: a tensor read to the host at each step and sent straight back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+import libcst as cst
+
+from perflint.facts import origin as origins
+from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
+from perflint.findings import Edit, Fix, Level
+from perflint.lint.context import Context, method_of
+from perflint.lint.registry import close_clues, forward_triggers, step_check, step_triggers
+from perflint.rules.arguments import find_argument
+from perflint.rules.edits import on_device, source_of
+from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
+from perflint.rules.to_tensor import NAMES, data_of, makes_tensor
+from perflint.syntax.bindings import loads_of
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import Statement
+from perflint.training.steps import Step
+
+CODE = "PPF206"
+_READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
+
+step_triggers[CODE] |= _READS
+forward_triggers[CODE] |= _READS
+close_clues[CODE] |= _READS
+
+_TITLE = "keep the values on the device"
+_SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
+_ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
+_OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
+_ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
+
+
+@dataclass(frozen=True)
+class Trip:
+    """``read`` copies ``tensor`` to the host; ``steps`` are calls (``.astype("float32")``) on its way back."""
+
+    read: cst.Call
+    tensor: cst.BaseExpression
+    steps: tuple[str, ...]
+
+
+@step_check("Call", forward=True)
+def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
+    """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
+    if makes_tensor(call, context):
+        data = data_of(call)
+        trip = _trip(data.value, context) if data is not None else None
+        fix = _on_device_copy(call, trip, context) if trip is not None else None
+    else:
+        trip = _to_the_cpu_and_back(call, context)
+        fix = _stay(call, trip, context) if trip is not None else None
+    if trip is not None:
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+
+
+@step_check("Assign", forward=True)
+def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
+    """Report ``a = x.numpy()`` if ``paddle.to_tensor(a)`` is the only use of ``a``."""
+    target = node.targets[0].target
+    trip = _trip(node.value, context) if isinstance(target, cst.Name) and len(node.targets) == 1 else None
+    if trip is None or not isinstance(target, cst.Name):
+        return
+    back = _sent_back(target.value, context)
+    if back is not None:
+        kept = Edit(*context.range(node.value), _copy_of(trip, context))
+        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+
+
+def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
+    """The read inside an expression that otherwise only changes the dtype or the shape."""
+    steps: list[str] = []
+    while isinstance(node, cst.Call):
+        tensor = tensor_read_by(node, context)
+        if tensor is not None:
+            return Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
+        if context.name(node.func) in _ARRAYS and node.args and not node.args[0].star:
+            dtype = find_argument(node, "dtype", 1)
+            if len(node.args) > 1 + (dtype is not None):
+                return None
+            steps += [f".astype({context.text(dtype.value)})"] if dtype is not None else []
+            node = node.args[0].value
+        else:
+            step = _step(node, context)
+            if step is None or not isinstance(node.func, cst.Attribute):
+                return None
+            steps.append(step)
+            node = node.func.value
+    return None
+
+
+def _step(call: cst.Call, context: Context) -> str | None:
+    """``.astype(dtype)`` or ``.reshape([sizes])``, which a tensor has, too; None for other calls."""
+    method = method_of(call)
+    if not call.args or any(argument.star or argument.keyword is not None for argument in call.args):
+        return None
+    texts = [context.text(argument.value) for argument in call.args]
+    if method == "astype" and len(texts) == 1:
+        return f".astype({texts[0]})"
+    if method == "reshape":
+        listed = len(texts) == 1 and isinstance(call.args[0].value, (cst.List, cst.Tuple))
+        return f".reshape({texts[0] if listed else '[' + ', '.join(texts) + ']'})"
+    return None
+
+
+def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> bool:
+    """Whether a read returns all values of the tensor unchanged (``np.mean`` returns one)."""
+    if context.name(read.func) in _ARRAYS:
+        # Something only named like a loader may yield arrays, and `np.array` of these is not a read.
+        node = context.expression(tensor)
+        if node is None or len(read.args) != 1 or Evidence(context.here).is_listed(node):
+            return False
+        return origins.origin(node, context.here).kind != origins.BATCH
+    return method_of(read) in ("numpy", "item", "tolist")
+
+
+def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
+    inner = call.func.value if isinstance(call.func, cst.Attribute) else None
+    if method_of(call) != "cuda" or call.args or not isinstance(inner, cst.Call) or method_of(inner) != "cpu":
+        return None  # (`x.cpu().cuda(1)` is on its way to another device)
+    tensor = tensor_read_by(inner, context)
+    return Trip(inner, tensor, ()) if tensor is not None else None
+
+
+def _sent_back(name: str, context: Context) -> Edit | None:
+    """The edit of the ``to_tensor(name)`` that is the only use of a name until it is bound again."""
+    point = context.here
+    back: ast.Call | None = None
+    loads = loads_of(point.scope).get(name, [])
+    for statement, count in loads[bisect_right(loads, point.statement.start, key=lambda load: load[0].start) :]:
+        if back is None:
+            back = _only_call(name, statement, context) if statement.place is point.statement.place else None
+            if back is None or count > 1:
+                return None
+            if isinstance(statement.node, ast.Assign) and any(dotted(item) == name for item in statement.node.targets):
+                break
+        else:
+            return None
+    if back is None:
+        return None
+    return Edit(*context.file.source.lines.span(back), name)
+
+
+def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
+    resolve = context.file.names.resolve
+    for call in statement.calls:
+        if list(map(dotted, call.args)) == [name] and not call.keywords and resolve(dotted(call.func) or "") in NAMES:
+            return call
+    return None
+
+
+def _copy_of(trip: Trip, context: Context) -> str:
+    """The tensor as ``to_tensor`` would return it: a copy without a gradient (``astype`` may share the memory)."""
+    return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
+
+
+def _stay(call: cst.Call, trip: Trip, context: Context) -> Fix:
+    """``x.cpu().cuda()`` as ``x``."""
+    edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
+    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing in between has to run on the CPU")
+
+
+def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
+    """``paddle.to_tensor(x.numpy())`` as ``x.detach().clone()``."""
+    dtype = find_argument(call, "dtype", 1)
+    if dtype is not None:
+        trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
+    if is_for_paddle_1([context.file]):
+        return Fix(_TITLE, (), Level.DISPLAY, NO_CLONE)
+    edit = Edit(*context.range(call), _copy_of(trip, context))
+    level, reason = _level(call, trip, context)
+    return Fix(_TITLE, (edit,), level, reason)
+
+
+def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
+    spelling, kind = method_of(trip.read), context.kind(trip.tensor)
+    if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None):
+        return Level.DISPLAY, "the call sets `place` or `stop_gradient`"
+    if "#" in context.text(call):
+        return Level.DISPLAY, "a comment would be lost"
+    if spelling in ("item", "tolist"):
+        return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
+    # (Where it is a number, the read itself fails: only tensors have a method `numpy`.)
+    if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
+        return Level.UNSAFE, "only if what is read is a Paddle tensor"
+    if kind.scalar:
+        return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
+    if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
+        return Level.UNSAFE, "values that do not fit the new dtype may be converted differently on the device"
+    loop = context.file.project.files.get(context.hot.path) if context.hot is not None else None
+    if context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE)):
+        return Level.UNSAFE, "the tensor stays on its device, and this file may have chosen another one"
+    return Level.SAFE, ""

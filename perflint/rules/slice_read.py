@@ -1,0 +1,409 @@
+"""PPF209: a slice is read on the host, which copies the whole tensor that it is taken from."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import libcst as cst
+
+from perflint.facts.fluid import is_for_paddle_1
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.flow.evaluate import Evaluator
+from perflint.flow.values import Values
+from perflint.index.modules import knows_paddle
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted, dotted_names, plain_names
+from perflint.syntax.scopes import Scope, Statement, headers, terminal
+from perflint.syntax.tree import base_of, indices_of, walk
+from perflint.training.around import chosen_by_filters, repeating_loops
+from perflint.training.steps import Point
+
+# Slices of one tensor that a Python loop takes one after the other.
+#
+# Since Paddle's strided kernels a slice is a view: it shares the memory of the tensor it was taken from. So what
+# matters is that tensor, the loop, and whether it is a tensor at all: ``x[i]`` may also be an item of a list.
+
+# Calls that return one new tensor, whose items are contiguous.
+_NEW = frozenset(
+    {"to_tensor", "to_variable", "zeros", "ones", "full", "rand", "randn", "randint", "uniform", "normal", "stack"}
+    | {"concat", "zeros_like", "ones_like", "matmul", "softmax", "log_softmax", "sigmoid", "relu", "one_hot"}
+    | {"embedding", "interpolate", "conv2d", "linear", "gather", "index_select", "cdist"}
+)
+# Calls that return one tensor, possibly a view of another one.
+_ONE = _NEW | frozenset(
+    {"reshape", "transpose", "squeeze", "unsqueeze", "flatten", "astype", "cast", "abs", "exp", "log", "sqrt", "clip"}
+    | {"detach", "clone", "expand", "tile", "where", "bmm", "einsum", "pow", "scale", "tanh", "normalize", "upsample"}
+)
+# They leave one dimension of two: what is read of their result is small.
+_REDUCED = frozenset(
+    {"argmax", "argmin", "sum", "mean", "max", "min", "norm", "any", "all", "arange", "prod", "bincount"}
+)
+# What lists, tuples and dicts do not have.
+_ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop or comprehension around an expression: its row, what it binds, and which of these count iterations."""
+
+    row: int
+    bound: frozenset[str]
+    counters: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """One tensor (``base``) of which a loop takes another slice in each iteration.
+
+    ``loop``: None if nothing shows that the slices of several iterations are of the same tensor. ``shown``: something
+    in the code shows that ``base`` is a single tensor. ``new``: its items are known to be contiguous. ``narrow``: it is
+    the result of a reduction and has one index, so that it is as small as what is read of it.
+    """
+
+    base: ast.expr
+    loop: Loop | None
+    shown: bool
+    new: bool
+    narrow: bool
+
+
+def loops_around(node: cst.CSTNode, context: Context) -> list[Loop]:
+    """The comprehensions and loops that repeat the current node, from the inside out."""
+    return [*_comprehensions(node, context), *_statements(context.here, context)]
+
+
+def sweep(node: ast.expr, loops: list[Loop], is_method: bool, context: Context) -> Sweep | None:
+    """The tensor that a chain of subscripts (``x[i][:4]``) is a slice of; None if it is not a view of a tensor.
+
+    ``is_method``: a method that only tensors have is called on the slice.
+    """
+    levels = _levels(node)
+    evaluator = Evaluator(context.file, context.here.full_env)
+    for loop in loops:
+        for depth, level in enumerate(levels):
+            if not dotted_names(level.slice) & loop.bound:
+                continue
+            if dotted_names(level.value) & loop.bound or not _is_view(level.slice, loop, evaluator):
+                break
+            return _sweep(levels[depth:], loop, is_method, context)
+    first = levels[0] if levels else None
+    if first is None or not all(isinstance(index, ast.Constant) for index in indices_of(first.slice)):
+        return None
+    return _sweep(levels, None, is_method, context)
+
+
+def _sweep(levels: list[ast.Subscript], loop: Loop | None, is_method: bool, context: Context) -> Sweep:
+    level, point = levels[0], context.here
+    base, root = level.value, base_of(level)
+    name = dotted(root)
+    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
+    made_by = terminal(definition) if isinstance(definition, ast.Call) else ""
+    depth = sum(len(indices_of(item.slice)) for item in levels)
+    sliced = is_method and any(True for _ in _sliced(level.slice))
+    by_name = made_by in _ONE | _REDUCED or (
+        name is not None and name in context.once(("asked", point.scope), lambda: _asked_like_tensors(point.scope))
+    )
+    shown = sliced or by_name or _is_item_of_a_batch(base, point)
+    # A slice of a slice still refers to the memory of the first tensor.
+    return Sweep(root if by_name else base, loop, shown, made_by in _NEW, depth == 1 and made_by in _REDUCED)
+
+
+def levels_of(node: ast.expr) -> int:
+    """How many dimensions a chain of subscripts names."""
+    return sum(len(indices_of(level.slice)) for level in _levels(node))
+
+
+def is_moving(node: ast.expr) -> bool:
+    """Whether an index of a chain of subscripts is more than constants, so that a loop can change it."""
+    return any(dotted_names(index) for level in _levels(node) for index in indices_of(level.slice))
+
+
+def is_in_order(node: ast.expr) -> bool:
+    """Whether a chain of subscripts selects contiguous items: plain indices, then at most one slice."""
+    indices = [index for level in _levels(node) for index in indices_of(level.slice)]
+    slices = [index for index in indices if isinstance(index, ast.Slice)]
+    if any(isinstance(index, ast.Slice) and index.step is not None for index in indices):
+        return False
+    return len(slices) <= 1 and (not slices or indices[-1] is slices[0])
+
+
+def _levels(node: ast.expr) -> list[ast.Subscript]:
+    found: list[ast.Subscript] = []
+    while isinstance(node, ast.Subscript):
+        found.append(node)
+        node = node.value
+    return found[::-1]
+
+
+def _sliced(index: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an index that only tensors accept: a slice (of a list it is a list, which has no ``numpy``)."""
+    for part in indices_of(index):
+        if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
+            yield part
+
+
+def _is_view(index: ast.expr, loop: Loop, evaluator: Evaluator) -> bool:
+    """Whether an index is made of numbers and slices; by tensors, lists and masks a copy is taken."""
+    for part in indices_of(index):
+        if isinstance(part, (ast.Compare, ast.List, ast.Tuple, ast.BoolOp)) or evaluator.kind(part).is_tensor:
+            return False
+        if isinstance(part, ast.Constant) and isinstance(part.value, (str, bool)):
+            return False
+    return any(True for _ in _sliced(index)) or bool(dotted_names(index) & loop.counters)
+
+
+def _is_item_of_a_batch(base: ast.expr, point: Point) -> bool:
+    """``batch[0]``: whether ``batch`` is a tensor or a tuple of them, the item is a tensor."""
+    if not isinstance(base, ast.Subscript) or not isinstance(base.slice, ast.Constant):
+        return False
+    return isinstance(base.slice.value, int) and Evaluator(point.file, point.full_env).kind(base).is_tensor
+
+
+def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
+    """The names on which a function uses something that only tensors have."""
+    return frozenset(
+        dotted(item.value)
+        for statement in scope.node.body
+        for item in walk(statement)
+        if isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES
+    )
+
+
+def _statements(point: Point, context: Context) -> Iterator[Loop]:
+    for node in repeating_loops(point.statement.place):
+        yield context.once((_statements, node), partial(_loop, node))
+
+
+def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
+    bound = {name for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+    if isinstance(node, ast.While):
+        counters = {name for item in walk(node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
+    else:
+        counters = _counters(node.target, node.iter)
+    return Loop(node.lineno, frozenset(bound), frozenset(counters))
+
+
+def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
+    for parent, inner in context.around(node):
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Lambda)):
+            return
+        if isinstance(parent, cst.BaseComp) and inner is not parent.for_in:
+            row = context.file.source.lines.position(context.range(parent)[0])[0]
+            for generator in reversed(getattr(context.expression(parent), "generators", [])):
+                if chosen_by_filters(generator):
+                    continue
+                bound = plain_names(generator.target)
+                yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))
+
+
+def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
+    """Names that are numbers: the target of a ``range``, and the first name of an ``enumerate``."""
+    while isinstance(iterated, ast.Call) and (dotted(iterated.func) or "").endswith("tqdm") and iterated.args:
+        iterated = iterated.args[0]
+    called = dotted(iterated.func) if isinstance(iterated, ast.Call) else None
+    if called in ("range", "trange", "paddle.arange"):
+        return dotted_names(target)
+    if called == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
+        return dotted_names(target.elts[0])
+    return set()
+
+
+# PPF209: a slice is read on the host, which copies the whole tensor that it is a view of.
+
+CODE = "PPF209"
+_METHODS = frozenset({"numpy", "tolist"})
+_CONVERSIONS = frozenset({"float", "int"})
+_ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
+_DEEP = 2
+"""With this many indices, a conversion of a slice copies more than the resulting number."""
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_LOOP_WORDS = frozenset({"for", "while"})
+_READ_CALL = re.compile(r"(numpy|tolist|float|int|array|asarray)\s*\(")
+"""The end of a read call; it begins with letters, which are fast to search for."""
+_BLANK = " \t\r\n\f\\"
+_FURTHEST = 200
+"""How many characters before a read are examined; if there are only spaces, it may be a read of a slice."""
+
+_TYPE_REASON = "perflint could not determine what `{base}` is"
+_LAYOUT_REASON = "the array may have another memory order, so a sum over it may be rounded differently"
+_NO_CLONE = "`clone` and `item` of tensors, which copy only the slice, came with Paddle 2.0"
+_AMP_REASON = "under auto_cast the copy may have another dtype"
+
+
+class _Read(NamedTuple):
+    """A read of a slice (``x[i]``), and how the value is read."""
+
+    slice: ast.Subscript
+    spelling: str
+
+
+@statement_gate(CODE)
+def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    text = file.source.text
+    if not file.has_words(*_LOOP_WORDS) or file.is_offline:
+        return
+    if not any(_may_take_a_slice(text, match) for match in _READ_CALL.finditer(text)) or file.is_foreign:
+        return
+    for _, statement in file.statements_at(_READ_CALL):
+        reads = (_read(call, file) for call in statement.calls)
+        best = max((most for read in reads if read is not None and (most := _most(read)) is not None), default=None)
+        if best is not None and _is_repeated(statement) and knows_paddle(file):
+            yield statement, best
+
+
+def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
+    """Whether a read in a text may be one of a slice: judging by text, so that few files are parsed for it."""
+    if read[1] in _METHODS:
+        return _is_behind_a_bracket(text, read.start())
+    return _holds_a_bracket(text, read.end(), _DEEP if read[1] in _CONVERSIONS else 1)
+
+
+def _is_behind_a_bracket(text: str, at: int) -> bool:
+    """Whether ``.numpy()`` follows a ``]`` or ``)``, possibly after a comment."""
+    before = text[max(at - _FURTHEST, 0) : at].rstrip(_BLANK)
+    receiver = before[:-1].rstrip(_BLANK)
+    return before[-1:] == "." and (receiver[-1:] in ("]", ")", "") or "#" in before)
+
+
+def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
+    """Whether the argument at an offset may be a slice of ``levels`` indices: ``x[0]`` or ``f(x)[0]`` with one."""
+    end = text.find(")", at)
+    argument = "".join((text[at:end] if end >= 0 else text[at:]).split())
+    if "(" in argument or "#" in argument:
+        return True
+    first, bracket, rest = argument.partition("[")
+    if not first:  # a list, which may itself be sliced
+        return "][" in rest
+    return bool(bracket) and (levels < _DEEP or "[" in rest or "," in rest or ":" in rest)
+
+
+def _is_repeated(statement: Statement) -> bool:
+    parts = (item for header in headers(statement.node) for item in walk(header))
+    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in parts)
+
+
+def _read(call: ast.Call, file: FileIndex) -> _Read | None:
+    """The slice that a call seems to read; None if it reads none."""
+    function, first = call.func, call.args[0] if call.args else None
+    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+        return _of(function.value, function.attr)
+    if first is None or isinstance(first, ast.Starred):
+        return None
+    if isinstance(function, ast.Name) and function.id in _CONVERSIONS:
+        is_alone = len(call.args) + len(call.keywords) == 1
+        return _of(first, function.id) if is_alone and not file.names.is_bound(function.id) else None
+    return _of(first, "array") if file.names.resolve(dotted(function) or "") in _ARRAYS else None
+
+
+def _of(tensor: ast.expr, spelling: str) -> _Read | None:
+    if isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute) and tensor.func.attr == "detach":
+        tensor = tensor.func.value
+    return _Read(tensor, spelling) if isinstance(tensor, ast.Subscript) else None
+
+
+def _most(read: _Read) -> Confidence | None:
+    """The highest possible confidence of a read, judging by its form; None if it copies nothing unused."""
+    if read.spelling in _CONVERSIONS and levels_of(read.slice) < _DEEP:
+        return None
+    if not is_moving(read.slice):  # the same slice in each iteration
+        return None if read.spelling in _CONVERSIONS else Confidence.LOW
+    return Confidence.MEDIUM
+
+
+@check("Call")
+def slice_read(call: cst.Call, context: Context) -> None:
+    """Report a read of another slice of the same tensor in each iteration of a Python loop."""
+    point = context.point
+    made = context.expression(call) if point is not None and not context.claimed else None
+    read = _read(made, context.file) if isinstance(made, ast.Call) else None
+    if read is None or point is None or context.file.is_offline or context.file.is_foreign:
+        return
+    loops = loops_around(call, context) if knows_paddle(context.file) else []
+    found = sweep(read.slice, loops, read.spelling == "numpy", context) if loops else None
+    if found is None or not found.shown:
+        return
+    kind = Evaluator(point.file, point.full_env).kind(read.slice)
+    certain = kind.is_tensor and not kind.guess
+    is_likely = certain or (not kind.is_host and _looks_like_a_tensor(read, found, context))
+    confidence = _confidence(call, read, found, context) if is_likely else None
+    if confidence is None:
+        return
+    row = found.loop.row if found.loop else loops[0].row
+    context.report(
+        CODE,
+        call,
+        _fix(call, read, found, certain, context),
+        context.step,
+        confidence=confidence,
+        costs_on_cpu=True,
+        where=f"each iteration of the loop at line {row}",
+        base=ast.unparse(found.base),
+    )
+
+
+def _looks_like_a_tensor(read: _Read, found: Sweep, context: Context) -> bool:
+    """Whether a call of ``.numpy()`` alone shows that something is a tensor.
+
+    The code itself may test the type: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
+    """
+    return read.spelling == "numpy" and found.loop is not None and not context.is_within(cst.IfExp)
+
+
+def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
+    """How certain it is that the copy costs something; None if it cannot."""
+    if read.spelling in _CONVERSIONS or _is_scalar(call, context):
+        # One index, one number: a tensor with a number for each iteration is no larger than what is read of it.
+        if levels_of(read.slice) < 2 or found.loop is None:
+            return None
+        return Confidence.MEDIUM
+    if found.loop is None:
+        # One slice of a tensor that each iteration creates again. At a step that is a host read like any other.
+        return None if context.hot is not None or levels_of(read.slice) > 1 else Confidence.LOW
+    return Confidence.LOW if found.narrow else Confidence.MEDIUM
+
+
+def _is_scalar(call: cst.Call, context: Context) -> bool:
+    """Whether only one number of the array is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
+    for parent, inner in context.around(call):
+        if isinstance(parent, cst.Attribute) and parent.attr.value == "item":
+            return True
+        if isinstance(parent, (cst.Index, cst.Comparison, cst.ComparisonTarget)):
+            return True
+        if isinstance(parent, cst.Subscript):
+            return all(isinstance(item.slice, cst.Index) for item in parent.slice)
+        if isinstance(parent, cst.Call) and parent.func is not inner:
+            return isinstance(parent.func, cst.Name) and parent.func.value in _CONVERSIONS
+        if not isinstance(parent, (cst.Attribute, cst.Call, cst.Arg)):
+            return False
+    return False
+
+
+def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
+    is_method = isinstance(call.func, cst.Attribute) and read.spelling in _METHODS
+    receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
+    at = context.range(receiver)[1]
+    base = ast.unparse(found.base)
+    if is_for_paddle_1([context.file]):
+        return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
+    # Where it is something else, `.numpy()` fails already, but not the other reads, which arrays and lists have, too.
+    is_tensor = certain if read.spelling == "numpy" else context.is_surely_tensor(receiver)
+    reasons = [] if is_tensor else [_TYPE_REASON.format(base=base)]
+    if read.spelling in _CONVERSIONS:
+        level = Level.UNSAFE if reasons else Level.SAFE
+        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
+    if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
+        reasons.append(_LAYOUT_REASON)
+    blocks = (parent for parent in context.parents if isinstance(parent, cst.With))
+    if any("auto_cast" in context.text(item.item) for block in blocks for item in block.items):
+        reasons.append(_AMP_REASON)
+    title = f"copy only the slice: `.clone()` (or read `{base}` once, before the loop)"
+    edit = Edit(at, at, ".clone()")
+    return Fix(title, (edit,), Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons))

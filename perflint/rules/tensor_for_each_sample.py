@@ -1,0 +1,337 @@
+"""PPF106: a dataset that creates a tensor for each sample, although the loader makes one of each batch."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.facts.dataset_methods import SamplePart, parts_of_samples, sample_methods
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, row_gate
+from perflint.query import query
+from perflint.rules.spelled import spelling
+from perflint.syntax.bindings import bindings_of, targets_and_values
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.scopes import Scope, own_parts, terminal
+from perflint.syntax.tree import string_of, walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+# Finds datasets that create a Paddle tensor for each sample, and how to write each as a NumPy array.
+#
+# ``paddle.to_tensor(label, dtype="int64")`` in ``__getitem__`` could be ``np.asarray(label, dtype="int64")``: the
+# loader then creates one tensor for a whole batch of arrays.
+
+TO_TENSOR = "paddle.to_tensor"
+_BOTH = frozenset({"astype", "reshape", "transpose", "flatten", "squeeze"})
+"""Methods of tensors that arrays have too, with the same arguments as far as ``_means_the_same`` checks."""
+_DTYPE = re.compile(r"(?:u?int|float)\d+$|bool$")
+_TRANSFORMS = re.compile(r"trans|augment|preproc|pipeline|to_tensor|normali[sz]e|composed?\b", re.IGNORECASE)
+_IMAGES = re.compile(r"(?:^|_)(?:img|image|picture|pic|frame)s?\d*(?:_|$)", re.IGNORECASE)
+_DATASETS = re.compile(r"data_?set|subset", re.IGNORECASE)
+_CHANNELS_FIRST = (2, 0, 1)
+_MOST_NAMES = 12
+"""How many names are followed to find the data of one tensor."""
+_LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.BinOp)
+
+
+@dataclass(frozen=True)
+class SampleTensor:
+    """A call of ``paddle.to_tensor`` whose tensor becomes part of a sample, but could be an array as well.
+
+    ``data``: its argument. ``dtype``: the requested type, "" for none. ``needs_type``: no type is requested, and the
+    data may be Python numbers, which become float32 in Paddle and float64 in NumPy.
+    """
+
+    call: ast.Call
+    data: ast.expr
+    dtype: str
+    needs_type: bool
+
+
+@dataclass(frozen=True)
+class TensorSample:
+    """The tensors that one dataset creates for each sample, all of which could be arrays as well.
+
+    ``may_stay``: another part of the sample may already be a tensor, created by unknown code. ``is_image``: one of them
+    is an image. ``is_drawn``: one of them comes from another dataset. ``is_indexed``: some code takes samples from the
+    dataset directly, and may rely on tensors.
+    """
+
+    tensors: tuple[SampleTensor, ...]
+    may_stay: bool
+    is_image: bool
+    is_drawn: bool
+    is_indexed: bool
+
+
+@query
+def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
+    """The tensors that each dataset of a file creates for a sample, without datasets that create none."""
+    if not file.has_words("to_tensor"):
+        return ()
+    methods = (scope for scope in sample_methods(file) if not _collates(file, scope))
+    return tuple(sample for scope in methods if (sample := _sample(file, scope)) is not None)
+
+
+def _sample(file: FileIndex, scope: Scope) -> TensorSample | None:
+    """The tensors of one dataset; None if the sample contains others that stay, or a custom function collates."""
+    parts = list(parts_of_samples(scope))
+    tensors, stay = _of_method(file, parts)
+    rest = [part for part in parts if _made_by(file, part)[0] is None]
+    if not tensors or stay or any(_is_tensor(file, part.node) for part in rest):
+        return None
+    owner = scope.owner.name if scope.owner is not None else ""
+    if is_collated(file, owner):
+        return None
+    made = [part.node for part in parts if part not in rest]
+    sources = [source for node in made for source in _sources(scope, node)]
+    return TensorSample(
+        tensors,
+        may_stay=any(_is_transformed(part.node) for part in rest),
+        is_image=any(map(_is_image, sources)),
+        is_drawn=any(map(_draws, sources)),
+        is_indexed=is_indexed(file, owner),
+    )
+
+
+def _is_tensor(file: FileIndex, node: ast.expr) -> bool:
+    """Whether a part of a sample is a tensor that stays one: from a function of Paddle, or from ``ToTensor``."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = file.names.resolve(dotted(node.func) or "")
+    is_made = name.startswith("paddle.") and name.rpartition(".")[2].islower()
+    return is_made or (_is_transformed(node) and (file.has("ToTensor") or "to_tensor" in name))
+
+
+def _is_transformed(node: ast.expr) -> bool:
+    """Whether a part of a sample comes from the transforms of the dataset: ``self.transform(image)``."""
+    name = (dotted(node.func) or "") if isinstance(node, ast.Call) else ""
+    return name.startswith("self.") and _TRANSFORMS.search(name) is not None
+
+
+def _sources(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that data consists of: those in it, and the values of its names."""
+    waiting, seen = [node], set[str]()
+    while waiting and len(seen) < _MOST_NAMES:
+        one = waiting.pop()
+        yield one
+        for name in set(names_in(one)) - seen:
+            seen.add(name)
+            waiting += [
+                value
+                for binding in bindings_of(scope).get(name, ())
+                for target, value in targets_and_values(binding.node)
+                if value is not None and name in names_in(target)
+            ]
+
+
+def _is_image(node: ast.expr) -> bool:
+    """Whether data is an image, by its name, or because its axes are transposed like those of one."""
+    if any(_IMAGES.search(part) for name in names_in(node) for part in name.split(".")):
+        return True
+    return any(
+        isinstance(item, (ast.Tuple, ast.List))
+        and [getattr(axis, "value", None) for axis in item.elts] == list(_CHANNELS_FIRST)
+        for item in walk(node)
+    )
+
+
+def _draws(node: ast.expr) -> bool:
+    """Whether data comes from another dataset: ``self.dataset[index]``."""
+    return any(
+        isinstance(item, ast.Subscript) and _DATASETS.search((dotted(item.value) or "").rpartition(".")[2])
+        for item in walk(node)
+    )
+
+
+def is_collated(file: FileIndex, owner: str) -> bool:
+    """Whether a loader of the project collates the samples of a dataset with a custom function.
+
+    Only the file of the dataset, and files that name it, are checked.
+    """
+    users = dict.fromkeys((file, *file.project.mentions.of(owner)))
+    return any(
+        _is_given(argument_of(call, "collate_fn", None)) and not _is_of_another(user, scope, call, owner)
+        for user in users
+        if user.has_words("collate_fn")
+        for scope in user.scopes.scopes
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def _is_given(collate: ast.expr | None) -> bool:
+    is_none = isinstance(collate, ast.Constant) and collate.value is None
+    return collate is not None and not is_none and "default_collate" not in (dotted(collate) or "")
+
+
+def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
+    """Whether a loader obviously gets an object of another class."""
+    dataset = argument_of(call, "dataset", 0)
+    name = dotted(dataset) if dataset is not None else None
+    made = [dataset] if name is None else list(_values(file, scope, name))
+    names = {terminal(value) for value in made if isinstance(value, ast.Call)}
+    return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
+
+
+def _values(file: FileIndex, scope: Scope, name: str) -> Iterator[ast.expr]:
+    for place in (scope, file.scopes.module):
+        for binding in bindings_of(place).get(name, ()):
+            yield from (value for target, value in targets_and_values(binding.node) if value is not None)
+
+
+def is_indexed(file: FileIndex, owner: str) -> bool:
+    """Whether code of the project takes samples from a dataset directly: ``data = Faces(path)``, ``data[0]``."""
+    users = dict.fromkeys((file, *file.project.mentions.of(owner)))
+    return any(_indexes(user, owner) for user in users if user.may_call(owner))
+
+
+def _indexes(file: FileIndex, owner: str) -> bool:
+    statements = [statement for scope in file.scopes.scopes for statement in scope.statements]
+    made = {
+        name
+        for statement in statements
+        for target, value in targets_and_values(statement.node)
+        if isinstance(value, ast.Call) and terminal(value) == owner and (name := dotted(target))
+    }
+    return bool(made) and any(
+        isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and dotted(item.value) in made
+        for statement in statements
+        for part in own_parts(statement.node)
+        for item in walk(part)
+    )
+
+
+def _collates(file: FileIndex, scope: Scope) -> bool:
+    """Whether a dataset collates its own batches, and so may rely on tensors."""
+    lineage = Hierarchy.of(file.project).lineage(file, scope.owner) if scope.owner is not None else []
+    return any("collat" in name for _, owner in lineage for name in owner.methods)
+
+
+def _of_method(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleTensor, ...], bool]:
+    """The tensors that have no other use on any path into a sample, in order, and whether there are others."""
+    found: dict[ast.Call, SampleTensor | None] = {}
+    for part in parts:
+        call, same = _made_by(file, part)
+        if call is not None:
+            tensor = _tensor(call, part) if same and not part.is_shared else None
+            found[call] = tensor if found.get(call, tensor) is not None else None
+    tensors = (tensor for tensor in found.values() if tensor is not None)
+    ordered = tuple(sorted(tensors, key=lambda tensor: (tensor.call.lineno, tensor.call.col_offset)))
+    return ordered, len(ordered) < len(found)
+
+
+def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:
+    """The call of ``paddle.to_tensor`` that a part of a sample begins with, and whether an array would work as well."""
+    node, same = part.node, True
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
+        same = same and _means_the_same(node.func.attr, node)
+        node = node.func.value
+    is_tensor = isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") == TO_TENSOR
+    return (node if isinstance(node, ast.Call) and is_tensor else None), same
+
+
+def _tensor(call: ast.Call, part: SamplePart) -> SampleTensor | None:
+    data, dtype = argument_of(call, "data", 0), _dtype(argument_of(call, "dtype", 1))
+    is_told_more = argument_of(call, "place", 2) is not None or argument_of(call, "stop_gradient", 3) is not None
+    if data is None or dtype is None or is_told_more or is_spread(call):
+        return None
+    outer = part.node
+    is_cast = isinstance(outer, ast.Call) and isinstance(outer.func, ast.Attribute) and outer.func.attr == "astype"
+    return SampleTensor(call, data, dtype, not dtype and not is_cast and _may_be_numbers(data))
+
+
+def _may_be_numbers(node: ast.expr) -> bool:
+    """Whether data obviously consists of Python numbers, which may be fractions: ``[label]``, ``0.5``, ``float(x)``."""
+    if isinstance(node, ast.Call):
+        return dotted(node.func) == "float"
+    return isinstance(node, _LISTS) or (isinstance(node, ast.Constant) and isinstance(node.value, float))
+
+
+def _means_the_same(method: str, call: ast.Call) -> bool:
+    """Whether an array has the same method as a tensor: ``x.astype("float32")``, ``x.reshape([-1])``."""
+    if method not in _BOTH:
+        return False
+    if method == "astype":
+        kinds = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return len(kinds) == 1 and string_of(kinds[0]) is not None
+    return not call.keywords
+
+
+def _dtype(node: ast.expr | None) -> str | None:
+    """The requested type, as named in NumPy; None if NumPy does not have it, or it is unknown."""
+    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        return ""
+    said = string_of(node) or (dotted(node) or "").rpartition(".")[2]
+    return said if _DTYPE.match(said) else None
+
+
+# PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch.
+
+CODE = "PPF106"
+_UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
+_DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
+_TAKEN = "`np` is another name there"
+_INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
+_OF_IMAGES = "tensors of pictures"
+"""The event if the copy of the numbers takes the time."""
+
+
+@row_gate(CODE)
+def _rows(file: FileIndex) -> list[int]:
+    return [file.row(sample.tensors[0].call) for sample in sample_tensors(file)]
+
+
+@check("Call")
+def tensors_of_samples(call: cst.Call, context: Context) -> None:
+    """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
+    if CODE not in context.codes:
+        return
+    places = context.once(CODE, lambda: _by_place(context.file))
+    found = places.get(context.range(call))
+    if found is None:
+        return
+    rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
+    related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
+    count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
+    confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
+    event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
+    context.report(CODE, call, fix, None, related, confidence, claims=False, event=event, count=count)
+
+
+def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
+    return {file.source.lines.span(sample.tensors[0].call): sample for sample in sample_tensors(file)}
+
+
+def _fix(found: TensorSample, file: FileIndex) -> Fix:
+    rule = catalogue.shipped()[CODE]
+    untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
+    if untyped is not None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+    if found.is_drawn or found.is_indexed:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+    spelled = spelling("numpy.asarray", found.tensors[0].call, file)
+    if spelled is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _TAKEN)
+    edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
+
+
+def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
+    source = file.source
+    data = source.text[slice(*source.lines.span(tensor.data))]
+    dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
+    return Edit(*source.lines.span(tensor.call), f"{asarray}({data}{dtype})")

@@ -1,0 +1,265 @@
+"""The fixes of PPF205: `paddle.full` for a constant; all others are only shown, such as creating a tensor once."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from perflint.facts import origin as origins
+from perflint.findings import Edit, Fix, Level
+from perflint.flow.known_values import is_super_init
+from perflint.flow.values import Values
+from perflint.lint.context import Context
+from perflint.rules.arguments import find_argument
+from perflint.rules.delete import whole_rows
+from perflint.rules.edits import indentation, insert_row_after, source_of
+from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.scopes import FUNCTIONS, terminal
+from perflint.syntax.tree import walk
+from perflint.text.source import spans_rows
+from perflint.training.steps import Point
+
+FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "same number", "operand"
+"""The advice if the origin of the data alone does not decide it."""
+
+ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND, origins.INVARIANT})
+
+_FULL = "fill the tensor on the device"
+_HALF = "values this small are rounded differently in float16"
+_SMALLEST = 1e-6
+_NO_DIMENSIONS = "2.5"
+"""The release that introduced tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
+
+_GRADIENT = "set `stop_gradient = False` on it afterwards"
+_SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
+_SAME_DTYPE = "give it the same shape and dtype"
+_DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
+
+_SHOWN = {
+    origins.LITERAL: (_FULL, _SAME_DTYPE),
+    RANGE: (_FULL, _SAME_DTYPE),
+    CHANGED: ("create the tensor once, and change a clone of it", "you have to decide where to keep it"),
+    origins.INVARIANT: ("create the tensor once", "nothing may change it in place afterwards"),
+    origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
+    origins.RANDOM: ("draw the numbers on the device", "the random numbers will be different"),
+    FILLED: ("fill a tensor on the device with `paddle.full`", "you have to name its dtype"),
+    SAME_NUMBER: (
+        "use the number itself, or `paddle.full`",
+        "for an integer or a NumPy number you have to name the dtype",
+    ),
+    OPERAND: ("use the number itself", "float32 values may be rounded differently"),
+    origins.NUMBER: ("use the number itself", "the result may take another dtype"),
+    origins.BATCH: ("let a DataLoader create the tensors", "the reader has to become a dataset or a collate function"),
+    origins.SLICE: ("create one tensor of the array", "the array has to fit into the memory of the device"),
+    "copy": ("use the batch unchanged", "only if the loader returns tensors, and nothing changes them in place"),
+    "cast": ("only cast the batch", "only if the loader returns tensors, and nothing changes them in place"),
+    origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),
+    origins.TENSOR: ("use the tensor itself", "`to_tensor` also detaches: add .detach() if you need that"),
+    origins.HOST: ("compute it on the device, or in the dataset", "another algorithm is needed"),
+    origins.UNKNOWN: ("create the tensor once, or in the dataset", "perflint does not know where the values come from"),
+}
+
+
+def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
+    """The fix for a call whose argument has this origin."""
+    if kind == origins.LITERAL:
+        filled = _full(call, data, context)
+        if filled is not None:
+            return filled
+    title, reason = _SHOWN[kind]
+    if kind == origins.MADE and _SAYS_DTYPE.search(context.text(call)):
+        reason = _SAME_DTYPE
+    if kind == origins.LITERAL and _wants_gradient(call, context):
+        reason = _GRADIENT
+    if kind == origins.INVARIANT:
+        return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
+    if kind in ("copy", "cast"):
+        text = _as_it_is(call, data, context)
+        edit = _without_the_row(call, text, context) or Edit(*context.range(call), text)
+        return Fix(title, (edit,), Level.DISPLAY, reason)
+    if kind == origins.NUMBER and _meets_a_tensor(call, context):
+        return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
+    return Fix(title, (), Level.DISPLAY, reason)
+
+
+def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
+    """``paddle.to_tensor(0.5)`` as ``paddle.full([], 0.5)``: the same bits, and nothing to copy."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to_tensor":
+        return None
+    if context.name(call.func.value) != "paddle" or "#" in context.text(call) or not _is_plain(call, context):
+        return None
+    shape = _uniform(data.value, context)
+    if shape is None:
+        return None
+    value, sizes, text = shape
+    dtype = _dtype(call, value, context)
+    if dtype is None:
+        return None
+    arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
+    edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
+    may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
+    since = "" if sizes else _NO_DIMENSIONS
+    if may_be_half and 0 < abs(value) < _SMALLEST:
+        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF, paddle=since)
+    return Fix(_FULL, (edit,), Level.SAFE, paddle=since)
+
+
+def _is_plain(call: cst.Call, context: Context) -> bool:
+    """Whether a call has only arguments that ``paddle.full`` has, too."""
+    named = {argument.keyword.value: context.text(argument.value) for argument in call.args if argument.keyword}
+    by_place = len(call.args) - len(named)
+    if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
+        return False
+    return by_place <= 2 and named.keys() <= {"data", "dtype"}
+
+
+def _wants_gradient(call: cst.Call, context: Context) -> bool:
+    """Whether a tensor is created with a gradient, which ``paddle.full`` cannot do."""
+    argument = find_argument(call, "stop_gradient", 3)
+    return argument is not None and context.text(argument.value) != "True"
+
+
+def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
+    """The dtype to write: ``""`` for the default one, None if the argument is unknown."""
+    argument = find_argument(call, "dtype", 1)
+    if argument is None or context.text(argument.value) == "None":
+        return '"bool"' if isinstance(value, bool) else '"int64"' if isinstance(value, int) else ""
+    text = context.text(argument.value)
+    name = context.name(argument.value)
+    known = _DTYPE.fullmatch(text) or _DTYPE.fullmatch(f'"{name.removeprefix("paddle.")}"')
+    return text if known or _is_dtype_of_a_tensor(argument.value, context) else None
+
+
+def _is_dtype_of_a_tensor(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether this is ``x.dtype``: anything else may be None, or a dtype that ``paddle.full`` does not fill."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "dtype" and context.kind(node.value).is_tensor
+
+
+def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[int], str] | None:
+    """The one value of a literal, its shape and its source; None if the values differ."""
+    if isinstance(node, (cst.List, cst.Tuple)):
+        parts = [_uniform(part.value, context) if isinstance(part, cst.Element) else None for part in node.elements]
+        first = parts[0] if parts else None
+        if first is None or any(part is None or part[1:] != first[1:] for part in parts):
+            return None
+        return first[0], [len(parts), *first[1]], first[2]
+    try:
+        value = ast.literal_eval(context.expression(node) or "")
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    if not isinstance(value, (bool, int, float)) or (isinstance(value, int) and abs(value) >= 2**63):
+        return None
+    return value, [], context.text(node)
+
+
+def _meets_a_tensor(call: cst.Call, context: Context) -> bool:
+    """Whether a call is one operand of an operation with a tensor, so that a number works as well."""
+    parent = context.parents[-1] if context.parents else None
+    if not isinstance(parent, cst.BinaryOperation):
+        return False
+    kind = context.kind(parent.right if call is parent.left else parent.left)
+    return kind.is_tensor and not kind.guess
+
+
+def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
+    dtype = find_argument(call, "dtype", 1)
+    source = source_of(data.value, context)
+    return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
+
+
+def _without_the_row(call: cst.Call, text: str, context: Context) -> Edit | None:
+    """The edit that deletes ``image = paddle.to_tensor(image)``, which would otherwise become ``image = image``."""
+    statement = context.statement
+    if not isinstance(statement, cst.Assign) or statement.value is not call or len(statement.targets) != 1:
+        return None
+    line, block = context.parents[-2], context.parents[-3]
+    is_alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
+    if context.text(statement.targets[0].target) != text or not is_alone:
+        return None
+    if not isinstance(block, cst.IndentedBlock) or len(block.body) < 2:
+        return None
+    start, end = context.range(statement)
+    return None if "#" in context.file.source.text[start:end] else whole_rows(start, end, context.file.source)
+
+
+def _made_once(call: cst.Call, context: Context) -> list[Edit]:
+    """The edits that create the tensor of a call only once; none if there is no certain place for it.
+
+    ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call is moved above the loop, and gets a name. In a forward
+    pass it becomes ``self.register_buffer("constant_tensor", ..., persistable=False)`` in ``__init__``: a buffer that
+    is part of the state would add a key to every checkpoint, and old ones would lack it.
+    """
+    point, text = context.here, context.text(call)
+    if spans_rows(text):
+        return []
+    name = _new_name(call, point, context)
+    if point.step is not None and point.step.forward:
+        return _as_buffer(call, text, name, point, context)
+    if point.loop is None:
+        return []
+    source = context.file.source
+    at = source.lines.line_start(point.loop.lineno)
+    line = f"{indentation(source, point.loop.lineno)}{name} = {text}{source.newline}"
+    return [Edit(at, at, line), Edit(*context.range(call), name)]
+
+
+def _as_buffer(call: cst.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
+    source = context.file.source
+    made = _super_init(point)
+    if made is None or not _is_global(call, context):
+        return []
+    last = made.end_lineno or made.lineno
+    after = source.text[source.lines.span(made)[1] : source.lines.line_end(last)]
+    if after.strip() and not after.lstrip().startswith("#"):
+        return []
+    row = f'{indentation(source, made.lineno)}self.register_buffer("{name}", {text}, persistable=False)'
+    return [insert_row_after(source, last, row), Edit(*context.range(call), f"self.{name}")]
+
+
+def _super_init(point: Point) -> ast.stmt | None:
+    """The statement of ``__init__`` that calls that of the base class: a buffer may only be registered after it."""
+    owner = point.scope.owner
+    init = owner.methods.get("__init__") if owner is not None else None
+    if owner is None or init is None or not isinstance(init.node, FUNCTIONS) or not _is_method(point):
+        return None
+    for statement in init.node.body:
+        called = statement.value if isinstance(statement, ast.Expr) else None
+        if not isinstance(called, ast.Call):
+            continue
+        of_base = terminal(called) == "__init__" and dotted(called.args[0]) == "self" if called.args else False
+        if is_super_init(called) or of_base:  # ``nn.Layer.__init__(self)``
+            return statement
+    return None
+
+
+def _is_method(point: Point) -> bool:
+    """Whether ``self`` is the layer at the call."""
+    node = point.scope.node
+    arguments = [] if isinstance(node, ast.Module) else [*node.args.posonlyargs, *node.args.args]
+    return bool(arguments) and arguments[0].arg == "self"
+
+
+def _is_global(call: cst.Call, context: Context) -> bool:
+    """Whether all names in a call mean the same in ``__init__``: they are imported, or bound in the module once."""
+    expression, point = context.expression(call), context.here
+    if expression is None:
+        return False
+    file, module = context.file, context.file.scopes.module
+    local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
+    local |= stored_names(point.scope.node)
+    once = Values.of(file.project).definitions(file, module)
+    names = plain_names(expression)
+    return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
+
+
+def _new_name(call: cst.Call, point: Point, context: Context) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
+    base = words[-1].lower().strip("_") if words else "constant"
+    name = f"{base}_tensor"
+    owner = point.scope.owner
+    taken = {*context.file.identifiers, *(owner.attributes if owner is not None else ()), *(context.file.words)}
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,560 @@
+"""PPF203: a decision of Python on a device tensor at each step."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+import libcst as cst
+
+from perflint.facts.usages import Usage
+from perflint.facts.waits import picks_in_a_branch
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.kinds import Kind
+from perflint.lint.context import Context
+from perflint.lint.registry import check, forward_decisions, step_gate
+from perflint.rules.guard import counter_here
+from perflint.rules.read_advice import aims_of
+from perflint.rules.spelled import paddle_at
+from perflint.rules.tensor_reads import Evidence
+from perflint.syntax import scopes
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.scopes import Class, Scope, headers, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
+from perflint.training.clues import MATH, PICKS
+from perflint.training.steps import Point, Step, of_point
+
+# The fixes shown for a decision on a tensor: none is applied, since the user has to choose.
+
+_NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
+_WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
+_LATE = "a problem is then noticed up to {interval} steps late"
+_SKIPPED = "a `paddle.amp.GradScaler` checks the gradients itself and skips the steps where they are not finite"
+_DIVIDES = (
+    "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide "
+    "by `{divisor}.clip(min=...)` instead, a lower bound that changes no other value"
+)
+_HARDLY = 1e-2
+_FORWARD = "a forward pass does not count steps, and you have to decide whether both sides may be computed"
+_ELSEWHERE = "the step is counted in another function: pass it here"
+_OTHERS = "a decision for each step cannot wait: you have to decide whether both sides may be computed"
+
+
+FILTER_MESSAGE = (
+    "`{what}` waits for the device for each item, at {where}; read the whole tensor once before, with `.tolist()`."
+)
+PRESENCE_MESSAGE = (
+    "`{what}` asks for the value of a tensor and waits for the device at {where}; use `None` for a "
+    "missing value, and test `is not None`."
+)
+_DECIDE = "decide on the device, or only every {interval} steps"
+_CHOOSE = "choose on the device, with `paddle.where` or `.clip`"
+_CHECK = "check it only every {interval} steps"
+_CHECK_FORWARD = "check it outside of the model, or while debugging only"
+_SCALER = "leave it to a `paddle.amp.GradScaler` where there is one"
+_MASK = "choose values by the mask with `paddle.where` instead of selecting them: that needs no test"
+_NONE = "always pass it on, without this test, or let the data pipeline decide whether it is needed"
+_NONE_REASON = "code that gets `None` here would then compute with a value that may change nothing"
+_RETURN = "choose what is returned with `paddle.where`, if both have one shape"
+_HOST = "decide by something that the host knows without a read, such as a shape, or compute both sides"
+_SIZE = "take the size from `.shape`, or from the data pipeline"
+_MAKING = frozenset({"zeros", "ones", "full", "to_tensor"})
+_SAYS = LOGGING | {"warn", "warn_explicit"}
+_BOTH = "both must be tensors of one dtype"
+_UNCOUNTED = "nothing counts the steps of this loop yet; "
+_NOTHING = (None, 0, False, "")
+_Choice = tuple["cst.BaseExpression", "cst.BaseExpression"]
+
+
+def is_filter(node: cst.BaseExpression, context: Context) -> bool:
+    """Whether a decision is the filter of a comprehension: ``[x for x in xs if mask[x]]``."""
+    return isinstance(_owner(node, context)[0], cst.CompIf)
+
+
+def asks_for_presence(expression: ast.expr, point: Point) -> bool:
+    """Whether the test is a plain name that is ``None``, ``[]`` or 0 elsewhere in the function."""
+    name = dotted(expression)
+    return name is not None and any(
+        isinstance(statement.node, ast.Assign) and _is_nothing(statement.node.value)
+        for statement in bindings_of(point.scope).get(name, ())
+    )
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return not value.elts
+    if isinstance(value, ast.Dict):
+        return not value.keys
+    return isinstance(value, ast.Constant) and value.value in _NOTHING
+
+
+def fix_of_decision(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+    """What to do instead: choose on the device, or decide every n steps."""
+    if is_filter(node, context):
+        return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "you have to decide where to read it")
+    if asks_for_presence(expression, context.here):
+        return Fix("test without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
+    picked = _pick(node, context)
+    if picked is not None:
+        return picked
+    owner, test = _owner(node, context)
+    if _gives_none(expression, context.here):
+        return Fix("remove the test", (), Level.DISPLAY, _NONE_REASON)
+    if picks_in_a_branch(context.here, expression):
+        return Fix("choose by the mask instead of selecting by it", (), Level.DISPLAY, _OTHERS)
+    if isinstance(owner, cst.IfExp):
+        return _where(owner, node, (owner.body, owner.orelse), context)
+    if isinstance(owner, cst.If) and not _asks_if_finite(expression):
+        chosen = _choice(owner, node, context)
+        if chosen is not None:
+            return chosen
+    skips = isinstance(_last(owner), (cst.Continue, cst.Return))  # it skips the rest of the step
+    if isinstance(owner, cst.If) and skips and _asks_if_finite(expression):
+        return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
+    return _every_nth(owner, test, expression, context)
+
+
+def advice(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+    """What to do instead, in a clause: that depends on what the branch does."""
+    interval = context.settings.log_interval
+    return _words(node, expression, context).format(interval=interval)
+
+
+def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+    picked = _pick(node, context)
+    if picked is not None:
+        return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
+    owner, _ = _owner(node, context)
+    is_forward = context.hot is not None and context.hot.forward
+    if _gives_none(expression, context.here):
+        return _NONE
+    if picks_in_a_branch(context.here, expression):
+        return _MASK
+    if isinstance(owner, cst.IfExp):
+        return _CHOOSE
+    statement = context.here.statement.node  # LibCST sees only those of its branches that have findings
+    if not isinstance(owner, (cst.If, cst.Assert)) or not isinstance(statement, (ast.If, ast.Assert)):
+        return "choose on the device" if is_forward else _DECIDE
+    if _is_check(statement):
+        return _CHECK_FORWARD if is_forward else _CHECK
+    return _for_branch(statement, expression)
+
+
+def _gives_none(expression: ast.expr, point: Point) -> bool:
+    """Whether a test only decides to drop a value: ``if not mask.any(): mask = None``"""
+    statement = point.statement.node
+    if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
+        return all(isinstance(item, ast.Assign) and _is_none(item.value) for item in statement.body)
+    choices = (item for part in headers(statement) for item in walk(part) if isinstance(item, ast.IfExp))
+    return any(
+        _holds(choice.test, expression) and (_is_none(choice.body) or _is_none(choice.orelse)) for choice in choices
+    )
+
+
+def _holds(node: ast.expr, expression: ast.expr) -> bool:
+    return any(item is expression for item in walk(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    """Whether a statement only stops the run, or prints something, if its test is true."""
+    if not isinstance(statement, ast.If):
+        return isinstance(statement, ast.Assert)
+    return isinstance(statement.body[-1], (ast.Raise, ast.Break)) or (
+        not statement.orelse and all(map(_only_says, statement.body))
+    )
+
+
+def _only_says(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and terminal(call) in _SAYS
+
+
+def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
+    """What to do instead of an ``if`` that decides what is computed."""
+    branches = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else []
+    if _asks_if_finite(expression) and isinstance(branches[0], (ast.Continue, ast.Return)):
+        return _SCALER
+    if any(isinstance(branch, ast.Return) for branch in branches):
+        return _RETURN
+    return _CHOOSE if all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches) else _HOST
+
+
+def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
+    """``paddle.maximum(a, b)`` for ``max(a, b)``."""
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
+        return None
+    function = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.value)
+    if node.func.value == "sorted" or (function is not None and len(node.args) != 2):
+        better = "paddle.sort" if function is None else f"paddle.{node.func.value}"
+        return Fix(
+            f"`{better}` of the stacked tensors", (), Level.DISPLAY, "the result is then one tensor on the device"
+        )
+    if function is None:
+        return None
+    paddle = paddle_at(context.here.statement.node, context.file)
+    edits: tuple[Edit, ...] = ()
+    if paddle is not None and all(_is_tensor(argument.value, context) for argument in node.args):
+        edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
+    return Fix(f"choose with `{function}`", edits, Level.DISPLAY, "a plain number among them has to become a tensor")
+
+
+def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
+    """The statement or conditional expression that decides, and its whole test."""
+    for parent in reversed(context.parents):
+        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
+            return parent, parent.test
+        if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation, cst.NamedExpr)):
+            break
+        node = parent
+    return None, node
+
+
+def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | None:
+    """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only assign to one name."""
+    first = _assigned(owner.body)
+    if first is None or context.text(owner).startswith("elif"):
+        return None
+    name, value = first
+    if owner.orelse is None:
+        return _where(owner, node, (value, cst.Name(name)), context, name)
+    if not isinstance(owner.orelse, cst.Else):
+        return None
+    other = _assigned(owner.orelse.body)
+    if other is None or other[0] != name:
+        return None
+    return _where(owner, node, (value, other[1]), context, name)
+
+
+def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
+    """The name and the value of a block that is one assignment."""
+    if len(body.body) != 1 or not isinstance(body.body[0], cst.SimpleStatementLine) or len(body.body[0].body) != 1:
+        return None
+    statement = body.body[0].body[0]
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0].target
+    return (target.value, statement.value) if isinstance(target, cst.Name) else None
+
+
+def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, context: Context, name: str = "") -> Fix:
+    """The choice between two tensors on the device; words if one may not be a tensor, or has side effects.
+
+    Args:
+        owner: the node to replace.
+        node: the decision that was found: the whole test, or a part of it.
+        choice: the two alternatives.
+        context: the state of the walk.
+        name: the name that gets the choice, if ``owner`` is a statement.
+    """
+    title, (first, second) = "choose on the device with `paddle.where`", choice
+    test, paddle = getattr(owner, "test", None), paddle_at(context.here.statement.node, context.file)
+    whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
+    if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
+        return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+    sides = [side for side in choice if not _is_name(side, name)]
+    divisor = next(filter(None, (_divisor(side, node, context) for side in sides)), None)
+    if divisor is not None:
+        return Fix("divide by a value that is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
+    if _differ_in_shape(sides, context):
+        return Fix(title, (), Level.DISPLAY, f"both must be tensors of one dtype and shape; {_WHERE}")
+    other = name if _is_name(second, name) else context.text(second)
+    text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
+    edits = (Edit(*context.range(owner), f"{name} = {text}" if name else text),)
+    return Fix(title, edits, Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+
+
+def _divisor(side: cst.BaseExpression, test: cst.BaseExpression, context: Context) -> str | None:
+    """The divisor in one side of a choice, if the test keeps it from 0: ``n`` of ``loss / n`` under ``n > 0``."""
+    expression, asked = context.expression(side), context.expression(test)
+    if expression is None or asked is None or not _compares_with_nothing(asked):
+        return None
+    divisions = (item for item in walk(expression) if isinstance(item, ast.BinOp))
+    divisors = (item.right for item in divisions if isinstance(item.op, (ast.Div, ast.FloorDiv, ast.Mod)))
+    return next((ast.unparse(each) for each in divisors if plain_names(each) & plain_names(asked)), None)
+
+
+def _compares_with_nothing(test: ast.expr) -> bool:
+    """Whether a test compares something with 0 or a small number: ``n > 0``, ``n != 0``, ``n > eps``, ``n``."""
+    if not isinstance(test, ast.Compare):
+        return True
+    return any(
+        (isinstance(side, ast.Constant) and isinstance(side.value, (int, float)) and abs(side.value) < _HARDLY)
+        or "eps" in (dotted(side) or "").lower()
+        for side in (test.left, *test.comparators)
+    )
+
+
+def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
+    """Whether an expression is a tensor without side effects: it only calls Paddle."""
+    expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
+    if expression is None:
+        return False
+    evidence = Evidence(context.here)
+    calls = [item for item in walk(expression) if isinstance(item, ast.Call)]
+    return evidence.is_one_tensor(expression) and all(map(evidence.is_of_paddle, calls))
+
+
+def _differ_in_shape(choice: Sequence[cst.BaseExpression], context: Context) -> bool:
+    """Whether one side is a single number and the other one has axes: ``x.mean()`` and ``paddle.zeros([1])``."""
+    sides = list(filter(None, map(context.expression, choice)))
+    kinds = [Evidence(context.here).kind(side) for side in sides]
+    return any(map(_is_made_with_axes, sides)) and any(
+        kind.scalar and not _is_made_with_axes(side) for kind, side in zip(kinds, sides, strict=True)
+    )
+
+
+def _is_made_with_axes(node: ast.expr) -> bool:
+    """``paddle.zeros([1])``, ``paddle.to_tensor([0.0])``"""
+    if not isinstance(node, ast.Call) or terminal(node) not in _MAKING:
+        return False
+    shape = next((item.value for item in node.keywords if item.arg == "shape"), node.args[0] if node.args else None)
+    return isinstance(shape, (ast.List, ast.Tuple)) and bool(shape.elts)
+
+
+def _is_name(node: cst.BaseExpression, name: str) -> bool:
+    return isinstance(node, cst.Name) and node.value == name
+
+
+def _is_tensor(node: cst.BaseExpression, context: Context) -> bool:
+    expression = context.expression(node)
+    return expression is not None and Evidence(context.here).is_one_tensor(expression)
+
+
+def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+    if context.hot is not None and context.hot.forward:
+        return Fix(_words(test, expression, context), (), Level.DISPLAY, _FORWARD)
+    interval = context.settings.log_interval
+    only_leaves = isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))
+    is_check = _asks_if_finite(expression) or only_leaves or _is_check(context.here.statement.node)
+    if not is_check:
+        return Fix(_words(test, expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
+    reason = _LATE.format(interval=interval)
+    title = f"check every {interval}th step"
+    may_wait = not _binds(test, context)
+    if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
+        return Fix(title, (), Level.DISPLAY, reason)
+    if context.here.loop is None:
+        return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
+    index = counter_here(context)
+    if index is None or index.enumerate or index.unnamed is not None:
+        return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
+    rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, cst.Assert) else '== 0 and'} "
+    start, end = context.range(test)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or) and not test.lpar:
+        return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
+    return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
+
+
+def _binds(test: cst.BaseExpression, context: Context) -> bool:
+    """Whether a test binds a name, which would be bound only at some steps if the test ran less often."""
+    return any(isinstance(item, ast.NamedExpr) for item in walk(context.expression(test) or ast.Constant(None)))
+
+
+def _asks_if_finite(node: ast.expr) -> bool:
+    return any(isinstance(item, ast.Call) and terminal(item) in _NOT_FINITE for item in walk(node))
+
+
+def _last(owner: cst.CSTNode | None) -> cst.CSTNode | None:
+    if not isinstance(owner, cst.If) or not owner.body.body:
+        return None
+    line = owner.body.body[-1]
+    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
+
+
+# PPF203: a decision of Python on a device tensor at each step.
+
+CODE = "PPF203"
+_MATH = frozenset(f"math.{name}" for name in MATH)
+_INSIDE = PICKS | MATH
+# Calls that turn a tensor into a number or a truth value: a forward pass without one certainly decides on nothing.
+_CERTAIN = frozenset(
+    {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
+)
+forward_decisions[CODE] |= _CERTAIN
+
+
+@check("Name")
+@check("Attribute")
+@check("Subscript")
+@check("Call")
+@check("Comparison")
+@check("BinaryOperation")
+@check("UnaryOperation")
+def decision(node: cst.BaseExpression, context: Context) -> None:
+    """Report a tensor whose truth Python tests, directly or inside ``max``, ``in`` and the like."""
+    asked = _is_asked(node, context.parents)
+    if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
+        return
+    step, point = context.hot, context.point
+    if step is None or point is None or context.claimed:
+        return
+    expression = context.expression(node)
+    if expression is None:
+        return
+    kind, evidence = _read_by(point, expression, asked), Evidence(point)
+    confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
+    if confidence is None or _never_asked(node, point, context, evidence):
+        return
+    if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
+        confidence = Confidence.LOW  # for a forward pass, it is unknown whether callers pass the optional argument
+    if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
+        confidence = Confidence.LOW  # usually float16, which most programs do not train in
+    fix = fix_of_decision(node, expression, context)
+    message = FILTER_MESSAGE if is_filter(node, context) else ""
+    if asks_for_presence(expression, point):
+        message = PRESENCE_MESSAGE
+    said = advice(node, expression, context)
+    context.report(CODE, node, fix, step, confidence=confidence, message=message, advice=said)
+
+
+@step_gate(CODE)
+def _may_match(point: Point) -> bool:
+    """Whether a statement may contain a decision on a tensor, even if a guard makes it rare."""
+    return any(
+        (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
+        and _read_by(point, expression, asked) is not None
+        for expression, asked in scopes.candidates(point.statement.node)
+    )
+
+
+def _takes_as_it_is(call: ast.Call) -> bool:
+    """Whether a call certainly tests the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
+
+
+def _is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
+    """Whether the truth of a node is tested at its place."""
+    inner = node
+    for index in range(len(parents) - 1, -1, -1):
+        parent = parents[index]
+        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
+            return inner is parent.test
+        if isinstance(parent, cst.BooleanOperation):
+            if inner is parent.left:
+                return True
+        elif isinstance(parent, cst.UnaryOperation):
+            return isinstance(parent.operator, cst.Not)
+        elif isinstance(parent, (cst.GeneratorExp, cst.ListComp)):
+            return inner is parent.elt and _is_quantified(parents[:index])
+        elif not (isinstance(parent, cst.NamedExpr) and inner is parent.value):
+            return False
+        inner = parent
+    return False
+
+
+def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
+    call = parents[-2] if isinstance(parents[-1], cst.Arg) else None
+    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in scopes.QUANTIFIERS
+
+
+def _asked_before(node: cst.CSTNode, context: Context) -> Iterator[tuple[ast.expr, bool]]:
+    """The operands to the left of a node in the same test, each with whether it has to be true (``and``)."""
+    for parent, inner in context.around(node):
+        if isinstance(parent, cst.BooleanOperation):
+            left = context.expression(parent.left) if inner is parent.right else None
+            if left is not None:
+                yield left, isinstance(parent.operator, cst.And)
+        elif not isinstance(parent, cst.UnaryOperation):
+            return
+
+
+def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
+    """Whether an operand to the left in the same test is already reported, or is off by default."""
+    return any(
+        _read_by(point, scopes.leaf(item), True) is not None or (must_hold and evidence.is_off(item))
+        for left, must_hold in _asked_before(node, context)
+        for item in scopes.operands(left)
+    )
+
+
+def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
+    """The conditions for a decision: the tests around its statement, and earlier operands of ``and``."""
+    for test in point.statement.tests:
+        yield from scopes.required(test)
+    for left, must_hold in _asked_before(node, context):
+        if must_hold:
+            yield from scopes.required(left)
+
+
+def _asks_for_dtype(test: ast.expr) -> bool:
+    """Whether a test is like ``x.dtype == paddle.float16``."""
+    return isinstance(test, ast.Compare) and any(
+        isinstance(side, ast.Attribute) and side.attr == "dtype" for side in (test.left, *test.comparators)
+    )
+
+
+@of_point
+def _read_by(point: Point, node: ast.expr, asked: bool) -> Kind | None:
+    """The kind of the tensor that a decision reads."""
+    evidence = Evidence(point)
+    if isinstance(node, ast.Call):
+        kind = _inside_call(node, evidence)
+        if kind is not None:
+            return kind
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return _member(node, evidence)
+    return evidence.tensor(node) if asked else None
+
+
+def _inside_call(call: ast.Call, evidence: Evidence) -> Kind | None:
+    """What ``max(t1, t2)``, ``sorted([...])`` or ``math.isnan(t)`` tests of a tensor."""
+    name = evidence.builtin(call.func)
+    if name in _MATH and len(call.args) == 1:
+        return evidence.operand(call.args[0])
+    if name not in PICKS or call.keywords or not call.args:
+        return None
+    if len(call.args) == 1:
+        return evidence.item(call.args[0])
+    kinds = [evidence.operand(argument) for argument in call.args]
+    return next((kind for kind in kinds if kind is not None), None)
+
+
+def _member(node: ast.Compare, evidence: Evidence) -> Kind | None:
+    """``tensor in [...]``: only a list or a tuple compares its items one by one, a dict or a set uses the hash."""
+    kind = evidence.tensor(node.left)
+    within = evidence.bound(node.comparators[0])
+    return kind if isinstance(within, (ast.List, ast.Tuple, ast.ListComp)) else None
+
+
+def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: Evidence) -> Confidence | None:
+    """How certain a decision is on a device tensor, in training; None if it is not certain enough."""
+    scope = point.scope
+    if sets_up(scope.name):
+        return None
+    if not step.forward:
+        return Confidence.MEDIUM if kind.guess else Confidence.HIGH
+    if scope.owner is None or _only_predicts(scope.owner, scope):
+        return None
+    # In a forward pass the arguments are tensors only by convention, so a call has to show it.
+    picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
+    calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
+    if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
+        return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
+    return Confidence.LOW if picks and not kind.guess else None
+
+
+def _only_predicts(owner: Class, forward: Scope) -> bool:
+    """Whether a forward pass selects results, or searches for the best sequence, as in prediction."""
+    names = (owner.name, forward.name)
+    return any(decodes(name) or predicts(name) for name in names) or any("beam" in name for name in owner.attributes)
+
+
+def _reduces(node: ast.expr, evidence: Evidence) -> bool:
+    """Whether a decision itself calls a method such as ``mask.any()``, which numbers and lists do not have."""
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and evidence.kind(item.func.value).is_tensor
+        and _is_certain(item, evidence)
+        for item in walk(node)
+    )
+
+
+def _is_certain(call: ast.Call, evidence: Evidence) -> bool:
+    return terminal(call) in _CERTAIN and evidence.kind(call).is_tensor

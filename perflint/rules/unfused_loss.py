@@ -1,0 +1,389 @@
+"""PPF904: a loss of a softmax or a sigmoid, which one call could compute."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import libcst as cst
+
+from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.query import query
+from perflint.rules.delete import whole_rows
+from perflint.rules.edits import add_keyword, drop_keyword
+from perflint.syntax.bindings import is_rebound_between, other_reads
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.reaching import sole_at, value_of
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import walk
+from perflint.text.source import Source
+
+# Finds losses of a softmax or a sigmoid that one call could compute together with the loss.
+
+
+class LossForm(Enum):
+    """What is computed in two calls."""
+
+    LIKELIHOOD = "log_softmax"
+    PROBABILITIES = "softmax"
+    BINARY = "sigmoid"
+    TWICE = "a second softmax"
+
+
+@dataclass(frozen=True)
+class TwoCalls:
+    """A loss, and the call that computes its input.
+
+    Attributes:
+        loss: the call of the loss.
+        given: its first argument.
+        activation: the softmax or the sigmoid.
+        shaped_by: the call with the axis: ``activation``, or the one that creates its layer.
+        logits: the argument of the activation.
+        statement: the statement of the loss.
+        scope: the function.
+        binding: ``p = softmax(x)``, if there is a name between the two.
+        made: the call that creates the layer that ``loss`` calls; None if it is a function of Paddle.
+        form: what is computed in two calls.
+    """
+
+    loss: ast.Call
+    given: ast.expr
+    activation: ast.Call
+    shaped_by: ast.Call
+    logits: ast.expr
+    statement: Statement
+    scope: Scope
+    binding: Statement | None
+    made: ast.Call | None
+    form: LossForm
+
+    @property
+    def settings(self) -> ast.Call:
+        """The call with the settings of the loss: that of the function, or the one that creates the layer."""
+        return self.made or self.loss
+
+
+_FUNCTIONAL = "paddle.nn.functional"
+_ACTIVATIONS = {
+    **{f"{_FUNCTIONAL}.{name}": name for name in ("softmax", "log_softmax", "sigmoid")},
+    "paddle.sigmoid": "sigmoid",
+    "paddle.nn.Softmax": "softmax",
+    "paddle.nn.LogSoftmax": "log_softmax",
+    "paddle.nn.Sigmoid": "sigmoid",
+}
+_LOSSES = {
+    f"{_FUNCTIONAL}.nll_loss": "nll",
+    "paddle.nn.NLLLoss": "nll",
+    f"{_FUNCTIONAL}.cross_entropy": "cross entropy",
+    "paddle.nn.CrossEntropyLoss": "cross entropy",
+    f"{_FUNCTIONAL}.binary_cross_entropy": "binary",
+    "paddle.nn.BCELoss": "binary",
+}
+_FORMS = {("nll", "log_softmax"): LossForm.LIKELIHOOD, ("binary", "sigmoid"): LossForm.BINARY}
+_FUSED = {
+    LossForm.LIKELIHOOD: frozenset({"cross_entropy", "CrossEntropyLoss"}),
+    LossForm.BINARY: frozenset({"binary_cross_entropy_with_logits", "BCEWithLogitsLoss"}),
+}
+_USE_SOFTMAX = {True: 7, False: 5}
+"""The position of ``use_softmax``: in the function, which takes ``input`` and ``label`` first, and in the layer."""
+_A_LOSS = re.compile(r"\b(?:nll_loss|NLLLoss|cross_entropy|CrossEntropyLoss|binary_cross_entropy|BCELoss)\b")
+_AN_ACTIVATION = re.compile(r"softmax|sigmoid", re.IGNORECASE)
+
+
+@query
+def losses_in_two_calls(file: FileIndex) -> tuple[TwoCalls, ...]:
+    """The losses of a file whose input is a softmax or a sigmoid of Paddle."""
+    if not file.has("paddle") or not file.matches(_A_LOSS) or not file.matches(_AN_ACTIVATION):
+        return ()
+    return tuple(
+        found
+        for scope in file.scopes.scopes
+        for statement in scope.statements
+        for call in statement.calls
+        if (found := _two_calls(file, scope, statement, call)) is not None
+    )
+
+
+def _two_calls(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> TwoCalls | None:
+    loss = _reached(file, scope, statement, call, _LOSSES)
+    given = argument_of(call, "input", 0)
+    if loss is None or given is None or loss.way is _Way.METHOD or is_spread(call):
+        return None
+    binding, activation = _computed_by(scope, statement, given)
+    by = _reached(file, scope, binding or statement, activation, _ACTIVATIONS) if activation is not None else None
+    form = _form(loss, by) if by is not None else None
+    if activation is None or by is None or form is None or _is_beside_the_fused_one(statement, form):
+        return None
+    logits = _input_of(activation, by)
+    made = loss.made if loss.way is _Way.LAYER else None
+    return TwoCalls(call, given, activation, by.made, logits, statement, scope, binding, made, form) if logits else None
+
+
+def _computed_by(scope: Scope, statement: Statement, given: ast.expr) -> tuple[Statement | None, ast.Call | None]:
+    """The call that computes a value, and the assignment in between."""
+    if not isinstance(given, ast.Name):
+        return None, given if isinstance(given, ast.Call) else None
+    binding = sole_at(given.id, statement, scope)
+    value = value_of(binding) if binding is not None else None
+    return (binding, value) if isinstance(value, ast.Call) else (None, None)
+
+
+class _Way(Enum):
+    """How code calls what Paddle computes: ``F.sigmoid(x)``, ``nn.Sigmoid()(x)`` or ``x.sigmoid()``."""
+
+    FUNCTION = 0
+    LAYER = 1
+    METHOD = 2
+
+
+@dataclass(frozen=True)
+class _Reached:
+    """What a call computes; ``made`` is the call that has the settings: the call itself, or that of the layer."""
+
+    kind: str
+    made: ast.Call
+    way: _Way
+
+
+def _reached(
+    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, wanted: Mapping[str, str]
+) -> _Reached | None:
+    """Which of some computations a call is, and how it is written."""
+    name = dotted(call.func) or ""
+    qualified = file.names.resolve(name)
+    if qualified in wanted and qualified.rpartition(".")[2][0].islower():
+        return _Reached(wanted[qualified], call, _Way.FUNCTION)
+    first = name.partition(".")[0]
+    is_method = isinstance(call.func, ast.Attribute) and first != "self" and not file.names.is_bound(first)
+    if is_method and f"{_FUNCTIONAL}.{terminal(call)}" in wanted:
+        return _Reached(wanted[f"{_FUNCTIONAL}.{terminal(call)}"], call, _Way.METHOD)
+    layer = _layer_called(scope, statement, call)
+    made = file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
+    return _Reached(wanted[made], layer, _Way.LAYER) if layer is not None and made in wanted else None
+
+
+def _layer_called(scope: Scope, statement: Statement, call: ast.Call) -> ast.Call | None:
+    """The call that creates the callee of a call: ``nn.Softmax()`` for ``self.softmax(x)``, if it is the only one."""
+    if isinstance(call.func, ast.Call):
+        return call.func
+    name = dotted(call.func) or ""
+    values: list[ast.expr | None] = []
+    if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
+        values = [value for value, _ in scope.owner.attributes.get(name[5:], ())]
+    elif isinstance(call.func, ast.Name):
+        binding = sole_at(name, statement, scope)
+        values = [value_of(binding)] if binding is not None else []
+    made = values[0] if len(values) == 1 else None
+    return made if isinstance(made, ast.Call) else None
+
+
+def _form(loss: _Reached, by: _Reached) -> LossForm | None:
+    """What a loss and the call that gives its input compute together, None if one call would not."""
+    if loss.kind != "cross entropy" or by.kind != "softmax":
+        return _FORMS.get((loss.kind, by.kind))
+    flag = argument_of(loss.made, "use_softmax", _USE_SOFTMAX[loss.way is _Way.FUNCTION])
+    if flag is None:
+        return LossForm.TWICE
+    if not isinstance(flag, ast.Constant):
+        return None
+    return LossForm.TWICE if flag.value else LossForm.PROBABILITIES
+
+
+def _input_of(activation: ast.Call, by: _Reached) -> ast.expr | None:
+    """The input of a softmax or a sigmoid."""
+    if is_spread(activation):
+        return None
+    if by.way is _Way.METHOD:
+        return activation.func.value if isinstance(activation.func, ast.Attribute) else None
+    return argument_of(activation, "x", 0)
+
+
+def _is_beside_the_fused_one(statement: Statement, form: LossForm) -> bool:
+    """Whether the other arm of a test has the loss in one call, for example if a device lacks that kernel."""
+    fused = _FUSED.get(form, frozenset())
+    for link in statement.around:
+        if isinstance(link.node, ast.If):
+            other = link.node.orelse if link.branch == "body" else link.node.body
+            if any(isinstance(item, ast.Call) and terminal(item) in fused for part in other for item in walk(part)):
+                return True
+    return False
+
+
+def is_called_once(file: FileIndex, found: TwoCalls) -> bool:
+    """Whether the layer of a loss is not used elsewhere in the file, so that it can be replaced."""
+    function = found.loss.func
+    if found.made is None or function is found.made:
+        return True
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    loads = file.loads_named(name)
+    return sum(isinstance(function, ast.Attribute) or load.scope is found.scope for load in loads) == 1
+
+
+# PPF904: a loss of a softmax or a sigmoid, which one call could compute from the logits.
+
+CODE = "PPF904"
+_UNFUSED_LOSS_FUSED = {
+    "nll_loss": "cross_entropy",
+    "NLLLoss": "CrossEntropyLoss",
+    "binary_cross_entropy": "binary_cross_entropy_with_logits",
+    "BCELoss": "BCEWithLogitsLoss",
+}
+_ADVICE = {
+    LossForm.LIKELIHOOD: "`{fused}` computes both in one kernel, from the logits",
+    LossForm.PROBABILITIES: "`{fused}` computes both in one kernel, from the logits: remove `use_softmax=False`",
+    LossForm.BINARY: "`{fused}` computes both in one kernel, from the logits, and is exact where the sigmoid is 0 or 1",
+    LossForm.TWICE: (
+        "`{fused}` takes the softmax itself, so this is a second softmax, which makes the gradients too small: "
+        "pass it the logits"
+    ),
+}
+_EVENTS = {
+    LossForm.LIKELIHOOD: "loss of log_softmax",
+    LossForm.PROBABILITIES: "loss in two kernels",
+    LossForm.BINARY: "loss in two kernels",
+    LossForm.TWICE: "loss in two kernels",
+}
+_ROUNDED = "the loss and the gradients differ in their last bits"
+_SATURATED = "the loss of a sigmoid of 0 or 1 was limited to 100, and no longer is; on a CPU the fused loss is slower"
+_TWICE = "the model then trains on a different loss, so results will differ: you have to decide"
+_BY_HAND = "what is computed from the same logits elsewhere must not change"
+_LAST = -1
+_LOSS_AXIS = {"cross_entropy": 6, "CrossEntropyLoss": 4}
+"""The position of ``axis`` in the function and in the layer."""
+
+
+@statement_gate(CODE)
+def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for found in losses_in_two_calls(file):
+        yield found.statement, Confidence.HIGH
+
+
+@check("Call")
+def unfused_loss(call: cst.Call, context: Context) -> None:
+    """Report a loss whose input is a softmax or a sigmoid."""
+    point, file = context.point, context.file
+    if point is None or file.is_offline:
+        return
+    known = context.once(CODE, lambda: {item.loss: item for item in losses_in_two_calls(file)})
+    if not any(item.statement.node is point.statement.node for item in known.values()):
+        return
+    expression = context.expression(call)
+    found = known.get(expression) if isinstance(expression, ast.Call) else None
+    if found is None:
+        return
+    advice = _ADVICE[found.form].format(fused=_fused_name(found))
+    activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
+    context.report(
+        CODE,
+        call.func,
+        _fix(found, file),
+        claims=False,
+        costs_on_cpu=True,
+        event=_EVENTS[found.form],
+        activation=activation,
+        advice=advice,
+    )
+
+
+def _fused_name(found: TwoCalls) -> str:
+    name = terminal(found.settings) or ""
+    return _UNFUSED_LOSS_FUSED.get(name, name)
+
+
+def _fix(found: TwoCalls, file: FileIndex) -> Fix:
+    """The edits that pass the logits to the loss for logits."""
+    if found.form is LossForm.TWICE:
+        return Fix("pass the logits to the loss", (), Level.DISPLAY, _TWICE)
+    title = f"pass the logits to `{_fused_name(found)}`"
+    settings, given = _settings_edits(found, file.source), _input_edits(found, file.source)
+    if settings is None or given is None or not is_called_once(file, found):
+        return Fix(title, (), Level.DISPLAY, _BY_HAND)
+    reason = f"{_ROUNDED}; {_SATURATED}" if found.form is LossForm.BINARY else _ROUNDED
+    return Fix(title, tuple(sorted((*settings, *given))), Level.UNSAFE, reason)
+
+
+def _settings_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
+    """The edits that name the loss for logits, with its axis: in the call of the function, or of the layer's class."""
+    axis = _axis(found.shaped_by, _axis_position(found))
+    if found.form is LossForm.PROBABILITIES:
+        own = _axis(found.settings, _LOSS_AXIS[terminal(found.settings) or ""])
+        dropped = drop_keyword(found.settings, "use_softmax", source) if axis is not None and axis == own else None
+        return None if dropped is None else [dropped]
+    function = found.settings.func
+    if not isinstance(function, ast.Attribute):
+        return None
+    end = source.lines.span(function)[1]
+    renamed = Edit(end - len(function.attr), end, _UNFUSED_LOSS_FUSED[function.attr])
+    if found.form is LossForm.BINARY or axis == _LAST:
+        return [renamed]
+    added = add_keyword(found.settings, "axis=1", source) if axis == 1 else None
+    return None if added is None else [renamed, added]
+
+
+def _axis_position(found: TwoCalls) -> int:
+    """The position of ``axis``: after ``x`` in a function, first in a layer and in a method."""
+    is_function = found.shaped_by is found.activation and found.logits in found.activation.args
+    return 1 if is_function else 0
+
+
+def _axis(call: ast.Call, position: int) -> int | None:
+    """The axis in a call, the last one if it has none; None if it is not a literal."""
+    given = argument_of(call, "axis", position)
+    if given is None:
+        return _LAST
+    try:
+        value = ast.literal_eval(given)
+    except ValueError:
+        return None
+    return value if isinstance(value, int) else None
+
+
+def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
+    """The edits that pass the logits instead of the result of the softmax or the sigmoid."""
+    if "#" in source.text[slice(*source.lines.span(found.activation))]:
+        return None
+    named = _keyword_renamed(found, source)
+    start, end = source.lines.span(found.given)
+    if found.binding is None:
+        return [*named, Edit(start, end, _logits(found, source))]
+    name = found.given.id if isinstance(found.given, ast.Name) else ""
+    names = plain_names(found.logits)
+    if any(isinstance(item, ast.Call) for item in walk(found.logits)):
+        return None
+    if other_reads(found.scope, name, found.binding, found.statement):
+        is_same = name in names or is_rebound_between(found.scope, names, found.binding, found.statement)
+        return None if is_same else [*named, Edit(start, end, _logits(found, source))]
+    others = names - {name}
+    if found.binding.place is not found.statement.place:
+        return None
+    if is_rebound_between(found.scope, others | ({dotted(found.logits) or ""}), found.binding, found.statement):
+        return None
+    row = whole_rows(*source.lines.span(found.binding.node), source)
+    return [row, *named, Edit(start, end, _logits(found, source))]
+
+
+def _keyword_renamed(found: TwoCalls, source: Source) -> list[Edit]:
+    """``logit=`` for ``input=``, the name in the functions of binary cross entropy."""
+    keyword = next((item for item in found.loss.keywords if item.value is found.given), None)
+    if keyword is None or found.form is not LossForm.BINARY:
+        return []
+    start = source.lines.offset(keyword.lineno, keyword.col_offset)
+    return [Edit(start, start + len("input"), "logit")]
+
+
+def _logits(found: TwoCalls, source: Source) -> str:
+    """The source of the logits, in the dtype that the softmax was set to compute in."""
+    text = source.text[slice(*source.lines.span(found.logits))]
+    dtype = argument_of(found.activation, "dtype", None)
+    if dtype is None:
+        return text
+    is_atom = isinstance(found.logits, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+    return f"{text if is_atom else f'({text})'}.astype({source.text[slice(*source.lines.span(dtype))]})"

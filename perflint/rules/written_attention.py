@@ -1,0 +1,713 @@
+"""PPF902: attention that a layer writes out, although one call computes it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeGuard
+
+import libcst as cst
+
+from perflint import catalogue
+from perflint.facts.entry_points import EntryPoint, classes_of_model, entry_points, model_files, speaks_of
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.in_use import InUse
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Project
+from perflint.lint.context import Context
+from perflint.lint.registry import check, statement_gate
+from perflint.query import query
+from perflint.rules.delete import whole_rows
+from perflint.rules.spelled import Spelling, spelling
+from perflint.syntax.bindings import bindings_of, loads_of
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import argument_of
+from perflint.syntax.scopes import Class, Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import walk
+from perflint.text.source import Source
+
+# Finds attention that a layer writes out: the product of queries and keys, a softmax, and the product with the
+# values.
+#
+# In ``a = q @ k.transpose([0, 1, 3, 2]) * s; a = F.softmax(a); out = a @ v`` one fused kernel can do all three.
+# Excluded is what that kernel cannot do: weights that anything else reads, a learned bias, and tensors that are not
+# known to have batch, heads, sequence and width as their axes, in this order.
+
+_PRODUCTS = frozenset({"matmul", "bmm"})
+_KEYS = (0, 1, 3, 2)
+"""The axes that a transposition of keys exchanges."""
+_HEADS = (0, 2, 1, 3)
+"""The axes that bring ``[batch, sequence, heads, width]`` to ``[batch, heads, sequence, width]``, and back."""
+
+_WIDTH = (
+    r"(?:head_dim\w*|dim_head|dim_per_head|d_k|d_key|attention_head_size|head_size|\w*dim//\w*heads"
+    r"|q\w*\.shape\[-1\])"
+)
+_ROOT = re.compile(rf"(?P<over>1(?:\.0)?/)?(?:(?:\w+\.)?sqrt{_WIDTH}|{_WIDTH}\*\*(?P<less>-)?0?\.5)$")
+"""The square root of the width of a head, without brackets: ``math.sqrt(head_dim)``, ``head_dim ** -0.5``."""
+_SPLIT = re.compile(rf"(?:{_WIDTH}|\w+//\w*heads?)$")
+"""The width of a head in a ``reshape``, without brackets."""
+
+
+class Weights(NamedTuple):
+    """What the weights of attention are computed from.
+
+    Attributes:
+        queries, keys: the two sides of their product.
+        factor: what the product is scaled with, as Python writes it; ``""`` if there is none.
+        is_usual: whether the factor is one over the square root of the width of a head.
+        mask: the summand added to the product.
+        steps: the statements that compute them, in order.
+    """
+
+    queries: ast.expr
+    keys: ast.expr
+    factor: str = ""
+    is_usual: bool = False
+    mask: ast.expr | None = None
+    steps: tuple[Statement, ...] = ()
+
+
+class WrittenAttention(NamedTuple):
+    """Attention that is written out.
+
+    Attributes:
+        scope: the method.
+        weights: the argument of the softmax.
+        softmax: the call of it.
+        dropout: the rate of a dropout of the weights, as Python writes it; ``""`` if there is none.
+        steps: the statements that nothing needs besides the product with the values.
+        statement: the statement of the product with the values.
+        values: the values.
+        result: the product, including a transposition of heads and sequence around it, if any.
+        is_turned: whether there is such a transposition.
+    """
+
+    scope: Scope
+    weights: Weights
+    softmax: ast.Call
+    dropout: str
+    steps: tuple[Statement, ...]
+    statement: Statement
+    values: ast.expr
+    result: ast.expr
+    is_turned: bool
+
+
+@query
+def written_attention(file: FileIndex) -> Sequence[WrittenAttention]:
+    """The attention that the layers of a file write out."""
+    if file.is_quiet or file.is_foreign or file.is_static or not file.has_words("softmax", "Softmax"):
+        return ()
+    if not file.has_words("matmul", "bmm", "transpose"):
+        return ()
+    return [found for scope in _methods(file) for found in _in(file, scope)]
+
+
+def _methods(file: FileIndex) -> Iterator[Scope]:
+    """The methods of the layers of a file that contain a softmax."""
+    for scope in file.scopes.scopes:
+        if scope.owner is None or not any(terminal(call) == "softmax" for call in scope.calls):
+            continue
+        if Modules.of(file.project).kind_of_instance(file, scope.owner).tag == LAYER_TAG:
+            yield scope
+
+
+def _in(file: FileIndex, scope: Scope) -> Iterator[WrittenAttention]:
+    for statement in scope.statements:
+        for call in statement.calls:
+            if terminal(call) != "softmax" or not _is_last_axis(call):
+                continue
+            argument = _tensor_of(call, file)
+            weights = _weights(argument, statement, scope, 0) if argument is not None else None
+            found = _used(file, scope, statement, call, weights) if weights is not None else None
+            if found is not None and _is_of_heads(found) and _is_only_use(found):
+                yield found
+
+
+def _tensor_of(call: ast.Call, file: FileIndex) -> ast.expr | None:
+    """The argument of a softmax: ``x`` of ``F.softmax(x)``, ``self.softmax(x)`` and ``x.softmax()``."""
+    name = dotted(call.func) or ""
+    if name.startswith("self.") or file.names.resolve(name).startswith("paddle."):
+        return argument_of(call, "x", 0)
+    return call.func.value if isinstance(call.func, ast.Attribute) else None
+
+
+def _is_last_axis(call: ast.Call) -> bool:
+    axis = argument_of(call, "axis", 1)
+    if axis is None or (len(call.args) == 1 and not call.keywords):
+        return True
+    return ast.unparse(axis) in ("-1", "3")
+
+
+# -- before the softmax ------------------------------------------------------------------------------------------
+
+
+def _weights(node: ast.expr, at: Statement, scope: Scope, depth: int) -> Weights | None:
+    """What weights are computed from, if an expression in a statement computes them; None for anything else."""
+    if depth > 8:
+        return None
+    if isinstance(node, ast.Name):
+        return _named(node.id, at, scope, depth)
+    if operands_of(node) is not None:
+        return _product(node, at, scope)
+    if not isinstance(node, ast.BinOp):
+        return None
+    if isinstance(node.op, ast.Add):
+        inner = _weights(node.left, at, scope, depth + 1)
+        return _masked(inner, node.right) if inner is not None else None
+    if isinstance(node.op, ast.Mult):
+        inner = _weights(node.left, at, scope, depth + 1)
+        if inner is None:
+            inner = _weights(node.right, at, scope, depth + 1)
+            return _scaled(inner, node.left, False, scope) if inner is not None else None
+        return _scaled(inner, node.right, False, scope)
+    if isinstance(node.op, ast.Div):
+        inner = _weights(node.left, at, scope, depth + 1)
+        return _scaled(inner, node.right, True, scope) if inner is not None else None
+    return None
+
+
+def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None:
+    """What the weights under a name are computed from, by the statements above in the same block."""
+    earlier = [each for each in bindings_of(scope).get(name, ()) if each.start < at.start]
+    if not earlier:
+        return None
+    last = earlier[-1]
+    node = last.node
+    is_below = _is_beside(last, at) or (_is_under_test_of_mask(at, at.node) and _is_around(last, at))
+    if not is_below and not _is_under_test_of_mask(last, node):
+        return None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        inner = _weights(node.value, last, scope, depth + 1)
+    elif isinstance(node, ast.AugAssign):
+        inner = _named(name, last, scope, depth + 1)
+        change = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
+        inner = _changed(inner, change, scope) if inner is not None else None
+    else:
+        return None
+    if inner is None or (not is_below and inner.mask is None):
+        return None
+    return inner._replace(steps=(*inner.steps, last))
+
+
+def _changed(inner: Weights, change: ast.BinOp, scope: Scope) -> Weights | None:
+    """Weights after ``+=``, ``*=`` or ``/=``."""
+    if isinstance(change.op, ast.Add):
+        return _masked(inner, change.right)
+    if isinstance(change.op, (ast.Mult, ast.Div)):
+        return _scaled(inner, change.right, isinstance(change.op, ast.Div), scope)
+    return None
+
+
+def _is_beside(one: Statement, other: Statement) -> bool:
+    """Whether two statements are in the same blocks."""
+    return _blocks(one) == _blocks(other)
+
+
+def _is_around(one: Statement, other: Statement) -> bool:
+    """Whether a statement is in the blocks around the innermost one of another statement."""
+    return _blocks(one) == _blocks(other)[1:]
+
+
+def _blocks(statement: Statement) -> list[tuple[ast.stmt, str]]:
+    return [(link.node, link.branch) for link in statement.around]
+
+
+def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
+    """Whether a statement adds a mask if there is one: ``if mask is not None: scores = scores + mask``."""
+    link = next(iter(statement.around), None)
+    if link is None or not isinstance(link.node, ast.If) or link.branch != "body" or link.node.orelse:
+        return False
+    test, added = link.node.test, getattr(node, "value", None)
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.IsNot) or len(link.node.body) != 1:
+        return False
+    mask = added.right if isinstance(added, ast.BinOp) else added
+    return isinstance(mask, ast.Name) and ast.dump(mask) == ast.dump(test.left)
+
+
+def _masked(inner: Weights, mask: ast.expr) -> Weights | None:
+    """Weights with a mask: one that is passed as an argument, since an attribute of a layer may be learned."""
+    is_handed = isinstance(mask, ast.Name) and "mask" in mask.id.lower()
+    return inner._replace(mask=mask) if is_handed and inner.mask is None else None
+
+
+def _scaled(inner: Weights, factor: ast.expr, divides: bool, scope: Scope) -> Weights | None:
+    if inner.factor or inner.mask is not None:
+        return None
+    text = ast.unparse(factor)
+    return inner._replace(factor=f"1 / {text}" if divides else text, is_usual=_is_usual(factor, divides, scope))
+
+
+def _is_usual(factor: ast.expr, divides: bool, scope: Scope) -> bool:
+    """Whether a factor is one over the root of a width: ``head_dim ** -0.5``, ``self.scale`` that is set to it.
+
+    ``qk_scale or head_dim ** -0.5`` is not: a configuration may give a ``qk_scale``.
+    """
+    name = dotted(factor) or ""
+    if not _splits_by_heads(scope):
+        return False
+    if name.startswith("self.") and scope.owner is not None:
+        values = [value for value, _ in scope.owner.attributes.get(name[5:], ())]
+        return bool(values) and all(_is_root(value, divides) for value in values)
+    return _is_root(factor, divides)
+
+
+def _splits_by_heads(scope: Scope) -> bool:
+    """Whether a method gives each head the width that fits such factors: ``[b, n, heads, c // self.heads]``."""
+    shapes = [argument_of(call, "shape", 0) for call in scope.calls if terminal(call) == "reshape"]
+    widths = [ast.unparse(shape.elts[-1]) for shape in shapes if _has_axes_of_heads(shape)]
+    return bool(widths) and all(_SPLIT.match(re.sub(r"[()\s]|self\.", "", width)) for width in widths)
+
+
+def _has_axes_of_heads(shape: ast.expr | None) -> TypeGuard[ast.List | ast.Tuple]:
+    return isinstance(shape, (ast.List, ast.Tuple)) and len(shape.elts) > 3
+
+
+def _is_root(node: ast.expr, divides: bool) -> bool:
+    """Whether an expression is the square root of the width of a head, or one over it."""
+    match = _ROOT.match(re.sub(r"[()\s]|self\.", "", ast.unparse(node)))
+    return match is not None and divides is (match["over"] is None and match["less"] is None)
+
+
+def operands_of(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two operands of a matrix product; None if a node is not one."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        return node.left, node.right
+    if not isinstance(node, ast.Call) or terminal(node) not in _PRODUCTS:
+        return None
+    left, right = argument_of(node, "x", 0), argument_of(node, "y", 1)
+    if left is not None and right is not None:
+        return left, right
+    other = argument_of(node, "y", 0)
+    return (node.func.value, other) if isinstance(node.func, ast.Attribute) and other is not None else None
+
+
+def _product(node: ast.expr, at: Statement, scope: Scope) -> Weights | None:
+    """Weights that are a product of queries with transposed keys."""
+    left, right = operands_of(node) or (node, node)
+    flag = argument_of(node, "transpose_y", 3) if isinstance(node, ast.Call) else None
+    if isinstance(flag, ast.Constant) and flag.value is True:
+        keys: ast.expr | None = right
+    else:
+        keys = turned(right, _KEYS)
+    if keys is None:
+        return None
+    if isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Mult, ast.Div)):
+        bare = Weights(left.left, keys)
+        return _scaled(bare, left.right, isinstance(left.op, ast.Div), scope)
+    return _scaled_before(left, keys, at, scope) or Weights(left, keys)
+
+
+def _scaled_before(queries: ast.expr, keys: ast.expr, at: Statement, scope: Scope) -> Weights | None:
+    """Weights from queries that the statements above have scaled: ``q = q * self.scale``."""
+    if not isinstance(queries, ast.Name):
+        return None
+    earlier = [
+        each for each in bindings_of(scope).get(queries.id, ()) if each.start < at.start and _is_beside(each, at)
+    ]
+    node = earlier[-1].node if earlier else None
+    value = getattr(node, "value", None)
+    if isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Mult, ast.Div)):
+        factor, divides = node.value, isinstance(node.op, ast.Div)
+    elif isinstance(node, ast.Assign) and isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Mult, ast.Div)):
+        if not isinstance(value.left, ast.Name) or value.left.id != queries.id:
+            return None
+        factor, divides = value.right, isinstance(value.op, ast.Div)
+    else:
+        return None
+    is_read = sum(
+        count for statement, count in loads_of(scope).get(queries.id, ()) if statement.start > earlier[-1].start
+    )
+    found = _scaled(Weights(queries, keys), factor, divides, scope)
+    return found._replace(steps=(earlier[-1],)) if found is not None and is_read == 1 else None
+
+
+def turned(node: ast.expr, axes: tuple[int, ...]) -> ast.expr | None:
+    """The argument of a transposition with these axes; None if an expression is not one."""
+    if not isinstance(node, ast.Call) or terminal(node) != "transpose" or not isinstance(node.func, ast.Attribute):
+        return None
+    is_method = len(node.args) + len(node.keywords) == 1
+    perm = argument_of(node, "perm", 0 if is_method else 1)
+    if not isinstance(perm, (ast.List, ast.Tuple)):
+        return None
+    given = tuple(item.value if isinstance(item, ast.Constant) else None for item in perm.elts)
+    if given != axes:
+        return None
+    return node.func.value if is_method else argument_of(node, "x", 0)
+
+
+# -- after the softmax -------------------------------------------------------------------------------------------
+
+
+def _used(
+    file: FileIndex, scope: Scope, statement: Statement, softmax: ast.Call, weights: Weights
+) -> WrittenAttention | None:
+    """The product of weights with values: below a softmax, possibly after a dropout of them."""
+    node, name, dropout, steps = statement.node, "", "", [*weights.steps]
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    rate = _rate(node.value, softmax, file, scope)
+    if rate is None:
+        return None
+    name, dropout = node.targets[0].id, rate
+    steps.append(statement)
+    for later in scope.statements:
+        if later.start <= statement.start or name not in plain_names(later.node):
+            continue
+        product = _product_with(name, later)
+        if product is not None:
+            return (
+                _fused(scope, weights, softmax, dropout, steps, later, product)
+                if _is_beside(later, statement)
+                else None
+            )
+        found = _drops(later, name, file, scope)
+        if found is None or dropout or not _is_beside(later, statement):
+            return None
+        name, dropout = found
+        steps.append(later)
+    return None
+
+
+def _drops(statement: Statement, name: str, file: FileIndex, scope: Scope) -> tuple[str, str] | None:
+    """The new name and the rate of weights to which a statement applies a dropout."""
+    node = statement.node
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    rate = _rate(node.value, ast.Name(name, ast.Load()), file, scope)
+    return (node.targets[0].id, rate) if rate else None
+
+
+def _rate(node: ast.expr, weights: ast.expr, file: FileIndex, scope: Scope) -> str | None:
+    """The rate of a dropout around weights; ``""`` if there is nothing around them, None for anything else."""
+    if node is weights or ast.dump(node) == ast.dump(weights):
+        return ""
+    if not isinstance(node, ast.Call) or not node.args or ast.dump(node.args[0]) != ast.dump(weights):
+        return None
+    name = dotted(node.func) or ""
+    if file.names.resolve(name) == "paddle.nn.functional.dropout":
+        return _rate_of_function(node)
+    return _rate_of_layer(name, file, scope) if len(node.args) == 1 and not node.keywords else None
+
+
+def _rate_of_function(call: ast.Call) -> str | None:
+    """The rate of ``F.dropout(a, rate, training=self.training)``."""
+    rate, mode, training = argument_of(call, "p", 1), argument_of(call, "mode", 4), argument_of(call, "training", 3)
+    if rate is None or training is None or ast.unparse(training) != "self.training":
+        return None
+    is_usual = mode is None or (isinstance(mode, ast.Constant) and mode.value == "upscale_in_train")
+    return ast.unparse(rate) if is_usual else None
+
+
+def _rate_of_layer(name: str, file: FileIndex, scope: Scope) -> str | None:
+    """The rate of a dropout layer of a class: ``self.drop.p``."""
+    owner = scope.owner
+    values = owner.attributes.get(name[5:], []) if owner is not None and name.startswith("self.") else []
+    calls = [value for value, _ in values if isinstance(value, ast.Call)]
+    is_layer = len(values) == len(calls) == 1 and file.names.resolve(dotted(calls[0].func) or "") == "paddle.nn.Dropout"
+    return f"{name}.p" if is_layer and argument_of(calls[0], "mode", 2) is None else None
+
+
+def _product_with(name: str, statement: Statement) -> ast.expr | None:
+    """The product of a name with anything, in a statement."""
+    for part in own_parts(statement.node):
+        for item in walk(part):
+            operands = operands_of(item)
+            if operands is not None and isinstance(operands[0], ast.Name) and operands[0].id == name:
+                return item  # type: ignore[return-value]  # what has operands is an expression
+    return None
+
+
+def _fused(
+    scope: Scope,
+    weights: Weights,
+    softmax: ast.Call,
+    dropout: str,
+    steps: Sequence[Statement],
+    statement: Statement,
+    product: ast.expr,
+) -> WrittenAttention | None:
+    operands = operands_of(product)
+    flags = product.keywords if isinstance(product, ast.Call) else []
+    if operands is None or any((item.arg or "").startswith("transpose") for item in flags):
+        return None
+    outer = _around(product, statement)
+    is_turned = outer is not None
+    own = tuple(dict.fromkeys(each for each in steps if each is not statement))
+    return WrittenAttention(scope, weights, softmax, dropout, own, statement, operands[1], outer or product, is_turned)
+
+
+def _around(product: ast.expr, statement: Statement) -> ast.expr | None:
+    """The transposition of heads and sequence around a product, in the same statement."""
+    for part in own_parts(statement.node):
+        for item in walk(part):
+            if isinstance(item, ast.Call) and turned(item, _HEADS) is product:
+                return item
+    return None
+
+
+# -- what makes sure ---------------------------------------------------------------------------------------------
+
+
+def _is_of_heads(found: WrittenAttention) -> bool:
+    """Whether the axes are batch, heads, sequence and width: heads and sequence are exchanged before or after."""
+    if found.is_turned or _is_turned_below(found):
+        return True
+    for side in (found.weights.queries, found.weights.keys, found.values):
+        for name in plain_names(side) - {"self"}:
+            for statement in bindings_of(found.scope).get(name, ()):
+                value = getattr(statement.node, "value", None)
+                if value is not None and any(turned(item, _HEADS) is not None for item in _expressions(value)):
+                    return True
+    return False
+
+
+def _is_turned_below(found: WrittenAttention) -> bool:
+    """Whether the statements below move the heads of the result next to its width."""
+    names = set(_bound(found.statement))
+    for statement in found.scope.statements:
+        if statement.start <= found.statement.start:
+            continue
+        for part in own_parts(statement.node):
+            for item in _expressions(part):
+                inner = turned(item, _HEADS)
+                if isinstance(inner, ast.Name) and inner.id in names:
+                    return True
+    return False
+
+
+def _expressions(node: ast.AST) -> Iterator[ast.expr]:
+    return (item for item in walk(node) if isinstance(item, ast.expr))
+
+
+def _is_only_use(found: WrittenAttention) -> bool:
+    """Whether nothing but the steps of the attention reads the weights."""
+    inside = {*found.steps, found.statement}
+    names = {name for step in found.steps for name in _bound(step)} - plain_names(found.weights.queries)
+    for name in names:
+        bound = min(step.start for step in found.steps if name in _bound(step))
+        for statement, count in loads_of(found.scope).get(name, ()):
+            if statement is found.statement and count > 1:
+                return False
+            if statement.start > bound and statement not in inside and not _is_bound_anew(name, statement, found):
+                return False
+    return True
+
+
+def _is_bound_anew(name: str, statement: Statement, found: WrittenAttention) -> bool:
+    """Whether a name has another meaning at a statement below."""
+    later = [each for each in bindings_of(found.scope).get(name, ()) if each.start >= found.statement.start]
+    return any(each.start < statement.start for each in later)
+
+
+def _bound(statement: Statement) -> list[str]:
+    node = statement.node
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+# Finds the attention that training programs write out: one place for each entry point, with the other places.
+
+_FUSED = ("scaled_dot_product_attention", "flash_attention", "memory_efficient_attention", "flash_attn_unpadded")
+"""What shows that this was considered."""
+
+
+class TrainedAttention(NamedTuple):
+    """Written-out attention, with the entry point that trains it.
+
+    ``others``: the same elsewhere in the program. ``is_sure``: it is known to be part of the trained model.
+    """
+
+    entry: EntryPoint
+    file: FileIndex
+    found: WrittenAttention
+    others: tuple[tuple[FileIndex, WrittenAttention], ...]
+    is_sure: bool
+
+
+@query
+def trained_attention(project: Project) -> Sequence[TrainedAttention]:
+    """The attention of the training programs of a project: the first place of each one."""
+    reported: dict[object, TrainedAttention] = {}
+    for entry in entry_points(project):
+        places = list(_places(entry))
+        if places and not speaks_of(entry, *_FUSED):
+            file, found = places[0]
+            is_sure = bool(classes_of_model(entry))
+            known = reported.get(found.softmax)
+            if known is None or (is_sure and not known.is_sure):
+                reported[found.softmax] = TrainedAttention(entry, file, found, tuple(places[1:]), is_sure)
+    return list(reported.values())
+
+
+@query
+def trained_attention_in(file: FileIndex) -> Sequence[TrainedAttention]:
+    """The attention of training programs in one file."""
+    if not written_attention(file):
+        return ()
+    return [each for each in trained_attention(file.project) if each.file is file]
+
+
+def _places(entry: EntryPoint) -> Iterator[tuple[FileIndex, WrittenAttention]]:
+    """The attention in the layers that a program trains, or may train if its model is not known, by file."""
+    in_use, models = InUse.of(entry.file.project), classes_of_model(entry)
+    parts = parts_of_models(entry.file, models)
+    for file in sorted(model_files(entry), key=lambda each: (each is not entry.file, each.path)):
+        for found in written_attention(file) if not in_use.is_left_over(file) else ():
+            is_part = found.scope.owner in parts if models else in_use.is_used_at(file, found.scope)
+            if is_part:
+                yield file, found
+
+
+@query
+def parts_of_models(file: FileIndex, models: frozenset[tuple[FileIndex, Class]]) -> frozenset[Class]:
+    """The classes that some classes consist of: those that their methods create, directly or not; with their bases."""
+    project, found, waiting = file.project, set[object](), list[tuple[FileIndex, Class | Scope]](models)
+    while waiting:
+        home, one = waiting.pop()
+        if one in found:
+            continue
+        found.add(one)
+        waiting += _named_by(home, one)
+        if isinstance(one, Class):
+            waiting += Hierarchy.of(project).lineage(home, one)
+    return frozenset(one for one in found if isinstance(one, Class))
+
+
+def _named_by(file: FileIndex, one: Class | Scope) -> Iterator[tuple[FileIndex, Class | Scope]]:
+    """The classes and functions of the project that a class or a function names."""
+    for scope in one.methods.values() if isinstance(one, Class) else (one,):
+        for name in {dotted(item) for item in walk(scope.node) if isinstance(item, (ast.Name, ast.Attribute))}:
+            found = Modules.of(file.project).find(file.names.resolve(name), file) if name else None
+            if found is not None:
+                yield found
+
+
+# PPF902: attention that a layer writes out, although there is one call for it.
+
+CODE = "PPF902"
+_PADDLE = "3.3"
+_TURN = ".transpose([0, 2, 1, 3])"
+_MASKED = "the mask needs the axes batch, heads, queries and keys (size 1 where it is the same for all)"
+_COMMENTED = "the lines that it replaces contain comments"
+_MOST_SHOWN = 3
+
+
+@statement_gate(CODE)
+def _written_out(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+    for place in trained_attention_in(file):
+        for statement in place.found.scope.statements:
+            if place.found.softmax in statement.calls:
+                yield statement, _confidence(place)
+
+
+def _confidence(place: TrainedAttention) -> Confidence:
+    return Confidence.MEDIUM if place.is_sure else Confidence.LOW
+
+
+@check("Call")
+def unfused_attention(call: cst.Call, context: Context) -> None:
+    """Report the softmax of attention whose weights go to memory and back."""
+    places = trained_attention_in(context.file) if CODE in context.codes and context.point is not None else ()
+    node = context.expression(call) if places else None
+    place = next((each for each in places if each.found.softmax is node), None)
+    if place is None:
+        return
+    written = _call(place.found, context.file)
+    if written is None:
+        return
+    context.report(
+        CODE,
+        call,
+        _fix(place.found, written[0], written[1], context.file),
+        related=_beside(place),
+        confidence=_confidence(place),
+        claims=False,
+        call=written[0],
+        back="" if place.found.is_turned else f" and `{_TURN}` behind it",
+    )
+
+
+def _beside(place: TrainedAttention) -> tuple[Related, ...]:
+    entry = place.entry
+    step = Related(entry.file.path, entry.file.row(entry.call), "the training step")
+    others = [Related(file.path, file.row(each.softmax), "the same") for file, each in place.others[:_MOST_SHOWN]]
+    return (step, *others)
+
+
+def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, Spelling] | None:
+    """The call that does the same, and how its function is written; None if Paddle has no name there."""
+    module, _, _ = (dotted(found.softmax.func) or "").rpartition(".")
+    is_there = file.names.resolve(module) == "paddle.nn.functional"
+    name = "scaled_dot_product_attention"
+    spelled = Spelling(f"{module}.{name}") if is_there else _spelling(name, found, file)
+    if spelled is None:
+        return None
+    weights = found.weights
+    queries = _with_heads_last(weights.queries)
+    if not weights.is_usual:
+        queries += f" * {_correction(found)}"
+    arguments = [queries, _with_heads_last(weights.keys), _with_heads_last(found.values)]
+    if weights.mask is not None:
+        arguments.append(f"attn_mask={ast.unparse(weights.mask)}")
+    if found.dropout:
+        arguments += [f"dropout_p={found.dropout}", "training=self.training"]
+    return f"{spelled.name}({', '.join(arguments)})", spelled
+
+
+def _spelling(name: str, found: WrittenAttention, file: FileIndex) -> Spelling | None:
+    return spelling(f"paddle.nn.functional.{name}", found.statement.node, file)
+
+
+def _correction(found: WrittenAttention) -> str:
+    """The factor that compensates for the scale of the fused kernel, one over the square root of the width."""
+    width = f"{_text(found.weights.queries)}.shape[-1] ** 0.5"
+    return f"({found.weights.factor} * {width})" if found.weights.factor else f"{width}"
+
+
+def _with_heads_last(node: ast.expr) -> str:
+    """A tensor with the axes batch, sequence, heads and width."""
+    inner = turned(node, (0, 2, 1, 3))
+    return _text(inner) if inner is not None else f"{_text(node)}{_TURN}"
+
+
+def _text(node: ast.expr) -> str:
+    text = ast.unparse(node)
+    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+
+
+def _fix(found: WrittenAttention, call: str, spelled: Spelling, file: FileIndex) -> Fix:
+    """The call in place of the product with the values; the rows above it are removed."""
+    rule, source = catalogue.shipped()[CODE], file.source
+    rows = _rows(found, source)
+    reason = _MASKED if found.weights.mask is not None else _COMMENTED if rows is None else ""
+    if reason or rows is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, reason, paddle=_PADDLE)
+    start, end = source.lines.span(found.result)
+    put = Edit(start, end, call if found.is_turned else call + _TURN)
+    edits = tuple(sorted((*rows, put)))
+    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports, _PADDLE))
+
+
+def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:
+    """The edits that remove the steps, one for adjacent ones; None if a comment would be lost."""
+    edits: list[Edit] = []
+    below = source.lines.line_start(found.statement.node.lineno)
+    for step in sorted(found.steps, key=lambda each: each.start, reverse=True):
+        start, end = source.lines.span(step.node)
+        first, last = source.lines.position(start)[0], source.lines.position(end)[0]
+        begin, rest = source.lines.line_start(first), source.lines.line_end(last)
+        if "#" in source.text[begin:rest] or source.text[begin:rest].strip() != source.text[start:end].strip():
+            return None
+        if source.text[rest:below].strip():
+            edits.append(whole_rows(start, end, source))
+        elif edits and edits[-1].start == below:
+            edits[-1] = Edit(begin, edits[-1].end, "")
+        else:
+            edits.append(Edit(begin, below, ""))
+        below = begin
+    return edits

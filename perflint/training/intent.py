@@ -1,0 +1,299 @@
+"""What code is for: whether a loop or a file trains, evaluates or predicts."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from perflint.flow.calls import CallGraph
+from perflint.flow.values import Values
+from perflint.index.imports import Imports
+from perflint.index.modules import Modules
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
+from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.scopes import LOOPS, Scope, Statement, exits, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
+from perflint.training.evidence import EVIDENCE, STEP_METHODS
+from perflint.training.training_calls import TrainingCalls
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex, Project
+
+
+# Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them.
+
+_INFERS = re.compile(r"\.(infer|inference|sample|synthesi[sz]e)$")
+_RUNS_MODELS = EVIDENCE | STEP_METHODS | {"forward", "predict", "evaluate", "generate", "infer", "eval_batch", "test"}
+_QUIET_METHODS = frozenset(
+    {"info", "debug", "warning", "format", "join", "write", "close", "set_description", "set_postfix", "flush"}
+)
+_KEEPS = frozenset({"append", "extend", "put", "add", "insert", "appendleft"})
+_FIRST_BATCHES = 16
+_MAX_DEPTH = 2
+
+
+class BatchUse(Enum):
+    """What happens to the batches at one place that uses a loader."""
+
+    TRAINS = 1
+    EVALUATES = 2
+    """A model is run on its batches, or something unknown is done with them."""
+    UNKNOWN = 3
+    PREDICTS = 4
+    """The program predicts, exports, calibrates or measures, and does not train."""
+    ONCE = 5
+    """One batch, or the first few, are drawn as a trial."""
+    LOOKS = 6
+    """Batches are printed or plotted, and no model is run."""
+
+
+def says_predict(*names: str) -> bool:
+    """Whether names say that something predicts, and no name says that it trains."""
+    said = any(predicts(name) or measures(name) for name in names)
+    return said and not any(map(trains, names))
+
+
+def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
+    """What a loop over a loader does with its batches."""
+    inside = scope.statements_in(loop)
+    calls = [call for statement in inside for call in statement.calls]
+    if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
+        return BatchUse.TRAINS
+    if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
+        return BatchUse.UNKNOWN
+    if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
+        return BatchUse.PREDICTS
+    if not runs_on_around(scope, loop) and (_breaks(loop.body) or any(map(_breaks_early, loop.body))):
+        return BatchUse.ONCE
+    looked_at = _looked_at(file, scope, loop, inside)
+    if looked_at is not None:
+        return looked_at
+    return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
+
+
+def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, inside: list[Statement]) -> BatchUse | None:
+    """``ONCE`` or ``LOOKS`` if the batches of a loop stay in it and no model is run on more than a few of them."""
+    if not gives_nothing(file, scope) or any(map(_keeps, inside)):
+        return None
+    if _stops(loop.body) or any(map(_stops_early, loop.body)):
+        return BatchUse.ONCE
+    own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
+    calls = (call for statement in inside for call in statement.calls)
+    return None if any(_may_run_model(file, scope, call, own, 0) for call in calls) else BatchUse.LOOKS
+
+
+def gives_nothing(file: FileIndex, scope: Scope) -> bool:
+    """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
+    if scope is file.scopes.module:
+        return True
+    if scope.once("hands out", lambda: _hands_out(scope)):
+        return False
+    return not TrainingCalls.of(file.project).trains(file, scope)
+
+
+def _hands_out(scope: Scope) -> bool:
+    """Whether a function returns or yields a value."""
+    nodes = (statement.node for statement in scope.statements)
+    return any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes) or any(
+        isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)
+    )
+
+
+def _is_none(node: ast.expr | None) -> bool:
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def never_trains(file: FileIndex) -> bool:
+    """Whether a file is a separate program without any name that means training."""
+    name = file.parts[-1]
+    if "__main__" not in file.source.text or any(map(speaks_of_training, (name, *file.loads, *file.names.targets))):
+        return False
+    return not any(Imports.of(file.project).importers(file))
+
+
+def runs_on(statement: Statement) -> bool:
+    """Whether a loop around a statement has more than a few iterations (``for _ in range(4)`` has few)."""
+    links = statement.around
+    return any(link.branch == "body" and isinstance(link.node, LOOPS) and not _is_short(link.node) for link in links)
+
+
+def _is_short(loop: ast.stmt) -> bool:
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or dotted(loop.iter.func) != "range":
+        return False
+    last = loop.iter.args[-1] if loop.iter.args else None
+    return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value <= _FIRST_BATCHES
+
+
+def runs_on_around(scope: Scope, loop: ast.stmt) -> bool:
+    """Whether a loop is inside another one with more than a few iterations."""
+    return any(runs_on(statement) for statement in scope.statements if statement.node is loop)
+
+
+def _breaks(body: list[ast.stmt]) -> bool:
+    """Whether a loop always ends after its first iteration."""
+    return any(isinstance(item, ast.Break) for item in body)
+
+
+def _breaks_early(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and _breaks(node.body) and _stops_early(node)
+
+
+def _stops(body: list[ast.stmt]) -> bool:
+    """Whether a block always leaves the loop around it."""
+    return any(isinstance(item, (ast.Break, ast.Return)) for item in body) or exits(body)
+
+
+def _stops_early(node: ast.stmt) -> bool:
+    """Whether a statement is like ``if step >= 2: break``."""
+    if not isinstance(node, ast.If) or not _stops(node.body) or not isinstance(node.test, ast.Compare):
+        return False
+    last = node.test.comparators[-1]
+    return (
+        isinstance(node.test.left, (ast.Name, ast.BinOp))
+        and isinstance(last, ast.Constant)
+        and type(last.value) is int
+        and last.value <= _FIRST_BATCHES
+        and isinstance(node.test.ops[0], (ast.Eq, ast.Gt, ast.GtE))
+    )
+
+
+def _keeps(statement: Statement) -> bool:
+    """Whether a statement stores something, which may be batches for other code."""
+    if any(isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPS for call in statement.calls):
+        return True
+    if isinstance(statement.node, (ast.Assign, ast.AnnAssign)):
+        return any(isinstance(item, (ast.Attribute, ast.Subscript)) for item in targets_of(statement.node))
+    return False
+
+
+def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], depth: int) -> bool:
+    """Whether a call may run a model or train one; an unknown call may."""
+    last, name = terminal(call), dotted(call.func)
+    if not last or last in _RUNS_MODELS:
+        return True
+    if name is None:
+        return False  # a method of a value that was just computed here
+    found = Values.of(file.project).callee(file, scope, name, {})
+    if found is not None:
+        return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
+    first, qualified = name.partition(".")[0], file.names.resolve(name)
+    if file.names.is_bound(first):
+        return ".nn." in qualified or Modules.of(file.project).find(qualified, file) is not None
+    if isinstance(call.func, ast.Name):
+        return not hasattr(builtins, name)
+    return first not in own and last not in _QUIET_METHODS
+
+
+def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
+    own = bindings_of(scope).keys() - {"self"}
+    own |= {
+        name
+        for statement in scope.statements
+        if isinstance(statement.node, (ast.With, ast.AsyncWith, *LOOPS))
+        for target, _ in targets_and_values(statement.node)
+        for name in plain_names(target)
+    }
+    own -= set(scope.parameters)
+    return any(_may_run_model(file, scope, call, own, depth) for call in scope.calls)
+
+
+# Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps.
+
+_MOST_CALLERS = 3
+_STEPS = frozenset({"backward", "minimize"})
+
+
+def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, depth: int = 0) -> bool:
+    """Whether a loop that trains runs a statement, directly or through the functions around it.
+
+    Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
+    """
+    if any(
+        isinstance(link.node, LOOPS) and link.branch == "body" and _trains_in(file, scope, link.node)
+        for link in statement.around
+    ):
+        return True
+    if depth >= _MOST_CALLERS or scope is file.scopes.module:
+        return False
+    return any(
+        site.scope is not scope and runs_while_training(site.file, site.scope, site.statement, depth + 1)
+        for site in CallGraph.of(file.project).calls(file, scope)
+    )
+
+
+def _trains_in(file: FileIndex, scope: Scope, loop: ast.stmt) -> bool:
+    """Whether a training step, or a function named like one, runs in the body of a loop."""
+    return any(_trains(file, scope, call) for statement in scope.statements_in(loop) for call in statement.calls)
+
+
+def _trains(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+    last = terminal(call) or ""
+    return trains(last) or last in _STEPS or TrainingCalls.of(file.project).call_trains(file, scope, call)
+
+
+# Finds files with layers that only predict: predicting programs use them, and nothing near these trains.
+
+_TRAINING = ("optimizer", "Optimizer", "minimize", "fit", "Trainer", "train_batch", "train_step", "training_step")
+_TRAINING_CALLS = re.compile(r"\.backward\(|\w(?<!\bself)\.train\(\)")
+
+_Directory = tuple[str, ...]
+
+
+@query
+def only_predicts(file: FileIndex) -> bool:
+    """Whether the layers of a file belong to code that predicts.
+
+    Some file that imports it, directly or indirectly, predicts; in a project without any training, which may be a
+    library of layers, that file has to be a program. None of these trains, or imports something that trains, nor does
+    anything in the directory that contains all of them.
+    """
+    project, imports = file.project, Imports.of(file.project)
+    training = _where_it_trains(project)
+    place: _Directory = file.parts[:-1]
+    if place in training or imports.by_settings(file):
+        return False
+    found, waiting, predicts = {file}, [file], False
+    while waiting:
+        one = waiting.pop()
+        place = _common(place, one.parts[:-1])
+        if place in training or any(_predicting_trains(other) for other in imports.direct(one) if not other.is_package):
+            return False
+        predicts = predicts or (one is not file and _predicts(one) and (bool(training) or one.has("__main__")))
+        new = [other for other in imports.loaders(one) if other not in found and not other.is_quiet]
+        found.update(new)
+        waiting += new
+    return predicts
+
+
+@query
+def _where_it_trains(project: Project) -> frozenset[_Directory]:
+    """The directories with a file that trains in them, or below them; empty for a library of layers."""
+    return frozenset(
+        file.parts[:length]
+        for file in project.files.values()
+        if not (file.is_quiet or file.is_foreign) and _predicting_trains(file)
+        for length in range(len(file.parts))
+    )
+
+
+def _predicting_trains(file: FileIndex) -> bool:
+    """Whether a file may train, judging by its text."""
+    return file.has_words(*_TRAINING) or (file.has_words("backward", "train") and file.matches(_TRAINING_CALLS))
+
+
+def _predicts(file: FileIndex) -> bool:
+    """Whether a file predicts: it says so, turns gradients off, or puts a model into evaluation."""
+    return any(map(is_offline, file.parts)) or file.has_words("no_grad") or file.has(".eval()")
+
+
+def _common(first: _Directory, second: _Directory) -> _Directory:
+    """The innermost directory that contains two others."""
+    length = 0
+    while length < min(len(first), len(second)) and first[length] == second[length]:
+        length += 1
+    return first[:length]
