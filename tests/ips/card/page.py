@@ -18,13 +18,12 @@ from waiting import FEW_KERNELS, Phase, step_ms  # benchmarks/waiting.py
 
 from perflint import catalogue
 from perflint.bench.statistics import half_width
+from tests.ips.card import NO_KERNEL
 from tests.ips.card.statistics_of_rounds import ratio_of
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "evidence" / "card"
 PAGE = ROOT / "docs" / "card.md"
-NO_KERNEL = "Optimizer."
-"""How the profiler names a span on the card that is no kernel, but all that the optimizer did."""
 
 _HEAD = """\
 # What a card does
