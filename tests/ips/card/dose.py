@@ -2,16 +2,19 @@
 
 python -m tests.ips.card.dose --out dose.jsonl --seconds 150
 
-Reads: none, one or five a step, behind the forward pass, the backward pass or the whole step, or between the layers;
-with work for the host between two steps (``--host-ms``).  All variants of a network take turns, round by round.
+Reads: none, one or five a step, at its start, behind the forward pass, the backward pass or the whole step, or between
+the layers; with work for the host between two steps (``--host-ms``).  All variants of a network take turns, round by
+round; then the host's time and the card's are measured for each part of a step without reads.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,15 @@ import torch
 
 from tests.ips.card.networks_of_users import GPT, ResNet50, Training
 from tests.ips.card.statistics_of_rounds import ratio_of
-from tests.ips.card.timing import ON_CARD, Results, Stamps, counted, machine, spin
+from tests.ips.card.timing import ON_CARD, Results, Stamps, machine, spin
 
 READS: dict[str, dict[str, int]] = {
     "none": {},
+    "1 at the start": {"start": 1},
+    "5 at the start": {"start": 5},
     "1 behind the forward pass": {"forward": 1},
     "1 behind the backward pass": {"backward": 1},
+    "5 behind the backward pass": {"backward": 5},
     "1 at the end": {"end": 1},
     "5 at the end": {"end": 5},
     "1 in the forward pass": {"layers": 1},
@@ -33,6 +39,9 @@ READS: dict[str, dict[str, int]] = {
     "1 at the end, every 10 steps": {"tenth": 1},
 }
 """How many numbers are read at which place of each step."""
+
+PARTS = ("start", "forward", "backward", "end")
+"""Places of a step; a part of it is what lies before each of these, the host's other work before the first."""
 
 WARMUP = 5
 
@@ -79,7 +88,6 @@ def _turns(
     runs: dict[str, Callable[[int], Stamps]],
     rounds: int,
     steps: int,
-    counting: bool = False,
 ) -> None:
     """Measure variants in turns; the first is what the others are compared with."""
     for run in runs.values():
@@ -98,24 +106,56 @@ def _turns(
             "step_ms": round(statistics.fmean(each), 3),
             "times_the_first": ratio_of(each, means[first]),
             "cpu_ms": round(statistics.fmean(cpu[name]), 3),
-            "counted": counted(runs[name], 5, 15) if counting else None,
             "steps": found[name],
         }
         results.write(what=what, **of, variant=name, **row)
-        print(what, of, name, row["step_ms"], row["times_the_first"], row["counted"], flush=True)
+        print(what, of, name, row["step_ms"], row["times_the_first"], flush=True)
+
+
+def _parts(training: Training, steps: int, host_ms: float) -> dict[str, dict[str, float]]:
+    """Milliseconds of the host, and of the card, for each part of a step without reads; medians over the steps.
+
+    The host's time is that of launching alone only where the card is faster than the host.
+    """
+    stamps, host = Stamps(), [0.0]
+
+    def mark(place: str, _: torch.Tensor) -> None:
+        if place in PARTS:
+            stamps.stamp()
+            host.append(time.perf_counter())
+
+    for number in range(WARMUP + steps):
+        training.step(number, mark)
+        spin(host_ms)
+    first = len(PARTS) * WARMUP
+    clocks = {
+        "host": [(second - first) * 1e3 for first, second in pairwise(host[first:])],
+        "card": stamps.steps_ms(first - 1),
+    }
+    return {
+        clock: {part: round(statistics.median(times[of :: len(PARTS)]), 4) for of, part in enumerate(PARTS)}
+        for clock, times in clocks.items()
+    }
 
 
 def reads(
-    results: Results, make: Callable[[], Training], of: dict[str, Any], host_ms: float, rounds: int, counting: bool
+    results: Results,
+    make: Callable[[], Training],
+    of: dict[str, Any],
+    host_ms: float,
+    names: list[str],
+    rounds: int,
+    steps: int,
 ) -> None:
-    """Measure all of ``READS`` in one network."""
+    """Measure those of ``READS`` that are named in one network, then the parts of its step."""
     training = make()
 
     def run(wanted: dict[str, int]) -> Callable[[int], Stamps]:
         return lambda steps: _train(training, steps, wanted, host_ms)
 
-    runs = {name: run(wanted) for name, wanted in READS.items()}
-    _turns(results, "reads", {**of, "host_ms": host_ms}, runs, rounds, 20 if ON_CARD else 2, counting)
+    of = {**of, "host_ms": host_ms}
+    _turns(results, "reads", of, {name: run(READS[name]) for name in names}, rounds, steps)
+    results.write(what="parts", **of, steps=steps, **_parts(training, steps, host_ms))
 
 
 def kernels(results: Results, of: str, made: dict[str, Callable[[], Training]], rounds: int) -> None:
@@ -134,6 +174,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=150, help="begin nothing after so long")
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=20 if ON_CARD else 2, help="measured steps of a run with reads")
+    parser.add_argument("--batches", default="32,128", help="of the ResNet-50; the GPT's are an eighth of these")
+    parser.add_argument("--host-ms", default="2,0", help="work of the host between two steps")
+    parser.add_argument("--reads", default=",".join(READS), help="the variants, first the one to compare with")
     parser.add_argument("--only", default="", help="only parts whose name has this text")
     parser.add_argument("--small", action="store_true", help="networks that a CPU can train, to see that all runs")
     given = parser.parse_args()
@@ -152,20 +196,13 @@ def main() -> None:
 
     def plan() -> Iterator[tuple[str, Callable[[], None]]]:
         """The parts, most useful first."""
-        nets: list[tuple[str, Callable[[int], Callable[[], Training]], int]] = [
-            ("ResNet-50", resnet, 32),
-            ("GPT-2 small", gpt, 4),
-            ("ResNet-50", resnet, 128),
-            ("GPT-2 small", gpt, 16),
-        ]
-        for host in (2.0, 0.0):
-            for number, (name, make, size) in enumerate(nets):
-                of = {"network": name, "batch": size}
-                yield (
-                    f"{of} {host}",
-                    partial(reads, results, make(size), of, host, given.rounds, not host and number < 2),
-                )
-            if host:
+        for number, host in enumerate(map(float, given.host_ms.split(","))):
+            for size in map(int, given.batches.split(",")):
+                for name, make, batch in (("ResNet-50", resnet, size), ("GPT-2 small", gpt, size // 8)):
+                    of, names = {"network": name, "batch": batch}, given.reads.split(",")
+                    part = partial(reads, results, make(batch), of, host, names, given.rounds, given.steps)
+                    yield f"reads in {name}, batch {batch}, host work {host:g} ms", part
+            if number == 0:
                 yield "kernels of ResNet-50", partial(kernels, results, "ResNet-50, batch 64", pictures, given.rounds)
                 yield "kernels of GPT-2", partial(kernels, results, "GPT-2 small, batch 8", words, given.rounds)
 

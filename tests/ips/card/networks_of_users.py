@@ -148,10 +148,12 @@ class Training:
         if channels_last:
             self.network = self.network.to(memory_format=torch.channels_last)
             self._batches = [(x.contiguous(memory_format=torch.channels_last), y) for x, y in self._batches]
+        self._known = torch.zeros((), device=DEVICE)
         self._optimizer = torch.optim.AdamW(self.network.parameters(), 1e-4, foreach=not each_alone)
 
     def step(self, number: int, read: Read) -> None:
         """One step; ``read`` is called at each place where a number may be read."""
+        read("start", self._known)
         tf32 = self.precision == "tf32"
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
         with torch.autocast(DEVICE.type, torch.bfloat16, enabled=self.precision == "bfloat16"):

@@ -18,14 +18,26 @@ from waiting import FEW_KERNELS, Phase, step_ms  # benchmarks/waiting.py
 
 from perflint import catalogue
 from perflint.bench.statistics import half_width
+from tests.ips.card import NO_KERNEL
 from tests.ips.card.statistics_of_rounds import ratio_of
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "evidence" / "card"
 PAGE = ROOT / "docs" / "card.md"
-NO_KERNEL = "Optimizer."
-"""How the profiler names a span on the card that is no kernel, but all that the optimizer did."""
+SLOW_CARD = {"ResNet-50": 128, "GPT-2 small": 16}
+"""The smallest measured batch of each network with which the card is slower than the host."""
+_KINDS = {
+    "matrix products and convolutions": ("nvjet", "gemm", "xmma", "cutlass", "splitK", "wgrad"),
+    "attention": ("sdpa", "cudnn::fusion"),
+    "softmax and loss": ("SoftMax", "nll_loss"),
+    "normalization": ("layer_norm", "GammaBeta", "batch_norm"),
+    "copies, casts and layouts": ("copy", "Copy", "Memcpy", "Memset", "nchwToNhwc", "nhwcToNchw"),
+    "sums": ("reduce_kernel",),
+    "the rest, mostly element by element": ("",),
+}
+"""What the names of kernels have in them, by what the kernels do; the first that fits counts."""
 
+_QUEUE = "https://forums.developer.nvidia.com/t/cuda-stream-are-blocked-when-luanch-lots-of-kernels-1000/68937"
 _HEAD = """\
 # What a card does
 
@@ -47,8 +59,9 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def page(folder: Path = FOLDER) -> str:
     """The whole page."""
-    parts = [_HEAD]
-    for day in sorted((path for path in folder.iterdir() if path.is_dir()), reverse=True):
+    days = sorted((path for path in folder.iterdir() if path.is_dir()), reverse=True)
+    parts = [_HEAD, _summary([row for day in days for row in rows(day / "dose.jsonl")])]
+    for day in days:
         parts.append("\n".join(map(_wrapped, _day(day))))
     return "\n".join(parts).rstrip("\n") + "\n"
 
@@ -66,19 +79,59 @@ def means(steps: Sequence[Sequence[float]]) -> list[float]:
     return [statistics.fmean(run) for run in steps]
 
 
+def slowed(found: list[dict[str, Any]], variant: str) -> tuple[list[float], list[float]]:
+    """How many times as long reads make a step, and how many milliseconds longer, where the card is slower.
+
+    Each list has the least and the most of the networks, batches and work of the host in ``found``.
+    """
+    times, costs = [], []
+    without: list[float] = []
+    for row in found:
+        if row["what"] == "reads" and row["variant"] == "none":
+            without = means(row["steps"])
+        if row["what"] == "reads" and row["variant"] == variant and row["batch"] >= SLOW_CARD[row["network"]]:
+            times.append(ratio_of(means(row["steps"]), without)[0])
+            costs.append(statistics.fmean(means(row["steps"])) - statistics.fmean(without))
+    return [min(times), max(times)], [min(costs), max(costs)]
+
+
+def _summary(found: list[dict[str, Any]]) -> str:
+    places = {
+        "1 at the start": "a read at the start of a step made it",
+        "1 behind the backward pass": "one right behind the backward pass, before the optimizer's launches,",
+        "1 at the end": "one at the end",
+    }
+    costs = []
+    for variant, words in places.items():
+        (low, high), (least, most) = slowed(found, variant)
+        costs.append(f"{words} {low:.2f} to {high:.2f} times as long ({least:.1f} to {most:.1f} ms more)")
+    return _wrapped(
+        "What the measurements of reads say: a read costs what the host could have done while the card was still at "
+        "work. In a step in which the host is slower than the card (the small batches), the card waits anyway, and a "
+        "read costs nothing that could be measured. Where the card is slower, over all loans, "
+        f"{'; '.join(costs)}. Five reads in a row cost hardly more than one.\n"
+    )
+
+
 def _day(day: Path) -> Iterator[str]:
     rules = rows(day / "rules.jsonl")
     machine = rules[0]
-    yield f"## {machine['device']}, {machine['date'][:10]}\n"
+    yield f"## {machine['device']}, {machine['date'][:10]}, {machine['date'][11:16]} UTC\n"
     yield (
         f"PyTorch {machine['torch']}, cuDNN {machine['cudnn']}, one CPU thread for the libraries. Ratios above 1 mean "
         "that the fix makes the step shorter; in brackets the 95 % interval over the rounds.\n"
     )
     yield from _rules(rules)
-    yield from _model(rules, rows(day / "trace.jsonl"))
+    traces = [row for row in rows(day / "trace.jsonl") if row["what"] == "trace"]
+    yield from _model(rules, traces)
+    yield from _kinds([row for row in traces if row["name"].endswith(("after", "no read"))])
     dose = rows(day / "dose.jsonl")
-    yield from _reads([row for row in dose if row["what"] == "reads"])
-    yield from _kernels([row for row in dose if row["what"] == "kernels"])
+    found = {what: [row for row in dose if row["what"] == what] for what in ("reads", "parts", "kernels")}
+    yield from _reads(found["reads"])
+    if found["parts"]:
+        yield from _parts(found["parts"])
+    if found["kernels"]:
+        yield from _kernels(found["kernels"])
 
 
 def _rules(found: list[dict[str, Any]]) -> Iterator[str]:
@@ -106,8 +159,11 @@ def _rules(found: list[dict[str, Any]]) -> Iterator[str]:
             f"| {_script(row['name'])} | {host} | {statistics.fmean(before):.2f} | {times:.2f} ({low:.2f} to "
             f"{high:.2f}) | {centre:.2f} ({centre - half:.2f} to {centre + half:.2f}) | {counts} |"
         )
+    yield ""
+    if "PPF306" not in {row["name"] for row in rules}:
+        return
     yield (
-        "\nThe profiler does not count the wait inside `synchronize()` (PPF204) and `empty_cache()` (PPF703) the same "
+        "The profiler does not count the wait inside `synchronize()` (PPF204) and `empty_cache()` (PPF703) the same "
         "way on all versions; the times show it. The interval of PPF205, PPF207 and PPF306 contains 1: no gain was "
         "shown for these here. PPF306's script is too small for this card, which is done before the host has launched "
         "the next kernels; what a width costs that fills it, the vocabulary of the GPT below shows.\n"
@@ -160,34 +216,73 @@ def modelled(launching: float, card: float, host: float) -> list[float]:
     return [step_ms(host, (place,), phases) / without for place in places]
 
 
+def _kinds(traces: list[dict[str, Any]]) -> Iterator[str]:
+    """What the card spends its time on."""
+    yield "### The kernels of a step\n"
+    yield "Milliseconds of the card for a step without reads, by the profiler; in brackets the number of kernels:\n"
+    cells: dict[str, list[str]] = {kind: [] for kind in (*_KINDS, "all")}
+    for trace in traces:
+        sums = {kind: [0.0, 0.0] for kind in cells}
+        for row in trace["kernels"]:
+            if row["name"].startswith(NO_KERNEL):
+                continue
+            kind = next(kind for kind, texts in _KINDS.items() if any(text in row["name"] for text in texts))
+            for each in (kind, "all"):
+                sums[each][0] += row["per_step"] * row["microseconds"] / 1e3
+                sums[each][1] += row["per_step"]
+        for kind, (milliseconds, count) in sums.items():
+            cells[kind].append(f"{milliseconds:.2f} ({count:.0f})" if count else "")
+    yield f"| | {' | '.join(trace['name'].removesuffix(', no read') for trace in traces)} |"
+    yield "| --- |" + " --- |" * len(traces)
+    for kind, sizes in cells.items():
+        yield f"| {kind} | {' | '.join(sizes)} |"
+    yield ""
+
+
 def _reads(found: list[dict[str, Any]]) -> Iterator[str]:
     yield "### Reads in networks as people train them\n"
     yield (
         "bfloat16 with autocast, AdamW that updates one parameter after the other. How many times as long a step takes "
         "as without reads, for numbers of reads and places:\n"
     )
-    columns = list(dict.fromkeys((row["network"], row["batch"], row["host_ms"]) for row in found))
-    tables: dict[str, dict[Any, str]] = {}
-    for row in found:
-        column = row["network"], row["batch"], row["host_ms"]
-        first = next(r for r in found if (r["network"], r["batch"], r["host_ms"]) == column)
-        if row is first:
-            tables.setdefault("none: milliseconds", {})[column] = f"{statistics.fmean(means(row['steps'])):.1f} ms"
-            continue
-        times, low, high = ratio_of(means(row["steps"]), means(first["steps"]))
-        tables.setdefault(row["variant"], {})[column] = f"{times:.2f} ({low:.2f} to {high:.2f})"
-    columns = [column for column in columns if column in tables.get("5 at the end", {})]
-    heads = [f"{name}, batch {batch}, host work {host:g} ms" for name, batch, host in columns]
-    yield f"| reads in a step | {' | '.join(heads)} |"
-    yield "| --- |" + " --- |" * len(columns)
-    for name, cells in tables.items():
-        yield f"| {name} | {' | '.join(cells[column] for column in columns)} |"
+    for host in dict.fromkeys(row["host_ms"] for row in found):
+        own: dict[str, dict[tuple[str, int], list[float]]] = {}
+        for row in found:
+            if row["host_ms"] == host:
+                own.setdefault(row["variant"], {})[row["network"], row["batch"]] = means(row["steps"])
+        without = own.pop("none")
+        columns = sorted({column for each in own.values() for column in each})
+        yield f"| host work {host:g} ms | {' | '.join(f'{name}, batch {batch}' for name, batch in columns)} |"
+        yield "| --- |" + " --- |" * len(columns)
+        yield f"| none | {' | '.join(f'{statistics.fmean(without[column]):.1f} ms' for column in columns)} |"
+        for variant, steps in own.items():
+            ratios = [ratio_of(steps[column], without[column]) for column in columns]
+            cells = [f"{times:.2f} ({low:.2f} to {high:.2f})" for times, low, high in ratios]
+            yield f"| {variant} | {' | '.join(cells)} |"
+        yield ""
+
+
+def _parts(found: list[dict[str, Any]]) -> Iterator[str]:
+    yield "### The host and the card in the parts of a step\n"
     yield (
-        "\nWhat this says: a read costs what the host could have done while the card was still at work. Right after "
-        "the backward pass that is the whole of the optimizer's launches, about a fifth of these steps; at the end of "
-        "the step little is left to do; in a step in which the host is slower than the card (the small batches), the "
-        "card waits anyway and a read costs nothing that could be measured. Five reads in a row cost no more than "
-        "one.\n"
+        "Milliseconds, without reads, as median over the steps: how long the host was at each part (with its waits for "
+        "room in the queue of launches), and how long the card was from the end of the part before to its end. *Other* "
+        "is the work of the host between two steps.\n"
+    )
+    parts = {"start": "other", "forward": "forward", "backward": "backward", "end": "optimizer"}
+    heads = [f"{clock}: {part}" for clock in ("host", "card") for part in parts.values()]
+    yield f"| network | {' | '.join(heads)} |"
+    yield "| --- |" + " --- |" * len(heads)
+    for row in sorted(found, key=lambda row: (row["network"], row["batch"], row["host_ms"])):
+        cells = [f"{row[clock][part]:.1f}" for clock in ("host", "card") for part in parts]
+        yield f"| {row['network']}, batch {row['batch']}, host work {row['host_ms']:g} ms | {' | '.join(cells)} |"
+    yield (
+        "\nWith large batches the host is at the optimizer for several times as long as with small ones, with the same "
+        "launches: it waits there, probably because CUDA takes only "
+        f"[some 1000 launches]({_QUEUE}) ahead of the card. So the host is hardly ahead at the end of the step: a read "
+        "there costs next to nothing, and the host's other work makes the step longer although the card is the slower "
+        "of the two. A read behind the backward pass takes away its whole lead. The queue of launches was not measured "
+        "by itself.\n"
     )
 
 

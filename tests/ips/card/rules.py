@@ -38,6 +38,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=300, help="begin nothing after so long")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--steps", type=int, default=40, help="measured steps of a run")
+    parser.add_argument("--rules", default=",".join(WAITS + OTHERS), help="the rules to measure")
     parser.add_argument("--host-ms", default="2,6,0", help="work of the host between two steps")
     parser.add_argument("--step-ms", type=float, default=7.5, help="the step that host and card take turns in")
     parser.add_argument("--batch", type=int)
@@ -47,9 +48,12 @@ def main() -> None:
     bench = _Bench(given)
     hosts = [float(each) for each in given.host_ms.split(",")]
     bench.choose_layers()
-    plan: list[tuple[str, float | None]] = [(name, hosts[0] if "201" in name else None) for name in TRIALS]
-    plan += [(name, hosts[0]) for name in WAITS] + [(name, None) for name in OTHERS]
-    plan += [(name, host) for host in hosts[1:] for name in WAITS]
+    rules = given.rules.split(",")
+    waits = [name for name in rules if name in WAITS]
+    trials = [name for name in TRIALS if name.partition("_")[0] in (*rules, "planted")]
+    plan: list[tuple[str, float | None]] = [(name, hosts[0] if "201" in name else None) for name in trials]
+    plan += [(name, hosts[0] if name in waits else None) for name in rules]
+    plan += [(name, host) for host in hosts[1:] for name in waits]
     for name, host in plan:
         if bench.results.is_out_of_time():
             print("out of time before", name, host, flush=True)
