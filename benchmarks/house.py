@@ -154,7 +154,9 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
     """Groups of modules each of which imports all others of its group, directly or by way of them."""
     reached = {name: _reached(name, graph) for name in graph}
     groups = {
-        tuple(sorted(other for other in reached[name] if name in reached[other])) for name in graph if name in reached[name]
+        tuple(sorted(other for other in reached[name] if name in reached[other]))
+        for name in graph
+        if name in reached[name]
     }
     return [list(group) for group in sorted(groups)]
 
