@@ -33,7 +33,7 @@ def test_a_figure_of_the_structure_stays_below_its_limit(figure: str) -> None:
 
 
 def test_code_lines_leave_out_blank_rows_comments_and_docstrings() -> None:
-    text = '"""What it is."""\n\n# why\nx = [\n    1,  # one\n]\n\n\ndef f():\n    """Does.\n\n    It."""\n    return 1\n'
+    text = '"""What it is."""\n\n# why\nx = [\n    1,\n]\n\n\ndef f():\n    """Does.\n\n    It."""\n    return 1\n'
     assert house.code_lines(text, ast.parse(text)) == 5  # three of x, two of the function
 
 
