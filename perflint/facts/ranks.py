@@ -27,7 +27,7 @@ class Ranks(Part):
     """Decides which places of a project run in one process of several, and which paths contain the rank."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
+        super().__init__(project)
         self._busy: set[tuple[Scope, str]] = set()
 
     def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
