@@ -29,7 +29,6 @@ from perflint.lint import registry
 from perflint.lint.context import Context
 from perflint.query import query
 from perflint.run import cache, engine
-from perflint.run.one_project import PARALLEL_FROM
 from perflint.run.processes import can_fork
 from perflint.run.session import Session
 from perflint.server.client_settings import EditorSettings
@@ -153,7 +152,7 @@ def test_flake8(place: Path) -> None:
 
 @pytest.mark.skipif(not can_fork(), reason="this system cannot fork")
 def test_processes(place: Path) -> None:
-    files = {f"tools/train_{number}.py": SLEEPS for number in range(2 * PARALLEL_FROM)}
+    files = {f"tools/p{number}/train.py": SLEEPS for number in range(60)}
 
     def found() -> list[str]:
         settings = Settings(join_lines=False, inputs=read_inputs(files, place))

@@ -81,7 +81,7 @@ class _Path:
     """Whether only a wrapped model shows it, in a program without other signs of distribution."""
 
 
-@query(portable=True)
+@query
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
     """The saves of a project that every rank does, by path and by the offset of the call."""
     return _Finder(project).found()

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from perflint.configuration.settings import Settings
-from perflint.index.claims import Claims
 from perflint.index.kinds import Kind
 from perflint.index.mentions import Mentions
 from perflint.inputs.projects import common_root, relative_parts
@@ -74,8 +73,6 @@ class FileIndex(FileText):
     @cached_property
     def tree(self) -> ast.Module:
         """The parsed file; an empty module if it does not parse, which is noted in the project."""
-        if self.project.parsed is not None:
-            self.project.parsed.take(self.path)
         if self.project.on_parse is not None:
             self.project.on_parse()
         try:
@@ -281,10 +278,6 @@ class Project:
         settings = settings or Settings()
         self.loaders, self.inputs = settings.loaders, settings.inputs
         self.broken: dict[str, Exception] = {}
-        self.parsed: Claims | None = None
-        """If processes share the project: the files that this one has parsed."""
-        self.stepped: Claims | None = None
-        """If processes share the project: the files in which steps have been found so far."""
         self.on_parse: Callable[[], None] | None = None
         """Called when a file is parsed, which shows how far the analysis is: most of its time precedes the checks."""
         self.files: dict[str, FileIndex] = {}

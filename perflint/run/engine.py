@@ -1,4 +1,4 @@
-"""Turns sources into findings: each project of the run separately, in several processes if wanted."""
+"""Turns sources into findings: each project of the run separately, several at a time if there are processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from perflint.findings import Finding, Level, by_place
 from perflint.inputs.projects import split
 from perflint.lint import unused_noqa
 from perflint.run.intake import by_hand
-from perflint.run.one_project import PARALLEL_FROM, SHARES, examine
+from perflint.run.one_project import SHARES, examine
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.run.unread import Around, Unread
 from perflint.suppress import noqa
@@ -26,6 +26,9 @@ from perflint.text.source import Source
 Progress = Callable[[int, int], None]
 _AT_ONCE = 6_500_000
 """Characters of source to work on at a time if processes share the projects; each takes 60 to 70 bytes."""
+
+_PARALLEL_FROM = 24
+"""With fewer files, starting processes costs more than it saves."""
 
 _BUNDLES = 64
 """Pieces of work for each process: enough that none waits long for the last one."""
@@ -55,7 +58,7 @@ def check(
     Args:
         sources: the files of the project by path; they are read as one project, so a helper is checked as part of the
             loop that calls it.
-        jobs: the number of processes to use.
+        jobs: how many processes to use, each for other projects.
         progress: called with the work that is done and all work, as `SHARES` of a file.
         gated: parse only what can contain a finding. False parses everything, which must find the same.
         last: the process ends after this check, so nothing has to be freed.
@@ -114,29 +117,13 @@ class _Run:
     killed: WorkerKilled | None = None
 
     def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
-        """The findings of each project, by its index, without projects that could not be checked.
+        """The findings of each project, by its index, without projects that could not be checked."""
+        if jobs < 2 or len(projects) < 2 or self.files < _PARALLEL_FROM or not can_fork():
+            return {index: self._examined(project, self.last) for index, project in enumerate(projects)}
+        return self._in_processes(projects, jobs)
 
-        Projects that are large compared to the others are checked by all processes together.
-        """
-        sizes = [_size(project) for project in projects]
-        order = sorted(range(len(projects)), key=lambda index: -sizes[index])
-        alone = [index for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
-        others = order[len(alone) :]
-        if sum(len(projects[index]) for index in others) < PARALLEL_FROM or not can_fork():
-            alone, others = alone + others, []
-        found = {}
-        for index in alone:
-            try:
-                found[index] = self._examined(projects[index], jobs, self.last)
-            except WorkerKilled as error:
-                self.killed = error
-        if others:
-            bundles = _bundles(others, sizes, sum(sizes) // (jobs * _BUNDLES))
-            found |= self._in_processes(bundles, projects, sizes, jobs)
-        return found
-
-    def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
-        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
+    def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
+        found, broken = examine(project, self.settings, self.codes, self.gated, self._done, last)
         if "PPF001" in self.codes:
             found += [syntax_error(project[path], error) for path, error in broken.items()]
         is_whole = self.settings.whole_project and not broken
@@ -148,13 +135,13 @@ class _Run:
         if self.progress:
             self.progress(self.work_done, SHARES * self.files)
 
-    def _in_processes(
-        self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
-    ) -> dict[int, list[Finding]]:
-        found: dict[int, list[Finding]] = {}
+    def _in_processes(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
         import libcst
 
         libcst.Module  # noqa: B018 - loaded once, here, rather than by each process
+        found: dict[int, list[Finding]] = {}
+        sizes = [sum(len(source.text) for source in project.values()) for project in projects]
+        bundles = _bundles(sizes, sum(sizes) // (jobs * _BUNDLES))
         work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
         weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
         for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
@@ -167,18 +154,14 @@ class _Run:
 
     def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
         self.progress = None  # this is another process: the first one reports progress
-        return [self._examined(project, 1, last=True) for project in bundle]
+        return [self._examined(project, last=True) for project in bundle]
 
 
-def _size(project: Mapping[str, Source]) -> int:
-    return sum(len(source.text) for source in project.values())
-
-
-def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
+def _bundles(sizes: list[int], size: int) -> list[list[int]]:
     """Groups of projects, each for one process: large projects alone, small ones together."""
     bundles: list[list[int]] = []
     room = 0
-    for index in order:
+    for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
         if room <= 0:
             bundles.append([])
             room = size

@@ -1,4 +1,4 @@
-"""Turns the sources of one project into findings, in this process or in several."""
+"""Turns the sources of one project into findings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,7 @@ from perflint.dataflow.opening import opened
 from perflint.findings import Finding
 from perflint.lint import messages
 from perflint.run.examination import Done, Examination
-from perflint.run.processes import can_fork
 from perflint.text.source import Source
-
-PARALLEL_FROM = 24
-"""With fewer files, starting processes costs more than it saves."""
 
 SHARES = 2
 """The work on a file: to parse it, and to check it. Following the steps parses the files one after the other."""
@@ -40,7 +36,7 @@ class _Work:
             self._done(1)
 
     def checked(self, files: int) -> None:
-        """Some files were checked; what is not parsed by now does not have to be, or was by another process."""
+        """Some files were checked; what is not parsed by now does not have to be."""
         self._done(self._unparsed + files)
         self._unparsed = 0
 
@@ -49,7 +45,6 @@ def examine(
     sources: Mapping[str, Source],
     settings: Settings,
     codes: frozenset[str],
-    jobs: int = 1,
     gated: bool = True,
     done: Done = lambda _: None,
     last: bool = False,
@@ -58,7 +53,6 @@ def examine(
 
     Args:
         sources: the files of the project by path.
-        jobs: the number of processes to use, including this one.
         gated: parse only what can contain a finding.
         done: called with the work that was done since, as `SHARES` of a file.
         last: the process ends after this, so nothing has to be freed.
@@ -68,14 +62,8 @@ def examine(
     project.on_parse = work.parsed
     rules = catalogue.shipped()
     examination = Examination(project, settings, selection.with_waits(codes, rules), gated)
-    jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:
-        if jobs > 1:
-            from perflint.run.together import Together  # imported late: most runs have one project and one process
-
-            drafts, broken = Together(examination, jobs - 1, work.checked).find()
-        else:
-            drafts, broken = examination.find(work.checked)
+        drafts, broken = examination.find(work.checked)
         found = messages.write(drafts, rules, settings)
         return [finding for finding in found if finding.code in codes], broken
     finally:

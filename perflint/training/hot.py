@@ -186,8 +186,6 @@ class _Hot:
         """Store the points of a function."""
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
-        if look.seen and not points and self._project.stepped is not None:
-            self._project.stepped.take(file.path)
         for seen in look.seen:
             known = points.get(seen.statement.node)
             if known is None or known.step is None or seen.is_hot:
