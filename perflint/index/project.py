@@ -19,6 +19,7 @@ from perflint.index.kinds import Kind
 from perflint.index.mentions import Mentions
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory
+from perflint.stopwatch import phase
 from perflint.syntax.file_text import FileText, module_parts
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
@@ -71,12 +72,14 @@ class FileIndex(FileText):
         self.memory = self.project.memory
 
     @cached_property
+    @phase("scopes")
     def tree(self) -> ast.Module:
         """The parsed file; an empty module if it does not parse, which is noted in the project."""
         if self.project.on_parse is not None:
             self.project.on_parse()
         try:
-            tree = ast.parse(self.source.text)
+            with phase("ast.parse"):
+                tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.project.broken[self.path] = error
@@ -104,6 +107,7 @@ class FileIndex(FileText):
         return self.scopes.names
 
     @property
+    @phase("syntax")
     def syntax_error(self) -> Exception | None:
         """The syntax error of the file; only runs the compiler if the tree is not needed."""
         if not self.is_parsed:
@@ -267,6 +271,7 @@ class Project:
     is_edited = False
     """Whether files can change while the project exists."""
 
+    @phase("index")
     def __init__(
         self,
         sources: Mapping[str, Source],

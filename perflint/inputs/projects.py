@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+from perflint.stopwatch import phase
 from perflint.text.source import Source
 
 ROOT_MARKS = (
@@ -35,6 +36,7 @@ class Split:
     roots: dict[str, bool] = field(default_factory=dict)
 
 
+@phase("projects")
 def split(sources: Mapping[str, Source]) -> Split:
     """Split the files of a run into projects.
 

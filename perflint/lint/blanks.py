@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from perflint.stopwatch import phase
 from perflint.syntax.scopes import TRIES
 from perflint.syntax.tree import first_row
 from perflint.text.source import Source
@@ -21,6 +22,7 @@ _NEVER_MOVED = frozenset({"add_argument"})
 """Methods that are called in long runs, and that no rule is about (the options of a program)."""
 
 
+@phase("units")
 def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> list[Range]:
     """Runs of statements that no check needs, as offsets in the file, in order.
 

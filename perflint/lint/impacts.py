@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from perflint.catalogue import Event
 from perflint.facts.devices import Devices
 from perflint.facts.host_need import goes_into_a_collective, needed_for
 from perflint.facts.repeated_waits import waits_again
@@ -12,7 +13,6 @@ from perflint.facts.toys import is_toy
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits_beside import repeated_wait_beside, wait_beside
 from perflint.findings import Impact
-from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.backward_passes import passes_before
 from perflint.training.cadence import Interval

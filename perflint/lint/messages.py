@@ -12,6 +12,7 @@ from perflint.lint import causes, loop_fixes, neighbours
 from perflint.lint.beside import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
+from perflint.stopwatch import phase
 from perflint.training.arms import Arms
 from perflint.training.cadence import Interval
 from perflint.training.steps import Step
@@ -21,6 +22,7 @@ _MOST_CALLS = 3
 """How many calls between a loop and a place a message names; the related places name all of them."""
 
 
+@phase("messages")
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: host reads of a loop name each other, since fixing only one gains nothing."""
     drafts = causes.without_wrapped_logs(drafts)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from perflint.lint.blanks import Range, blanked, blanks
+from perflint.stopwatch import phase
 from perflint.syntax.tree import first_row
 from perflint.text.source import Source
 
@@ -45,6 +46,7 @@ class Unit:
     rows: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
+    @phase("units")
     def is_too_deep(self) -> bool:
         """Whether the nesting is such that LibCST, which recurses, could crash the process or never finish."""
         level: list[ast.AST] = list(self.nodes)
@@ -94,6 +96,7 @@ class Reader:
         return known
 
 
+@phase("units")
 def units_of(tree: ast.Module) -> list[Unit]:
     """A file split into its smallest units: top-level statements, and the statements of class bodies."""
     found: list[Unit] = []
@@ -101,6 +104,7 @@ def units_of(tree: ast.Module) -> list[Unit]:
     return found
 
 
+@phase("units")
 def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
     """The units that contain any of these rows, in order, each with the rows that it contains."""
     starts = [unit.first for unit in units]
@@ -112,6 +116,7 @@ def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
     return [replace(units[index], rows=tuple(held)) for index, held in picked.items()]
 
 
+@phase("units")
 def parse(source: Source, unit: Unit, reader: Reader | None = None) -> ParsedUnit:
     """A unit of a file as a LibCST module, with the offsets of its nodes; without statements that no check needs.
 
@@ -149,10 +154,12 @@ def _is_narrow(node: ast.AST, widest: int) -> bool:
 
 
 def _tree(text: str) -> tuple[cst.Module, Spans]:
-    module = cst.parse_module(text)
+    with phase("LibCST parse"):
+        module = cst.parse_module(text)
     return module, _spans(module, text)
 
 
+@phase("spans")
 def _spans(module: cst.Module, text: str) -> Spans:
     from perflint.lint.spans import SpanState  # this loads LibCST at once
 

@@ -13,6 +13,7 @@ from perflint.configuration.settings import Settings
 from perflint.files import leftovers, plain_files
 from perflint.inputs.named_files import why_not_read
 from perflint.inputs.patterns import Patterns, relative
+from perflint.stopwatch import phase
 
 SUFFIX = ".py"
 
@@ -62,6 +63,7 @@ class _Directory(NamedTuple):
     layers: tuple[_Layer, ...]  # outermost first
 
 
+@phase("discovery")
 def python_files(
     paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False, any_name: bool = False
 ) -> Found:

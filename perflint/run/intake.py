@@ -8,9 +8,11 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding, Fix
+from perflint.stopwatch import phase
 from perflint.text.source import Source, UnreadableSource, read
 
 
+@phase("read")
 def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
     """Sources by path, and a PPF003 finding for each file that cannot be read or decoded."""
     sources: dict[str, Source] = {}

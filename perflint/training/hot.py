@@ -14,6 +14,7 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
+from perflint.stopwatch import phase
 from perflint.syntax.names import dotted_names
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import Class, Loop, Scope, own_parts
@@ -44,6 +45,7 @@ _STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(_STEP_NAMES)})\b")
 _NO_CLUES = Clues()
 
 
+@phase("step loops")
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
     """Find the step loops and every statement that runs at each step; stores those of some files in ``Points``.
 
