@@ -26,7 +26,7 @@ from zlib import crc32
 from edit import changed
 
 from perflint import catalogue
-from perflint.configuration import selection
+from perflint.configuration.selection import selected
 from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding, ImpactLevel
@@ -129,7 +129,7 @@ def _line(finding: Finding) -> str:
 
 def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     """Each statement that runs at each step, with the way that leads there."""
-    codes = selection.selected(ALL, catalogue.shipped())
+    codes = selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
         project = opened(group, ALL)
         hot.analyse(project, gates.forward_clues(codes))

@@ -10,7 +10,7 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
-from perflint.configuration import selection
+from perflint.configuration.selection import selected
 from perflint.configuration.settings import Settings
 from perflint.files.inside import from_here, outside, repository
 from perflint.findings import Finding
@@ -174,4 +174,4 @@ def _checked(batch: Batch) -> list[str]:
 
 
 def _codes(settings: Settings) -> frozenset[str]:
-    return selection.selected(settings, catalogue.shipped()) | {"PPF003"}
+    return selected(settings, catalogue.shipped()) | {"PPF003"}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES, Rule
-from perflint.configuration import selection
+from perflint.configuration.selection import ignored_for
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix
 from perflint.suppress import noqa
@@ -69,7 +69,7 @@ def find(
     rules = catalogue.shipped()
     result = []
     for source in worth:
-        ignored = selection.ignored_for(source.path, settings)
+        ignored = ignored_for(source.path, settings)
         judged = {code for code in codes if code not in ignored and code not in FILE_CODES} if is_whole else set()
         found_on, units = _by_row(by_path[source.path], source), _Units(source)
         for comment in _comments(source):

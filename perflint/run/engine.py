@@ -11,7 +11,7 @@ from functools import partial
 
 from perflint import catalogue
 from perflint.checks import load_checks
-from perflint.configuration import selection
+from perflint.configuration.selection import ignored_for, level_for, selected
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level, by_place
 from perflint.inputs.projects import split
@@ -82,7 +82,7 @@ def check_projects(
     with collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
-        codes = selection.selected(settings, catalogue.shipped())
+        codes = selected(settings, catalogue.shipped())
         run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
         found = run.found(projects, jobs)
         shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
@@ -198,13 +198,13 @@ def kept(
             continue
         if finding.impact is not None and finding.impact.level < settings.min_impact:
             continue
-        if finding.code in selection.ignored_for(finding.path, settings):
+        if finding.code in ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
             silenced.setdefault((finding.path, finding.code), []).append(finding)
             continue
         if finding.fix is not None:
-            level = selection.level_for(finding.code, finding.fix.level, settings)
+            level = level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
         shown.append(unread.spared(finding))
     return [

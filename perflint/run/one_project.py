@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perflint import catalogue
-from perflint.configuration import selection
+from perflint.configuration.selection import with_waits
 from perflint.configuration.settings import Settings
 from perflint.dataflow.opening import opened
 from perflint.findings import Finding
@@ -61,7 +61,7 @@ def examine(
     work = _Work(len(sources), done)
     project.on_parse = work.parsed
     rules = catalogue.shipped()
-    examination = Examination(project, settings, selection.with_waits(codes, rules), gated)
+    examination = Examination(project, settings, with_waits(codes, rules), gated)
     try:
         drafts, broken = examination.find(work.checked)
         found = messages.write(drafts, rules, settings)

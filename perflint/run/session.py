@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.checks import load_checks
-from perflint.configuration import selection
+from perflint.configuration.selection import selected, with_waits
 from perflint.configuration.settings import Settings
 from perflint.dataflow.evaluate import Env
 from perflint.findings import Finding
@@ -50,7 +50,7 @@ class Session:
     def __init__(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str] = ()) -> None:
         load_checks()
         self._settings = settings
-        self._codes = selection.selected(settings, catalogue.shipped())
+        self._codes = selected(settings, catalogue.shipped())
         self._sources = dict(sources)
         self._kept: list[_Kept] = []
         self._check_all(frozenset(edited))
@@ -150,7 +150,7 @@ class _Kept:
         self.found: dict[str, list[Finding]] = {}
         self._settings = settings
         self._codes = codes
-        self._examined = selection.with_waits(codes, catalogue.shipped())
+        self._examined = with_waits(codes, catalogue.shipped())
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
         self.unparsed: dict[str, str] = {}
