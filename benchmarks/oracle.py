@@ -26,15 +26,13 @@ from zlib import crc32
 from edit import changed
 
 from perflint import catalogue
-from perflint.configuration.selection import selected
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, selected
 from perflint.dataflow.opening import opened
 from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.inputs.projects import split
 from perflint.lint import gates
 from perflint.run import engine
-from perflint.run.discovery import python_files
-from perflint.run.intake import read_all
+from perflint.run.discovery import python_files, read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 from perflint.training import hot

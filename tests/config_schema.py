@@ -12,11 +12,10 @@ from typing import Any
 import jsonschema
 
 from perflint import catalogue
-from perflint.configuration import schema
+from perflint.configuration import keys, toml_text
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe
 from perflint.configuration.keys import SCHEMAS
 from perflint.configuration.settings import Settings
-from perflint.files import toml_text
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "schemas" / "perflint.json"
@@ -43,7 +42,7 @@ def made(known: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:
     """
     about = {key: plain(text) for key, (_, text) in table().items()}
     rules = catalogue.selectors(catalogue.shipped()) if known is None else known
-    return schema.whole(SCHEMAS, about, defaults(), rules)
+    return keys.whole(SCHEMAS, about, defaults(), rules)
 
 
 _LEFT_OUT = (

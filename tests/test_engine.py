@@ -11,7 +11,7 @@ import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
-from perflint.run import engine, intake
+from perflint.run import discovery, engine
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 
@@ -78,7 +78,7 @@ def test_unreadable_files_are_findings_and_the_others_are_read(tmp_path: Path) -
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "good.py").write_text(LOADER)
     paths = [tmp_path / name for name in ("null.py", "bytes.py", "cookie.py", "folder.py", "missing.py", "good.py")]
-    sources, unreadable = intake.read_all(paths)
+    sources, unreadable = discovery.read_all(paths)
     assert list(sources) == [str(tmp_path / "good.py")]
     assert [(item.path, item.code) for item in unreadable] == [(str(path), "PPF003") for path in paths[:-1]]
     for item, word in zip(unreadable, ("null byte", "decode", "klingon", "", "No such file"), strict=True):
@@ -222,7 +222,7 @@ def test_tabs_and_form_feeds() -> None:
 def test_byte_order_marks_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "bom.py"
     path.write_bytes(b"\xef\xbb\xbf" + LOADER.encode())
-    sources, unreadable = intake.read_all([path])
+    sources, unreadable = discovery.read_all([path])
     assert not unreadable
     [found] = engine.check(sources, ALL)
     assert sources[str(path)].lines.position(found.start) == (2, 10)

@@ -22,9 +22,8 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.flake8_run import Run
 from perflint.index.project import FileIndex
-from perflint.inputs import input_kinds
-from perflint.inputs.input_files import InputFile, InputKind
-from perflint.inputs.input_kinds import patterns, read_inputs
+from perflint.inputs import input_files
+from perflint.inputs.input_files import InputFile, InputKind, patterns, read_inputs
 from perflint.lint import registry
 from perflint.lint.context import Context
 from perflint.query import query
@@ -68,7 +67,7 @@ def meant(call: cst.Call, context: Context) -> None:
 @pytest.fixture(autouse=True)
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     load_checks()
-    monkeypatch.setattr(input_kinds, "KINDS", (*input_kinds.KINDS, THROTTLED))
+    monkeypatch.setattr(input_files, "KINDS", (*input_files.KINDS, THROTTLED))
     monkeypatch.setitem(registry.checks, "Call", [meant, *registry.checks["Call"]])
 
 
@@ -261,7 +260,7 @@ def test_a_file_is_read_again_only_where_its_content_is_new(tmp_path: Path, monk
         asked.append(data)
         return data
 
-    monkeypatch.setattr(input_kinds, "KINDS", (InputKind("any", ("*.cfg",), read),))
+    monkeypatch.setattr(input_files, "KINDS", (InputKind("any", ("*.cfg",), read),))
     file = tmp_path / "a.cfg"
     for content in (b"1", b"1", b"2", b"1"):
         file.write_bytes(content)

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.files import leftovers, writing
-from perflint.files.leftovers import overwrite, sweep, temporary
-from perflint.files.writing import replace_file
+from perflint.files import writing
+from perflint.files.writing import overwrite, replace_file, sweep, temporary
 from tests.cli_runs import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="names of open files, links and signals of POSIX")
@@ -107,7 +106,7 @@ def test_a_file_with_several_names_keeps_them(linked: tuple[Path, Path], new: by
 def test_when_writing_in_place_fails_the_old_text_is_back(
     linked: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, calls = leftovers._put, []
+    put, calls = writing._put, []
 
     def fail(handle: int, data: bytes) -> None:
         calls.append(data)
@@ -115,7 +114,7 @@ def test_when_writing_in_place_fails_the_old_text_is_back(
         if len(calls) == 1:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(leftovers, "_put", fail)
+    monkeypatch.setattr(writing, "_put", fail)
     with pytest.raises(OSError, match="No space left"):
         replace_file(linked[0], b"new" * 9_000)
     assert linked[1].read_bytes() == b"old" * 4_000
@@ -173,7 +172,7 @@ def test_a_note_that_points_elsewhere_is_not_followed(tmp_path: Path) -> None:
     directory = tmp_path / "directory"
     directory.mkdir()
     with temporary(directory) as note:
-        note.write(leftovers._noted("../elsewhere.py", elsewhere.stat().st_ino, b"aa", b"bb"))
+        note.write(writing._noted("../elsewhere.py", elsewhere.stat().st_ino, b"aa", b"bb"))
         note.rename(note.path.with_suffix(".redo"))
         note.stays = True
     assert sweep(directory) == []

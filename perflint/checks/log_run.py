@@ -9,7 +9,7 @@ import libcst as cst
 
 from perflint.checks.edits import block_and_line, call_in
 from perflint.checks.log_calls import code_of, log_family, reads
-from perflint.configuration.selection import level_for
+from perflint.configuration.settings import level_for
 from perflint.facts.effects import effect_at, keeps_state
 from perflint.findings import Level
 from perflint.lint.context import Context, local_name, method_of

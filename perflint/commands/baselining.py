@@ -10,16 +10,15 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
-from perflint.configuration.selection import selected
-from perflint.configuration.settings import Settings
-from perflint.files.inside import from_here, outside, repository
+from perflint.configuration.settings import Settings, selected
+from perflint.files.plain_files import from_here, outside, repository
 from perflint.findings import Finding
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.text.source import Source
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 _MOST_NAMES = 5
 

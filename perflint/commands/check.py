@@ -35,8 +35,7 @@ from perflint.output.progress import Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
-from perflint.text.visible import visible
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed, visible
 
 if TYPE_CHECKING:
     from perflint.ranking.shares import Profiled

@@ -16,9 +16,8 @@ from perflint.output import formats, summary
 from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
 from perflint.stopwatch import phase
-from perflint.text.colour import Palette, palette
 from perflint.text.source import Source
-from perflint.text.visible import visible
+from perflint.text.visible import Palette, palette, visible
 
 
 @phase("output")

@@ -1,8 +1,8 @@
 """Reads files other than Python that provide facts: where they are searched for, and what each of them says.
 
-A kind is declared once, like ``requirements.REQUIREMENTS``, and listed in ``input_kinds.KINDS``. What its files say is
-part of the settings of a run, so the cache, an open session, the server and ``--watch`` notice changes automatically;
-facts and checks use ``project.inputs``.
+A kind is declared once, like `REQUIREMENTS`, and listed in `KINDS`. What its files say is part of the settings of a
+run, so the cache, an open session, the server and ``--watch`` notice changes automatically; facts and checks use
+``project.inputs``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from perflint.files import plain_files
-from perflint.files.inside import outwards
+from perflint.files.plain_files import outwards
+from perflint.inputs.paddle_versions import Admitted, Version, oldest, stated
 
 T = TypeVar("T")
 
@@ -183,3 +184,51 @@ def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
         None if part == _ANY_DIRECTORIES else re.compile(fnmatch.translate(part), re.IGNORECASE)
         for part in pattern.split("/")
     )
+
+
+# --- the requirements of a project (pip, setuptools, Poetry, conda)
+
+_Rows = tuple[tuple[int, Version, bool], ...]
+"""The rows of a file that require some Paddle, as returned by ``paddle_versions.stated``."""
+
+
+def _read(name: str, data: bytes) -> _Rows | None:
+    return tuple(stated(name, data.decode("utf-8", "replace"))) or None
+
+
+REQUIREMENTS = InputKind(
+    "requirements",
+    (
+        *("*requirement*.txt", "*requirement*.in", "requirements/*.txt"),
+        *("setup.cfg", "setup.py", "pyproject.toml"),
+        *("environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"),
+    ),
+    _read,
+)
+
+
+def nearest(path: str, inputs: Inputs) -> Admitted | None:
+    """The oldest Paddle that the requirements in a file's directory, or the nearest one above with any, accept."""
+    files = next(inputs.around(REQUIREMENTS, path), ())
+    return oldest(Admitted(version, file.path, row, excluded) for file in files for row, version, excluded in file.said)
+
+
+# --- all kinds
+
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS,)
+"""All kinds."""
+
+
+def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
+    """Read the files of all kinds that belong to the checked files.
+
+    Args:
+        paths: the paths of the checked files.
+        root: the directory of the configuration.
+    """
+    return read(KINDS, paths, root)
+
+
+def patterns() -> list[str]:
+    """Patterns for the paths of all such files, for editors to watch."""
+    return [f"**/{place}" for kind in KINDS for place in kind.places]

@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES, Rule
-from perflint.configuration.selection import ignored_for
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, ignored_for
 from perflint.findings import Edit, Finding, Fix
 from perflint.suppress import noqa
-from perflint.text.code_lines import CodeLine, code_lines
-from perflint.text.source import Source
+from perflint.text.source import CodeLine, Source, code_lines
 
 if TYPE_CHECKING:
     from perflint.lint.units import Unit

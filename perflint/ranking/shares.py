@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 MOST_SHARE = 0.999
 """The largest share for which a bound is computed: at most 1000 times as fast."""

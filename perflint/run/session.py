@@ -16,8 +16,7 @@ from dataclasses import replace
 
 from perflint import catalogue
 from perflint.checks import load_checks
-from perflint.configuration.selection import selected, with_waits
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, selected, with_waits
 from perflint.dataflow.evaluate import Env
 from perflint.findings import Finding
 from perflint.incremental.kept_project import KeptProject
@@ -28,8 +27,8 @@ from perflint.lint import messages, units, unused_noqa
 from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.run import engine
+from perflint.run.engine import Around
 from perflint.run.examination import Examination
-from perflint.run.unread import Around
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source
