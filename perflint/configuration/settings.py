@@ -1,4 +1,4 @@
-"""The resolved settings of one run (``config_files`` finds and reads them), and which rules they apply in which files."""
+"""The resolved settings of one run (``config_files`` finds and reads them), and which rules apply where."""
 
 from __future__ import annotations
 

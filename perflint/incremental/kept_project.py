@@ -9,6 +9,7 @@ import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, cast
 
 from perflint.configuration.settings import Settings
@@ -18,18 +19,13 @@ from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.mentions import Mentions
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
+from perflint.syntax.file_text import FileText
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import Class, FileScopes, Scope
-from perflint.syntax.words import folded
 from perflint.text.source import Source, lines_of
 
 # --- files
 
-_METHODS = (
-    *("has", "has_words", "matches", "may_be_member", "may_assign", "renamings"),
-    *("calls_named", "loads_named", "scopes_where"),
-)
-_PROPERTIES = ("identifiers", "loads", "is_foreign", "is_static", "is_offline", "may_have_stars", "scales")
 _PARTS = {"source": "text", "words": "text", "tree": "text", "scopes": "definitions"}
 """The attributes with nodes and text, and the part of the file that each counts as."""
 
@@ -65,9 +61,8 @@ class KeptFile(FileIndex):
         self.note("text")
         return super().row(node)
 
-    @query
     def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        return answer(folded(self.source.text), name)
+        return answer(self._folded, name)
 
     def note(self, part: str) -> None:
         """Note that a part of the file is used."""
@@ -120,12 +115,26 @@ def _noted(name: str) -> property:
     return property(get, put, doc=getattr(original, "__doc__", None))
 
 
-for _name in _PARTS:
-    setattr(KeptFile, _name, _noted(_name))
-for _name in _METHODS:
-    setattr(KeptFile, _name, query(getattr(FileIndex, _name)))
-for _name in _PROPERTIES:
-    setattr(KeptFile, _name, property(query(inspect.getattr_static(FileIndex, _name).func)))
+def _is_answer(member: object) -> bool:
+    """Whether a method of a file returns an answer that can be kept."""
+    returned = member.__annotations__.get("return", "") if inspect.isfunction(member) else "None"
+    return returned != "None" and not returned.startswith("Iterator")
+
+
+def _cache_like_answers() -> None:
+    """Make the cached properties and the public methods of a file queries, so that they are right after an edit."""
+    inherited = vars(FileText) | vars(FileIndex)
+    for name, member in inherited.items():
+        if name in _PARTS:
+            setattr(KeptFile, name, _noted(name))
+        elif isinstance(member, cached_property):
+            setattr(KeptFile, name, property(query(member.func)))
+        elif not name.startswith("_") and name not in vars(KeptFile) and _is_answer(member):
+            setattr(KeptFile, name, query(member))
+    setattr(KeptFile, "source", _noted("source"))  # noqa: B010 - a field, which has no default
+
+
+_cache_like_answers()
 
 
 class KeptProject(Project):
