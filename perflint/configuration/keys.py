@@ -1,7 +1,4 @@
-"""The keys of a configuration: which values each may have, how they are read, and their JSON schema.
-
-Editors use the schema to complete and check ``[tool.perflint]``. Errors are reported all together.
-"""
+"""The keys of a configuration: which values each may have, and how they are read. Errors are reported all together."""
 
 from __future__ import annotations
 
@@ -61,110 +58,10 @@ def each(items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
     return results
 
 
-# --- the schema
-
-Schema = Mapping[str, Any]
-
-_WORD_START = r"[^\u0000-@\[-\^`{-\u007f]"
-_WORD = rf"{_WORD_START}[^\u0000-/:-@\[-\^`{{-\u007f]*"
-r"""A Python name, which need not be ASCII. (The meaning of ``\w`` differs between readers of schemas.)"""
-
-
-URL = "https://raw.githubusercontent.com/perflint-paddle/perflint/main/schemas/perflint.json"
+# --- keys
 
 MOST_NUMBER = 1_000_000
 """The largest number for anything that is counted; a larger one is a mistake, or an attempt to exhaust the memory."""
-
-
-def number(least: int) -> Schema:
-    """The schema of a whole number from ``least`` to ``MOST_NUMBER``."""
-    return {"type": "integer", "minimum": least, "maximum": MOST_NUMBER}
-
-
-def named(definition: str) -> Schema:
-    """A reference to one of the shared definitions."""
-    return {"$ref": f"#/definitions/{definition}"}
-
-
-def array_of(definition: str) -> Schema:
-    """A list of values that match a definition."""
-    return {"type": "array", "items": named(definition)}
-
-
-def table_of(key: str, value: str) -> Schema:
-    """A table whose keys match one definition and whose values match another."""
-    return {"type": "object", "propertyNames": named(key), "additionalProperties": named(value)}
-
-
-def _call(first: str, *others: str, required: Iterable[str] = ()) -> Schema:
-    """The declaration of a function: the name of a parameter, or a table with that and with numbers."""
-    numbers = {key: number(0) for key in others}
-    table = {"type": "object", "properties": {first: named("parameter"), **numbers}, "additionalProperties": False}
-    return {"anyOf": [named("parameter"), {**table, "required": [*required]} if required else table]}
-
-
-_SHARED: Mapping[str, Schema] = {
-    "text": {"type": "string", "pattern": r"^[^\u0000]*$"},
-    "pattern": {
-        "description": "A pattern as in a .gitignore file.",
-        "type": "string",
-        "pattern": r"^(?!!?\s*$)[^\u0000]*$",
-    },
-    "release": {
-        "description": "The number of a release, or nothing.",
-        "type": "string",
-        "pattern": r"^((?![0.]*$)[0-9]{1,4}(\.[0-9]{1,4}){0,3})?$",
-    },
-    "parameter": {"description": "The name of a parameter.", "type": "string", "pattern": rf"^{_WORD}$"},
-    "function": {
-        "description": "The qualified name of a function, as in an import.",
-        "type": "string",
-        "pattern": rf"^{_WORD}(\.{_WORD})+$",
-    },
-    "loader": _call("workers", "position", "default", required=["workers"]),
-    "call": _call("tensor", "position"),
-}
-
-
-def whole(
-    keys: Mapping[str, Schema],
-    about: Mapping[str, str],
-    defaults: Mapping[str, Any],
-    known: Mapping[str, Iterable[str]],
-) -> dict[str, Any]:
-    """The whole schema, in draft 7 of JSON Schema.
-
-    Args:
-        keys: which values each key may have.
-        about: what each key is for, in a sentence.
-        defaults: the default values, by key.
-        known: the words that select each rule besides its code, by code.
-    """
-    properties = {}
-    for key, schema in keys.items():
-        # In draft 7, everything next to a "$ref" is ignored.
-        shape = {"allOf": [schema]} if "$ref" in schema else schema
-        default = {"default": defaults[key]} if key in defaults else {}
-        properties[key] = {"description": about[key], **shape, **default}
-    return {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "$id": URL,
-        "title": "perflint",
-        "description": "Settings of perflint: perflint.toml, or the table tool.perflint of pyproject.toml.",
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": False,
-        "definitions": {"rule": _rule(known), **_SHARED},
-    }
-
-
-def _rule(known: Mapping[str, Iterable[str]]) -> Schema:
-    """Everything that can select rules, including each prefix of a code."""
-    beginnings = {code[:length] for code in known for length in range(1, len(code) + 1)}
-    words = {word for words in known.values() for word in words}
-    text = "The code of a rule, the beginning of codes, a name, a group, or ALL."
-    return {"description": text, "type": "string", "enum": ["ALL", *sorted(beginnings), *sorted(words)]}
-
 
 Level = TypeVar("Level", Confidence, ImpactLevel)
 
@@ -173,12 +70,11 @@ Level = TypeVar("Level", Confidence, ImpactLevel)
 class _Key:
     """A key: what its value must be, in words, and the function that reads it, which returns None for any other value.
 
-    ``schema`` tells editors which values are allowed, in JSON Schema.
+    ``selects``: it contains selectors of rules. ``patterns``: it contains patterns of paths, or is a table from these.
     """
 
     expected: str
     read: Callable[[Any], Any]
-    schema: Schema
     selects: bool = False
     patterns: bool = False
 
@@ -204,7 +100,7 @@ def _whole_number(least: int) -> _Key:
         return value if is_one else None
 
     expected = f"a whole number of at least {least} and at most {MOST_NUMBER}"
-    return _Key(expected, read, number(least))
+    return _Key(expected, read)
 
 
 def _level(levels: Iterable[Level], value: Any) -> Level | None:
@@ -270,18 +166,15 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
-_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, array_of("rule"), selects=True)
-_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None, {"type": "boolean"})
-_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings, array_of("text"))
-_PATTERNS = _Key(
-    'a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, array_of("pattern"), patterns=True
-)
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None)
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
+_PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
 
 _CALLS = _Key(
     "a list of qualified names, or a table from them to the parameter with the tensor, "
     f'such as {{ {_EXAMPLE} = "loss" }}',
     _declared("tensor", "position"),
-    {"anyOf": [array_of("function"), table_of("function", "call")]},
 )
 
 
@@ -289,7 +182,6 @@ def _file(example: str) -> _Key:
     return _Key(
         f'the name of a file, such as "{example}"',
         lambda value: value if isinstance(value, str) else None,
-        named("text"),
     )
 
 
@@ -297,7 +189,6 @@ def _of_levels(levels: Iterable[Level]) -> _Key:
     return _Key(
         '"low", "medium" or "high"',
         partial(_level, levels),
-        {"type": "string", "enum": [str(level) for level in levels]},
     )
 
 
@@ -308,7 +199,6 @@ _KEYS: Mapping[str, _Key] = {
     "per-file-ignores": _Key(
         'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
         _table_of_strings,
-        {**table_of("pattern", "rule"), "additionalProperties": array_of("rule")},
         selects=True,
         patterns=True,
     ),
@@ -328,16 +218,14 @@ _KEYS: Mapping[str, _Key] = {
     "loaders": _Key(
         f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
         _declared("workers", "position", "default"),
-        table_of("function", "loader"),
     ),
     "sync-calls": _CALLS,
-    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only, array_of("function")),
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
     "line-length": _whole_number(40),
-    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version, named("release")),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
-SCHEMAS = {key: kind.schema for key, kind in _KEYS.items()}
 NOT_SET = {
     "select": "the rules that are on by default",
     "line-length": "88, or the longest row of the file",
