@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -76,15 +76,14 @@ class Inputs:
             yield from (known[str(place)] for place in (directory, *directory.parents) if str(place) in known)
 
 
-def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Inputs:
-    """Read the existing files of some kinds.
+def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
+    """Read the existing files of all kinds that belong to the checked files.
 
     The directories of the checked files and those above them are searched, up to the top of the project: the outermost
     one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
     If there is none of these, only the directories of the files count.
 
     Args:
-        kinds: the kinds to read.
         paths: the paths of the checked files.
         root: the directory of the configuration.
     """
@@ -95,7 +94,7 @@ def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> I
             tops.setdefault(place, above[-1])
     said: dict[str, dict[str, tuple[InputFile[Any], ...]]] = {}
     files: dict[Path, str] = {}
-    for kind in kinds:
+    for kind in KINDS:
         for place, top in sorted(tops.items()):
             wanted = {file for pattern in kind.places for file in listing.matching(place, pattern)}
             answers = [(file, *_answer(kind, file)) for file in sorted(wanted)]
@@ -217,16 +216,6 @@ def nearest(path: str, inputs: Inputs) -> Admitted | None:
 
 KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS,)
 """All kinds."""
-
-
-def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
-    """Read the files of all kinds that belong to the checked files.
-
-    Args:
-        paths: the paths of the checked files.
-        root: the directory of the configuration.
-    """
-    return read(KINDS, paths, root)
 
 
 def patterns() -> list[str]:

@@ -24,18 +24,20 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields, is_dataclass, replace
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from perflint import __version__
 from perflint.catalogue import rules_directory
 from perflint.configuration.settings import Settings
 from perflint.files import writing
 from perflint.files.writing import write_new
-from perflint.findings import Confidence, Edit, Finding, Fix, Impact, ImpactLevel, Level, Related
+from perflint.findings import Finding
 from perflint.inputs.projects import is_project
 from perflint.text.source import Source
 
@@ -53,7 +55,7 @@ class BadEntry(Exception):
 
 def encode(findings: Sequence[Finding], roots: Mapping[str, bool]) -> bytes:
     """Encode an entry; the arguments are those of ``cache.store``."""
-    entry = {"roots": dict(roots), "findings": [_plain(item) for item in findings]}
+    entry = {"roots": dict(roots), "findings": [astuple(item) for item in findings]}
     data = json.dumps(entry, separators=(",", ":")).encode("ascii")
     return _MARK + _digest(data) + b"\n" + data
 
@@ -73,7 +75,7 @@ def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[list[Finding], d
         raise BadEntry("it is cut off, or something else")
     try:
         entry = json.loads(rest)
-        found = [_finding(item, sources) for item in _list(entry["findings"])]
+        found = [_checked(item, sources) for item in _reader(tuple[Finding, ...])(entry["findings"])]
         roots = {str(root): _is(answer, bool) for root, answer in entry["roots"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BadEntry("a value is none that perflint writes") from error
@@ -84,90 +86,42 @@ def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).hexdigest().encode("ascii")
 
 
-def _plain(finding: Finding) -> list[Any]:
-    fix = finding.fix
-    return [
-        finding.code,
-        finding.path,
-        finding.start,
-        finding.end,
-        finding.message,
-        fix
-        and [
-            fix.message,
-            [astuple(edit) for edit in fix.edits],
-            fix.level.value,
-            fix.reason,
-            list(fix.imports),
-            fix.paddle,
-            list(fix.unneeded),
-        ],
-        [astuple(item) for item in finding.related],
-        finding.statement,
-        finding.confidence.value,
-        finding.impact and [finding.impact.level.value, finding.impact.reason, finding.impact.milliseconds],
-        finding.places,
-    ]
+def _checked(finding: Finding, sources: Mapping[str, Source]) -> Finding:
+    """A finding, if its places are in its file.
+
+    Raises:
+        ValueError, KeyError: they are not.
+    """
+    size = len(sources[finding.path].text)
+    edits = finding.fix.edits if finding.fix is not None else ()
+    statement = (finding.statement,) if finding.statement is not None else ()
+    places = [(finding.start, finding.end), *statement, *finding.places, *((edit.start, edit.end) for edit in edits)]
+    if not all(0 <= start <= end <= size for start, end in places) or any(item.line < 0 for item in finding.related):
+        raise ValueError(finding)
+    return finding
 
 
-def _finding(data: Any, sources: Mapping[str, Source]) -> Finding:
-    code, path, start, end, message, fix, related, statement, confidence, impact, places = _list(data)
-    size = len(sources[_is(path, str)].text)
-    return Finding(
-        _is(code, str),
-        path,
-        *_range(start, end, size),
-        _is(message, str),
-        None if fix is None else _fix(*_list(fix), size=size),
-        tuple(_related(*_list(item)) for item in _list(related)),
-        None if statement is None else _place(*_list(statement), size=size),
-        Confidence(_is(confidence, int)),
-        None if impact is None else _impact(*_list(impact)),
-        tuple(_place(*_list(place), size=size) for place in _list(places)),
-    )
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """A function that reads a value of JSON as a type hint says; a list stands for the fields of a dataclass.
 
-
-def _fix(
-    message: str, edits: Any, level: int, reason: str, imports: Any, paddle: str, unneeded: Any, *, size: int
-) -> Fix:
-    return Fix(
-        _is(message, str),
-        tuple(_edit(*_list(edit), size=size) for edit in _list(edits)),
-        Level(_is(level, int)),
-        _is(reason, str),
-        tuple(_is(item, str) for item in _list(imports)),
-        _is(paddle, str),
-        tuple(_is(item, str) for item in _list(unneeded)),
-    )
-
-
-def _edit(start: int, end: int, content: str, *, size: int) -> Edit:
-    return Edit(*_range(start, end, size), _is(content, str))
-
-
-def _place(start: int, end: int, *, size: int) -> tuple[int, int]:
-    return _range(start, end, size)
-
-
-def _impact(level: int, reason: str, milliseconds: float) -> Impact:
-    return Impact(ImpactLevel(_is(level, int)), _is(reason, str), _is(milliseconds, float))
-
-
-def _related(path: str, line: int, message: str) -> Related:
-    if _is(line, int) < 0:
-        raise ValueError(line)
-    return Related(_is(path, str), line, _is(message, str))
-
-
-def _range(start: int, end: int, size: int) -> tuple[int, int]:
-    if not 0 <= _is(start, int) <= _is(end, int) <= size:
-        raise ValueError(start, end)
-    return start, end
-
-
-def _list(value: Any) -> list[Any]:
-    found: list[Any] = _is(value, list)
-    return found
+    It raises ValueError or TypeError for anything else.
+    """
+    inner = get_args(kind)
+    if NoneType in inner:
+        read = _reader(inner[0])
+        return lambda value: None if value is None else read(value)
+    if Ellipsis in inner:
+        read = _reader(inner[0])
+        return lambda value: tuple([read(item) for item in _is(value, list)])
+    if not inner and issubclass(kind, IntEnum):
+        return lambda value: kind(_is(value, int))
+    if not inner and not is_dataclass(kind):
+        return lambda value: _is(value, kind)
+    hints = get_type_hints(kind) if not inner else {}
+    readers = [_reader(each) for each in inner or [hints[each.name] for each in fields(kind)]]
+    make = kind if not inner else lambda *items: items
+    return lambda value: make(*[read(item) for read, item in zip(readers, _is(value, list), strict=True)])
 
 
 def _is(value: Any, kind: type) -> Any:
