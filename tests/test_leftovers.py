@@ -29,7 +29,7 @@ def killed(code: str, directory: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "import os, time\nfrom pathlib import Path\nfrom perflint.files import leftovers\n" + code,
+        "import os, time\nfrom pathlib import Path\nfrom perflint.files import writing\n" + code,
     ]
     with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
@@ -39,7 +39,7 @@ def killed(code: str, directory: Path) -> None:
 
 
 WRITING = """
-with leftovers.temporary(Path()) as made:
+with writing.temporary(Path()) as made:
     made.write(b"half")
     print("now", flush=True)
     time.sleep(600)
@@ -128,8 +128,8 @@ def half(handle, data):
     print("now", flush=True)
     time.sleep(600)
 
-leftovers._put = half
-leftovers.overwrite(Path("first.py"), {new!r})
+writing._put = half
+writing.overwrite(Path("first.py"), {new!r})
 """
 
 
@@ -237,7 +237,7 @@ def test_a_report_that_is_written_takes_leftovers_away(tmp_path: Path) -> None:
 
 def test_files_made_and_swept_at_the_same_time(tmp_path: Path) -> None:
     """Each writer gets its file, whoever sweeps meanwhile."""
-    code = "from perflint.files.leftovers import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
+    code = "from perflint.files.writing import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
     command = [sys.executable, "-c", "from pathlib import Path\n" + code]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as sweeping:
         count = 0

@@ -44,7 +44,7 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
     found = []
     for finding in findings:
         source = sources.get(finding.path)
-        first, last = _rows(finding, source) if source is not None else (0, 0)
+        first, last = source.lines.rows_of(finding.start, finding.end) if source is not None else (0, 0)
         place = finding.code, finding.path, first, last
         if place not in begun:  # the row may be megabytes long, and contain thousands of findings
             words = _words(source, first, last) if source is not None else ""
@@ -56,11 +56,6 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         seen[alike] += 1
         found.append(digest.hexdigest()[:_LENGTH])
     return found
-
-
-def _rows(finding: Finding, source: Source) -> tuple[int, int]:
-    table = source.lines
-    return table.position(finding.start)[0], table.position(max(finding.start, finding.end - 1))[0]
 
 
 def _words(source: Source, first: int, last: int) -> str:

@@ -54,18 +54,12 @@ def skips_file(source: Source) -> bool:
 def rows_of(finding: Finding, source: Source) -> set[int]:
     """The rows on which a comment counts, before joining: those of the finding, and the ends of its statement."""
     statements = _statements(source)
-    rows = set(_ends(finding.statement, source)) if finding.statement is not None else set()
+    rows = set(source.lines.rows_of(*finding.statement)) if finding.statement is not None else set()
     for place in finding.places or ((finding.start, finding.end),):
-        first, last = _ends(place, source)
+        first, last = source.lines.rows_of(*place)
         begins, ends = statements.get(first, (first, last))
         rows.update(range(first, min(last, ends) + 1), () if finding.statement is not None else (begins, ends))
     return rows
-
-
-def _ends(place: tuple[int, int], source: Source) -> tuple[int, int]:
-    """The first and the last row of a place."""
-    start, end = place
-    return source.lines.position(start)[0], source.lines.position(max(start, end - 1))[0]
 
 
 @lru_cache(maxsize=16)

@@ -109,6 +109,10 @@ class LineTable:
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         return self.offset(node.lineno, node.col_offset), end
 
+    def rows_of(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last row of a range of character offsets."""
+        return self.position(start)[0], self.position(max(start, end - 1))[0]
+
     def between(self, first: int, last: int) -> str:
         """The text of some rows (from 1), with their line ends."""
         return self.text[self.line_start(first) : self.line_end(last)]
