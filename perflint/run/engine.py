@@ -18,7 +18,7 @@ from pathlib import Path
 
 from perflint import catalogue
 from perflint.checks import load_checks
-from perflint.configuration.settings import Settings, ignored_for, level_for, selected
+from perflint.configuration.settings import Settings, ignored_for, level_for, selected, with_waits
 from perflint.dataflow.opening import opened
 from perflint.files.plain_files import from_here, project_around
 from perflint.findings import Finding, Level, by_place
@@ -26,15 +26,19 @@ from perflint.fix.import_edits import imports_in, spelling_of
 from perflint.index.imported_names import is_taken
 from perflint.index.project import Project
 from perflint.inputs.projects import project_top, split
-from perflint.lint import unused_noqa
+from perflint.lint import messages, unused_noqa
+from perflint.lint.context import Draft
 from perflint.run.discovery import by_hand
-from perflint.run.examination import SHARES, examine
+from perflint.run.examination import Done, Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.suppress import noqa
 from perflint.syntax.names import imported_name
 from perflint.text.source import Source, UnreadableSource, read
 
 Progress = Callable[[int, int], None]
+SHARES = 2
+"""The work on a file: to parse it, and to check it. Following the steps parses the files one after the other."""
+
 _AT_ONCE = 6_500_000
 """Characters of source to work on at a time if processes share the projects; each takes 60 to 70 bytes."""
 
@@ -62,22 +66,12 @@ def check(
     jobs: int = 1,
     progress: Progress | None = None,
     gated: bool = True,
-    last: bool = False,
 ) -> list[Finding]:
-    """All findings of the selected rules in a project, sorted by path and place.
+    """All findings of the selected rules in some files, by path; the arguments are those of `check_projects`.
 
-    Args:
-        sources: the files of the project by path; they are read as one project, so a helper is checked as part of the
-            loop that calls it.
-        jobs: how many processes to use, each for other projects.
-        progress: called with the work that is done and all work, as `SHARES` of a file.
-        gated: parse only what can contain a finding. False parses everything, which must find the same.
-        last: the process ends after this check, so nothing has to be freed.
-
-    Raises:
-        Unfinished: something outside perflint ended a process.
+    Each project among them is read as a whole, so a helper is checked as part of the loop that calls it.
     """
-    found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
+    found = check_projects(split(sources).projects, settings, jobs, progress, gated)
     return by_place(item for items in found for item in items)
 
 
@@ -89,7 +83,19 @@ def check_projects(
     gated: bool = True,
     last: bool = False,
 ) -> list[list[Finding]]:
-    """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
+    """The findings of the selected rules in each project, sorted by path and place.
+
+    Args:
+        projects: the files of each project by path.
+        settings: the settings of the run.
+        jobs: how many processes to use, each for other projects.
+        progress: called with the work that is done and all work, as `SHARES` of a file.
+        gated: parse only what can contain a finding. False parses everything, which must find the same.
+        last: the process ends after this check, so nothing has to be freed.
+
+    Raises:
+        Unfinished: something outside perflint ended a process.
+    """
     with collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
@@ -114,6 +120,30 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+class _Work:
+    """Counts the work on the files of a project.
+
+    Args:
+        files: how many there are.
+        done: called with the work that was done since.
+    """
+
+    def __init__(self, files: int, done: Done) -> None:
+        self._unparsed = files
+        self._done = done
+
+    def parsed(self) -> None:
+        """A file was parsed. Those that are parsed for the checks do not count again."""
+        if self._unparsed:
+            self._unparsed -= 1
+            self._done(1)
+
+    def checked(self, files: int) -> None:
+        """Some files were checked; what is not parsed by now does not have to be."""
+        self._done(self._unparsed + files)
+        self._unparsed = 0
+
+
 @dataclass
 class _Run:
     """One run over all projects; ``killed``: why some projects could not be checked."""
@@ -134,11 +164,16 @@ class _Run:
         return self._in_processes(projects, jobs)
 
     def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
-        found, broken = examine(project, self.settings, self.codes, self.gated, self._done, last)
-        if "PPF001" in self.codes:
-            found += [syntax_error(project[path], error) for path, error in broken.items()]
-        is_whole = self.settings.whole_project and not broken
-        return found + unused_noqa.find(project.values(), found, self.settings, self.codes, is_whole)
+        index = opened(project, self.settings)
+        work = _Work(len(project), self._done)
+        index.on_parse = work.parsed
+        codes = with_waits(self.codes, catalogue.shipped())
+        try:
+            drafts, broken = Examination(index, self.settings, codes, self.gated).find(work.checked)
+            return findings_of(drafts, broken, project, self.settings, self.codes)
+        finally:
+            if not last:
+                index.close()
 
     def _done(self, count: int) -> None:
         """Count more work."""
@@ -181,7 +216,33 @@ def _bundles(sizes: list[int], size: int) -> list[list[int]]:
     return bundles
 
 
-def syntax_error(source: Source, error: Exception) -> Finding:
+def findings_of(
+    drafts: list[Draft],
+    broken: Mapping[str, Exception],
+    sources: Mapping[str, Source],
+    settings: Settings,
+    codes: frozenset[str],
+    path: str | None = None,
+) -> list[Finding]:
+    """The findings of a project, before the settings hide some.
+
+    Args:
+        drafts: all drafts of the project: those of one file say how many others its loop has.
+        broken: the errors of files that do not parse.
+        sources: the files of the project by path.
+        settings: the settings of the run.
+        codes: the rules that are reported.
+        path: the file whose findings are wanted; None: all files.
+    """
+    written = messages.write(drafts, catalogue.shipped(), settings)
+    found = [finding for finding in written if finding.code in codes and path in (None, finding.path)]
+    if "PPF001" in codes:
+        found += [_syntax_error(sources[at], error) for at, error in broken.items() if path in (None, at)]
+    about = sources.values() if path is None else [sources[path]]
+    return found + unused_noqa.find(about, found, settings, codes, settings.whole_project and not broken)
+
+
+def _syntax_error(source: Source, error: Exception) -> Finding:
     """The finding for a file that does not parse."""
     line, column, what = 1, 1, str(error) or type(error).__name__
     if isinstance(error, SyntaxError):

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from perflint import catalogue
-from perflint.configuration.settings import Settings, with_waits
-from perflint.dataflow.opening import opened
-from perflint.findings import Confidence, Finding
+from perflint.configuration.settings import Settings
+from perflint.findings import Confidence
 from perflint.fix.trial import Trials
 from perflint.index.imported_names import is_needed
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Project
-from perflint.lint import gates, messages, registry, units, unused_noqa, version_checks
+from perflint.lint import gates, registry, units, unused_noqa, version_checks
 from perflint.lint.context import Context, Draft
 from perflint.lint.gates import Rows
 from perflint.lint.walk import Walk
 from perflint.suppress import noqa
-from perflint.text.source import Source
 from perflint.training import hot
 from perflint.training.clues import Clues
 from perflint.training.steps import points_of
@@ -176,63 +174,3 @@ def _tried(drafts: list[Draft], file: FileIndex, limit: int | None) -> list[Draf
     trials = Trials(file.source, file.tree, limit, lambda name: is_needed(file, name))
     tried = trials.tried_together([draft.fix for draft in drafts])
     return [replace(draft, fix=fix) for draft, fix in zip(drafts, tried, strict=True)]
-
-
-# --- a whole project
-
-SHARES = 2
-"""The work on a file: to parse it, and to check it. Following the steps parses the files one after the other."""
-
-
-class _Work:
-    """Counts the work on the files of a project.
-
-    Args:
-        files: how many there are.
-        done: called with the work that was done since.
-    """
-
-    def __init__(self, files: int, done: Done) -> None:
-        self._unparsed = files
-        self._done = done
-
-    def parsed(self) -> None:
-        """A file was parsed. Those that are parsed for the checks do not count again."""
-        if self._unparsed:
-            self._unparsed -= 1
-            self._done(1)
-
-    def checked(self, files: int) -> None:
-        """Some files were checked; what is not parsed by now does not have to be."""
-        self._done(self._unparsed + files)
-        self._unparsed = 0
-
-
-def examine(
-    sources: Mapping[str, Source],
-    settings: Settings,
-    codes: frozenset[str],
-    gated: bool = True,
-    done: Done = lambda _: None,
-    last: bool = False,
-) -> tuple[list[Finding], dict[str, Exception]]:
-    """The findings of one project before they are filtered, and the errors of files that do not parse.
-
-    Args:
-        sources: the files of the project by path.
-        gated: parse only what can contain a finding.
-        done: called with the work that was done since, as `SHARES` of a file.
-        last: the process ends after this, so nothing has to be freed.
-    """
-    project = opened(sources, settings)
-    work = _Work(len(sources), done)
-    project.on_parse = work.parsed
-    rules = catalogue.shipped()
-    examination = Examination(project, settings, with_waits(codes, rules), gated)
-    try:
-        drafts, broken = examination.find(work.checked)
-        found = messages.write(drafts, rules, settings)
-        return [finding for finding in found if finding.code in codes], broken
-    finally:
-        if not last:
-            project.close()

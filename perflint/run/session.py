@@ -23,7 +23,7 @@ from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
-from perflint.lint import messages, units, unused_noqa
+from perflint.lint import units
 from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.run import engine
@@ -252,17 +252,7 @@ class _Kept:
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
-        written = messages.write(drafts, catalogue.shipped(), self._settings)
-        found = [finding for finding in written if finding.code in self._codes]
-        broken = self._broken
-        if path is not None:
-            found = [finding for finding in found if finding.path == path]
-            broken = {path: broken[path]} if path in broken else {}
-        if "PPF001" in self._codes:
-            found += [engine.syntax_error(self.sources[at], error) for at, error in broken.items()]
-        about = self.sources.values() if path is None else [self.sources[path]]
-        is_whole = self._settings.whole_project and not self._broken
-        found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
+        found = engine.findings_of(drafts, self._broken, self.sources, self._settings, self._codes, path)
         return _in_order(engine.kept(found, self.sources, self._settings, self._around))
 
 
