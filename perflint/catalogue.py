@@ -228,7 +228,7 @@ class Rule:
     groups: tuple[str, ...] = ()
     """The groups that it belongs to, including that of its bottleneck."""
     phase: tuple[str, ...] = ()
-    """The phase of a step (a word of ``measuring.PHASES``) whose time in a profile limits what the fix can save."""
+    """The phase of a step (a word of ``PHASES``) whose time in a profile limits what the fix can save."""
     beyond_phase: str = ""
     """Why the fix may save more than the whole time of that phase, in a clause; empty if it cannot."""
     beyond_line: str = ""

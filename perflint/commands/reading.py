@@ -74,7 +74,7 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_na
 
     Args:
         options: the arguments.
-        read_all: reads the files (default: ``intake.read_all``).
+        read_all: reads the files (default: ``discovery.read_all``).
         any_name: whether named files count as Python whatever their names are.
 
     Raises:

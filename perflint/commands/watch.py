@@ -254,7 +254,7 @@ class Kept:
         self._read: dict[Path, tuple[Stamp | None, dict[str, Source], list[Finding]]] = {}
 
     def read_all(self, paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
-        """Like ``intake.read_all``; files that are not among these paths are forgotten."""
+        """Like ``discovery.read_all``; files that are not among these paths are forgotten."""
         self._read = {path: self._entry(path) for path in paths}
         sources: dict[str, Source] = {}
         unreadable: list[Finding] = []

@@ -42,7 +42,7 @@ class UnusableProfile(Exception):
 class LineShare:
     """What one line costs: the share of a step, on average.
 
-    ``path`` is relative to the project's root, with ``/``; ``kind`` and ``phase`` are words of ``measuring.PHASES``;
+    ``path`` is relative to the project's root, with ``/``; ``kind`` and ``phase`` are words of ``catalogue.PHASES``;
     ``what`` names the call, such as ``paddle.save``.
     """
 
