@@ -25,8 +25,7 @@ from typing import TypeVar
 
 from perflint.configuration.settings import Settings
 from perflint.run import engine
-from perflint.run.discovery import python_files
-from perflint.run.intake import read_all
+from perflint.run.discovery import python_files, read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 

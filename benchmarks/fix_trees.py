@@ -26,7 +26,7 @@ from pyflakes.checker import Checker
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix import fixer
-from perflint.run import engine, intake
+from perflint.run import discovery, engine
 from perflint.text.source import Source
 
 ALL = Settings(select=("ALL",), min_impact=ImpactLevel.LOW)
@@ -68,7 +68,7 @@ def _tree(tree: Path, level: Level, settings: Settings) -> dict[str, int]:
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         return engine.check(sources, settings)
 
-    sources, _ = intake.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
+    sources, _ = discovery.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
     outcome = fixer.fix_all(sources, check, level)
     fixed = {**sources, **outcome.changed}
     again = fixer.fix_all(fixed, check, level)

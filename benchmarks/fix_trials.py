@@ -24,7 +24,7 @@ from pyflakes.checker import Checker
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel
 from perflint.fix import fixer
-from perflint.run import intake
+from perflint.run import discovery
 from perflint.run.session import Session
 from perflint.text.source import Source
 
@@ -59,7 +59,7 @@ def main() -> int:
 
 def _trials(tree: Path) -> Iterator[tuple[Finding, Source, str]]:
     """Each finding that has an edit, with its file and what is wrong with the edit (empty: nothing)."""
-    sources, _ = intake.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
+    sources, _ = discovery.read_all(sorted(path for path in tree.rglob("*.py") if path.is_file()))
     session = Session(sources, ALL)
     by_file: dict[str, list[Finding]] = {}
     for finding in session.findings():

@@ -26,15 +26,13 @@ from zlib import crc32
 from edit import changed
 
 from perflint import catalogue
-from perflint.configuration import selection
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, selected
 from perflint.findings import Confidence, Finding, ImpactLevel
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.lint import registry
 from perflint.run import engine
-from perflint.run.discovery import python_files
-from perflint.run.intake import read_all
+from perflint.run.discovery import python_files, read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 from perflint.training import hot
@@ -129,7 +127,7 @@ def _line(finding: Finding) -> str:
 
 def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     """Each statement that runs at each step, with the way that leads there."""
-    codes = selection.selected(ALL, catalogue.shipped())
+    codes = selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
         project = opened(group, ALL)
         hot.analyse(project, registry.forward_clues_of(codes))

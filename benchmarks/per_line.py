@@ -18,8 +18,7 @@ import time
 from pathlib import Path
 
 from perflint.configuration.settings import Settings
-from perflint.run.discovery import python_files
-from perflint.run.intake import read_all
+from perflint.run.discovery import python_files, read_all
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from published_parts.page import PAGE, page
 from published_parts.tables import BY_NAME, TABLES
 
 from perflint.bench.plan import RunFailed
-from perflint.measuring import DEVICES, Device
+from perflint.catalogue import DEVICES, Device
 
 ROUNDS = 5
 

@@ -1,4 +1,4 @@
-"""How fast perflint is: beside other linters, on large and on many trees, with lines and with processes.
+"""How fast perflint is: beside other linters, on large and on many trees, and by the number of lines.
 
     python benchmarks/speed.py PaddleDetection --all repositories --tools build/linters --install --scaling
 
@@ -37,7 +37,7 @@ SMALLEST, STEP = 10_000, 4
 START_ROUNDS = 4
 """Commands of hundredths of a second run so many times as often as the others."""
 SEED = 0
-PARTS = ("trees", "all", "near_empty", "start", "edit", "scaling", "processes")
+PARTS = ("trees", "all", "near_empty", "start", "edit", "scaling")
 Part = dict[str, Any]
 
 
@@ -80,12 +80,10 @@ class Sitting:
         if EDIT.exists():
             parts["edit"] = self._edit
         if self.options.scaling:
-            parts.update(scaling=self._scaling, processes=self._processes)
+            parts.update(scaling=self._scaling)
         wanted = self.options.only or list(parts)
         if not set(wanted) <= set(parts):
-            raise SystemExit(
-                "--only all needs --all, --only scaling and processes --scaling, edit a benchmarks/edit.py"
-            )
+            raise SystemExit("--only all needs --all, --only scaling --scaling, edit a benchmarks/edit.py")
         head = {
             "command": " ".join(["python", "benchmarks/speed.py", *map(shlex.quote, self._shown_arguments())]),
             "machine": machine(),
@@ -193,15 +191,6 @@ class Sitting:
                 rows.append({**size, **next(iter(costs.values()))})
         return {"seed": SEED, "rows": rows, "left_out": wanted[len(rows) :]}
 
-    def _processes(self) -> Part:
-        tree = self._suite()[0]
-        counts = job_counts(os.cpu_count() or 1)
-        names = {f"{jobs} processes": jobs for jobs in counts}
-        candidates = [cold(self.words, tree, ["."], "--jobs", str(jobs), name=name) for name, jobs in names.items()]
-        costs = self._measure(candidates)
-        rows = [{"jobs": jobs, **costs[name]} for name, jobs in names.items()]
-        return {"tree": tree.name, "rows": rows}
-
     def _perflint(self, directory: Path, paths: Sequence[str]) -> list[Candidate]:
         """perflint cold and warm, with a cache that is filled."""
         cache = Path(tempfile.mkdtemp(dir=self.scratch))
@@ -228,15 +217,6 @@ def sizes(largest: int) -> list[int]:
         result.append(lines)
         lines *= STEP
     return [*result, largest]
-
-
-def job_counts(cores: int) -> list[int]:
-    """Numbers of processes to measure: powers of two below the number of cores, and that number.
-
-    >>> job_counts(6)
-    [1, 2, 4, 6]
-    """
-    return sorted({cores} | {2**power for power in range(cores.bit_length()) if 2**power <= cores})
 
 
 def machine() -> dict[str, Any]:
@@ -330,7 +310,7 @@ def _options() -> argparse.Namespace:
     add("--install", action="store_true", help="make the environments that are missing")
     add("--runs", type=int, default=5)
     add("--slow-runs", type=int, help="of TorchFix and Fixit (default: as --runs)")
-    add("--scaling", action="store_true", help="also made-up trees of growing size, and numbers of processes")
+    add("--scaling", action="store_true", help="also made-up trees of growing size")
     add("--scaling-runs", type=int, default=3, help="of each made-up tree")
     add("--largest", type=int, default=4_000_000, metavar="LINES", help="of the largest made-up tree")
     add("--patience", type=float, default=300, metavar="S", help="no larger made-up tree where one takes longer")

@@ -26,8 +26,7 @@ from edit import changed, parser, timed
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.run import engine
-from perflint.run.discovery import python_files
-from perflint.run.intake import read_all
+from perflint.run.discovery import python_files, read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
 

@@ -144,7 +144,13 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     _add_ranking(parser)
     add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
-    add("-j", "--jobs", type=_positive, metavar="N", help="processes to use (default: one for each available core)")
+    add(
+        "-j",
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="projects to check at a time (default: one for each core)",
+    )
     add("--no-cache", action="store_true", help="neither read nor write a cache")
     add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
     add("--show-files", action="store_true", help="list the files that would be checked, without checking them")

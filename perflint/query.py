@@ -11,7 +11,7 @@ computed from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial, update_wrapper
 from itertools import islice
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
@@ -30,8 +30,6 @@ class Question(Protocol):
 
     __module__: str
     __qualname__: str
-    portable: bool
-    """Whether it is about a whole project and its answer can be sent to another process."""
 
     def __call__(self, *arguments: Any) -> Any:
         """The answer for these arguments."""
@@ -44,6 +42,8 @@ class Memory(dict[Any, dict[Any, Any]]):
         super().__init__()
         self.asked: list[Any] = []
         """What has been asked for so far, if the memory tracks edits."""
+        self.begun: dict[tuple[Question, Hashable], int] = {}
+        """The questions being computed that must not depend on themselves, each with how many were ``running`` then."""
         self.running: dict[Hashable, _Run] = {}
         """The questions being computed that may depend on themselves, outermost first."""
         self.outermost = _NEVER
@@ -92,19 +92,14 @@ class Memory(dict[Any, dict[Any, Any]]):
         self.outermost = min(self.outermost, known[1].running().place)
         return (known[0],)
 
+    def circle(self, question: tuple[Question, Hashable]) -> CircularQueryError:
+        """The error for a question that is asked again while it is being computed."""
+        begun = list(self.begun)
+        return CircularQueryError(asked for asked, _ in begun[begun.index(question) :])
+
     def keep(self, answers: dict[Any, Any], key: Any, answer: Any, start: int) -> None:
         """Remember an answer; ``start`` is the length of ``asked`` when its computation began."""
         answers[key] = answer
-
-    @property
-    def portable(self) -> dict[Question, Any]:
-        """The answers about the whole project that can be sent to another process."""
-        return {question: next(iter(table.values())) for question, table in self.items() if question.portable and table}
-
-    def take(self, answers: Mapping[Question, Any], project: Hashable) -> None:
-        """Add the answers that another process has computed for the same project."""
-        for question, answer in answers.items():
-            self[question][project,] = answer
 
 
 class _Run:
@@ -132,74 +127,93 @@ class _Run:
         return run
 
 
-@overload
-def query(work_out: Callable[P, R], /) -> Callable[P, R]: ...
+class CircularQueryError(Exception):
+    """A query without a start value (``cycle``) needs its own answer; the message names the queries of the circle."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        names = [f"{question.__module__}.{question.__qualname__}" for question in questions]
+        super().__init__(
+            f"{' needs '.join([*names, names[0]])}: give one of them a start value, as in @query(cycle=None)"
+        )
 
 
 @overload
-def query(*, cycle: Any = ..., portable: bool = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def query(compute: Callable[P, R], /) -> Callable[P, R]: ...
 
 
-def query(work_out: Any = None, /, *, cycle: Any = _NONE, portable: bool = False) -> Any:
+@overload
+def query(*, cycle: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def query(compute: Any = None, /, *, cycle: Any = _NONE) -> Any:
     """Make a function remember its answers. Its arguments are positional and hashable.
 
     Args:
-        work_out: the function; its first argument has a ``memory``.
-        cycle: the provisional answer for a question that depends on itself, such as one about a recursive function. The
-            answer is computed again until it no longer changes, so it does not depend on which question of a cycle was
-            asked first. Without it, such a question never ends.
-        portable: the question is about a whole project, and its answer contains no syntax nodes, so that it can be sent
-            to another process that has the same project.
+        compute: the function; its first argument has a ``memory``.
+        cycle: the start value of a query that depends on itself, such as one about a recursive function: its
+            provisional answer, which is computed again until it no longer changes, so it does not depend on which query
+            of a circle was asked first. Without it, a query that depends on itself raises `CircularQueryError`.
     """
-    if work_out is None:
-        return partial(_remembering, cycle=cycle, portable=portable)
-    return _remembering(work_out, cycle, portable)
+    if compute is None:
+        return partial(_ask_recursive, cycle=cycle)
+    return _ask(compute)
 
 
-def _remembering(work_out: Callable[..., Any], cycle: Any, portable: bool) -> Any:
+def _ask(compute: Callable[..., Any]) -> Any:
     def ask(*key: Hashable) -> Any:
         memory: Memory = key[0].memory  # type: ignore[attr-defined]  # a project, or a part of one
         answers = memory[ask]
         if key in answers:
             return answers[key]
-        if memory.provisional and (known := memory.known_provisional((ask, key))):
+        question = (ask, key)
+        if memory.provisional and (known := memory.known_provisional(question)):
             return known[0]
+        earlier, running = memory.begun.get(question), len(memory.running)
+        if earlier == running:  # no recursive query has begun since, which would have ended the circle
+            raise memory.circle(question)
+        memory.begun[question] = running
         before, memory.outermost, start = memory.outermost, _NEVER, len(memory.asked)
         try:
-            found = work_out(*key)
+            found = compute(*key)
             if memory.outermost == _NEVER:
                 memory.keep(answers, key, found, start)
             else:
-                memory.keep_provisional((ask, key), found)
+                memory.keep_provisional(question, found)
         finally:
             memory.outermost = min(before, memory.outermost)
+            if earlier is None:
+                del memory.begun[question]
+            else:
+                memory.begun[question] = earlier
         return found
 
-    def ask_in_circles(*key: Hashable) -> Any:
+    return update_wrapper(ask, compute)
+
+
+def _ask_recursive(compute: Callable[..., Any], cycle: Any) -> Any:
+    def ask_recursive(*key: Hashable) -> Any:
         memory: Memory = key[0].memory  # type: ignore[attr-defined]  # a project, or a part of one
-        run = memory.running.get((ask_in_circles, key))
+        run = memory.running.get((ask_recursive, key))
         if run is not None:
             run.is_used = True
             memory.outermost = min(memory.outermost, run.place)
             return run.so_far
-        answers = memory[ask_in_circles]
+        answers = memory[ask_recursive]
         if key in answers:
             return answers[key]
-        if known := memory.known_provisional((ask_in_circles, key)):
+        if known := memory.known_provisional((ask_recursive, key)):
             return known[0]
-        return _to_a_fixed_point(work_out, ask_in_circles, key, cycle)
+        return _to_a_fixed_point(compute, ask_recursive, key, cycle)
 
-    made: Any = update_wrapper(ask if cycle is _NONE else ask_in_circles, work_out)
-    made.portable = portable
-    return made
+    return update_wrapper(ask_recursive, compute)
 
 
-def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[Any, ...], first: Any) -> Any:
+def _to_a_fixed_point(compute: Callable[..., Any], question: Any, key: tuple[Any, ...], first: Any) -> Any:
     """Compute an answer that depends on itself until it no longer changes (a fixed point).
 
-    An answer computed from the provisional answer of an outer question is kept only while that provisional answer stays
-    the same. It is computed once for each time the outer question is computed, and not until it no longer changes: that
-    would double the time for each cycle within a cycle.
+    If an inner query used the outer query's provisional answer, its own answer is dropped as soon as that one changes.
+    It is computed once for each time the outer query is computed, and not until it no longer changes: that would double
+    the time for each circle within a circle.
     """
     memory: Memory = key[0].memory
     begun = memory.so_far.get((question, key))
@@ -209,7 +223,7 @@ def _to_a_fixed_point(work_out: Callable[..., Any], question: Any, key: tuple[An
     try:
         for _ in range(_MOST_ROUNDS):
             run.is_used, run.is_to_repeat, memory.outermost = False, False, _NEVER
-            found = work_out(*key)
+            found = compute(*key)
             is_settled = not run.is_used or found == run.so_far
             if memory.outermost < run.place:
                 run.part_of = memory.keep_provisional((question, key), found)

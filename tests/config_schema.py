@@ -1,10 +1,13 @@
-"""Writes the JSON schema of the settings: ``python -m tests.config_schema`` makes ``schemas/perflint.json``."""
+"""Writes the JSON schema of the settings: ``python -m tests.config_schema`` makes ``schemas/perflint.json``.
+
+Editors use it to complete and check ``[tool.perflint]``. ``perflint/configuration/keys.py`` reads the same keys.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,14 +15,114 @@ from typing import Any
 import jsonschema
 
 from perflint import catalogue
-from perflint.configuration import schema
+from perflint.configuration import toml_text
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe
-from perflint.configuration.keys import SCHEMAS
+from perflint.configuration.keys import MOST_NUMBER
 from perflint.configuration.settings import Settings
-from perflint.files import toml_text
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "schemas" / "perflint.json"
+
+
+Schema = Mapping[str, Any]
+
+_WORD_START = r"[^\u0000-@\[-\^`{-\u007f]"
+_WORD = rf"{_WORD_START}[^\u0000-/:-@\[-\^`{{-\u007f]*"
+r"""A Python name, which need not be ASCII. (The meaning of ``\w`` differs between readers of schemas.)"""
+
+
+URL = "https://raw.githubusercontent.com/perflint-paddle/perflint/main/schemas/perflint.json"
+
+
+def _number(least: int) -> Schema:
+    """The schema of a whole number from ``least`` to ``MOST_NUMBER``."""
+    return {"type": "integer", "minimum": least, "maximum": MOST_NUMBER}
+
+
+def _named(definition: str) -> Schema:
+    """A reference to one of the shared definitions."""
+    return {"$ref": f"#/definitions/{definition}"}
+
+
+def _array_of(definition: str) -> Schema:
+    """A list of values that match a definition."""
+    return {"type": "array", "items": _named(definition)}
+
+
+def _table_of(key: str, value: str) -> Schema:
+    """A table whose keys match one definition and whose values match another."""
+    return {"type": "object", "propertyNames": _named(key), "additionalProperties": _named(value)}
+
+
+def _call(first: str, *others: str, required: Iterable[str] = ()) -> Schema:
+    """The declaration of a function: the name of a parameter, or a table with that and with numbers."""
+    numbers = {key: _number(0) for key in others}
+    table = {"type": "object", "properties": {first: _named("parameter"), **numbers}, "additionalProperties": False}
+    return {"anyOf": [_named("parameter"), {**table, "required": [*required]} if required else table]}
+
+
+_SHARED: Mapping[str, Schema] = {
+    "text": {"type": "string", "pattern": r"^[^\u0000]*$"},
+    "pattern": {
+        "description": "A pattern as in a .gitignore file.",
+        "type": "string",
+        "pattern": r"^(?!!?\s*$)[^\u0000]*$",
+    },
+    "release": {
+        "description": "The number of a release, or nothing.",
+        "type": "string",
+        "pattern": r"^((?![0.]*$)[0-9]{1,4}(\.[0-9]{1,4}){0,3})?$",
+    },
+    "parameter": {"description": "The name of a parameter.", "type": "string", "pattern": rf"^{_WORD}$"},
+    "function": {
+        "description": "The qualified name of a function, as in an import.",
+        "type": "string",
+        "pattern": rf"^{_WORD}(\.{_WORD})+$",
+    },
+    "loader": _call("workers", "position", "default", required=["workers"]),
+    "call": _call("tensor", "position"),
+}
+
+
+def _rule(known: Mapping[str, Iterable[str]]) -> Schema:
+    """Everything that can select rules, including each prefix of a code."""
+    beginnings = {code[:length] for code in known for length in range(1, len(code) + 1)}
+    words = {word for words in known.values() for word in words}
+    text = "The code of a rule, the beginning of codes, a name, a group, or ALL."
+    return {"description": text, "type": "string", "enum": ["ALL", *sorted(beginnings), *sorted(words)]}
+
+
+_RULES = _array_of("rule")
+_PATTERNS = _array_of("pattern")
+_SWITCH = {"type": "boolean"}
+_LEVEL = {"type": "string", "enum": ["low", "medium", "high"]}
+_CALLS = {"anyOf": [_array_of("function"), _table_of("function", "call")]}
+SCHEMAS: Mapping[str, Schema] = {
+    "select": _RULES,
+    "ignore": _RULES,
+    "extend-select": _RULES,
+    "per-file-ignores": {**_table_of("pattern", "rule"), "additionalProperties": _RULES},
+    "exclude": _PATTERNS,
+    "extend-exclude": _PATTERNS,
+    "respect-gitignore": _SWITCH,
+    "context": _array_of("text"),
+    "baseline": _named("text"),
+    "profile": _named("text"),
+    "default-workers": _number(1),
+    "log-interval": _number(2),
+    "min-confidence": _LEVEL,
+    "min-impact": _LEVEL,
+    "join-lines": _SWITCH,
+    "extend-safe-fixes": _RULES,
+    "extend-unsafe-fixes": _RULES,
+    "loaders": _table_of("function", "loader"),
+    "sync-calls": _CALLS,
+    "checkpoint-calls": _array_of("function"),
+    "logging-calls": _CALLS,
+    "line-length": _number(40),
+    "target-paddle": _named("release"),
+}
+"""The values that each key may have."""
 
 
 @cache
@@ -30,20 +133,36 @@ def table(page: str = "settings.md") -> Mapping[str, tuple[str, str]]:
     return {key: (default, about) for key, default, about in rows}
 
 
+@cache
 def defaults() -> dict[str, Any]:
     """The values of the keys where nobody has set any; without those that have none."""
     return toml_text.parse(describe(Settings(exclude=DEFAULT_EXCLUDE)))
 
 
 def made(known: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:
-    """The schema.
+    """The schema, in draft 7 of JSON Schema.
 
     Args:
         known: the words that select each rule, by code; None: those of the rules that perflint has.
     """
     about = {key: plain(text) for key, (_, text) in table().items()}
     rules = catalogue.selectors(catalogue.shipped()) if known is None else known
-    return schema.whole(SCHEMAS, about, defaults(), rules)
+    properties = {}
+    for key, schema in SCHEMAS.items():
+        # In draft 7, everything next to a "$ref" is ignored.
+        shape = {"allOf": [schema]} if "$ref" in schema else schema
+        default = {"default": defaults()[key]} if key in defaults() else {}
+        properties[key] = {"description": about[key], **shape, **default}
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": URL,
+        "title": "perflint",
+        "description": "Settings of perflint: perflint.toml, or the table tool.perflint of pyproject.toml.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "definitions": {"rule": _rule(rules), **_SHARED},
+    }
 
 
 _LEFT_OUT = (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.run import intake
+from perflint.run import discovery
 from perflint.text.source import Source
 
 DIRECTORY = Path(__file__).parent / ".corpus"
@@ -40,7 +40,7 @@ def sources() -> dict[str, Source]:
             raise
         pytest.skip(f"the pinned wheels cannot be had: {error}")
     paths = sorted(path for root in roots for path in root.rglob("*.py"))
-    found, unreadable = intake.read_all(paths)
+    found, unreadable = discovery.read_all(paths)
     assert not unreadable
     return {str(Path(path).relative_to(DIRECTORY)): _renamed(source) for path, source in found.items()}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from perflint.bench.results import BEFORE, BenchReport, Steps, Variant
-from perflint.measuring import PADDLE_DEVICES, Device
+from perflint.catalogue import PADDLE_DEVICES, Device
 from tests.ips import cases
 from tests.ips.evidence import Evidence, compared
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from perflint.findings import Edit, Finding, Fix, Impact, ImpactLevel, Level
 from perflint.output.report import Report
-from perflint.text.colour import Palette
 from perflint.text.source import Source
+from perflint.text.visible import Palette
 
 TEXT = """\
 import paddle

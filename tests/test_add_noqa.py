@@ -13,7 +13,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Fix, Level
 from perflint.fix.fixer import apply
 from perflint.run import engine
-from perflint.suppress.silencing import noqa_edits
+from perflint.suppress.noqa import noqa_edits
 from tests import corpus
 from tests.cli_runs import Output, pipe, write
 from tests.support import in_step

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from speed import job_counts, sizes, with_profile
+from speed import sizes, with_profile
 from speed_parts import measure, suites, trees
 from speed_parts.bars import BARS, measured
 from speed_parts.measure import Candidate, Cost, in_turn, peak_memory, session_memory, summary, timed
@@ -54,7 +54,6 @@ def test_ratios_are_of_median_wall_times() -> None:
             "second": {"lines": 1000, "costs": {}},
             "third": {"lines": 4000, "costs": {"perflint cold": {"wall": 9.0, "cpu": 14.4}}},
         },
-        "processes": {"rows": [{"jobs": 1, "wall": 3.4}, {"jobs": 2, "wall": 2.0}]},
         "scaling": {
             "rows": [
                 {"lines": 40_000, "cpu": 4.0},
@@ -72,7 +71,6 @@ def test_ratios_are_of_median_wall_times() -> None:
         "cold_flake8": None,
         "cold_ruff": 4.0,  # 2 / 0.5
         "warm_ruff": 0.4,  # 0.2 / 0.5
-        "two_processes": pytest.approx(1.7),
         "dearest_line": pytest.approx(1.2),  # 3.6 s for 1,000 lines, against 3
         "growth": pytest.approx(1.25),  # 62.5 microseconds, against 50; the tree of 40,000 lines is too small
         "all_cold": 13.0,
@@ -87,7 +85,6 @@ def test_ratios_are_of_median_wall_times() -> None:
         "cold_flake8": "not measured",
         "cold_ruff": "goal met",  # 15 allowed, 8 better
         "warm_ruff": "goal met",
-        "two_processes": "met",  # 1.6 wanted, 1.8 better
         "dearest_line": "met",
         "growth": "NOT MET",  # 1.2 allowed
         "all_cold": "met",
@@ -191,9 +188,6 @@ def test_copy_for_torchfix(tmp_path: Path) -> None:
 def test_steps_of_the_scaling() -> None:
     assert sizes(4_000_000) == [10_000, 40_000, 160_000, 640_000, 2_560_000, 4_000_000]
     assert sizes(10_000) == [10_000]
-    assert job_counts(1) == [1]
-    assert job_counts(6) == [1, 2, 4, 6]
-    assert job_counts(8) == [1, 2, 4, 8]
 
 
 def test_figures_have_three_digits() -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.configuration.settings import Settings
-from perflint.files import leftovers
+from perflint.files import writing
 from perflint.findings import Confidence, Finding
 from perflint.inputs.projects import split
 from perflint.run import cache, engine
@@ -269,13 +269,13 @@ def test_tidying_removes_nothing_else_either(place: Path, monkeypatch: pytest.Mo
 
 def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Output) -> None:
     shown(capsys)
-    with leftovers.temporary(place) as made:
+    with writing.temporary(place) as made:
         made.write(b"half")
         made.stays = True
     Path("train.py").write_text(TEXT + "\n")
     shown(capsys)
     assert sorted(path.name for path in place.iterdir()) == ["CACHEDIR.TAG", *(path.name for path in entries(place))]
-    with leftovers.temporary(place) as made:
+    with writing.temporary(place) as made:
         made.stays = True
     assert main(["clean"]) == 0
     assert [path.name for path in place.iterdir()] == ["CACHEDIR.TAG"]

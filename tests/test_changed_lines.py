@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from perflint.cli import main
-from perflint.inputs.changed_lines import NEW, SAME, Changed, ChangedLines
-from perflint.inputs.git import GitError
+from perflint.inputs.git import NEW, SAME, Changed, ChangedLines, GitError
 from tests.cli_runs import Output, write
 from tests.git_runs import commit, git, start
 from tests.support import in_step

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 
 from perflint.configuration import keys
-from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe, load
-from perflint.configuration.keys import KEYS
-from perflint.configuration.selection import closest
-from perflint.configuration.settings import DeclaredCall, Settings
+from perflint.configuration.keys import KEYS, ConfigError
+from perflint.configuration.settings import DeclaredCall, Settings, closest
 from perflint.findings import Confidence, ImpactLevel
 from tests.config_schema import insist_agreed
 

@@ -13,12 +13,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from perflint.configuration import schema
-from perflint.configuration.config_errors import ConfigError
+from perflint.configuration import toml_text
 from perflint.configuration.config_files import load
-from perflint.configuration.keys import KEYS
-from perflint.files import toml_text
-from tests.config_schema import FILE, ROOT, defaults, insist_agreed, made, table, text
+from perflint.configuration.keys import KEYS, ConfigError
+from tests.config_schema import FILE, ROOT, SCHEMAS, URL, defaults, insist_agreed, made, table, text
 
 KNOWN = {"PPF101": ("dataloader-workers", "io")}
 
@@ -26,6 +24,10 @@ KNOWN = {"PPF101": ("dataloader-workers", "io")}
 def test_the_file_is_what_the_command_makes() -> None:
     """If this fails: python -m tests.config_schema"""
     assert FILE.read_text(encoding="utf-8") == text()
+
+
+def test_each_key_has_one() -> None:
+    assert tuple(SCHEMAS) == KEYS
 
 
 def test_it_is_a_schema_of_draft_7() -> None:
@@ -49,8 +51,8 @@ def test_the_examples_of_the_pages_are_right(page: str) -> None:
     assert len(tables) == 3
     for read in tables:
         jsonschema.validate(read["tool"]["perflint"] if "tool" in read else read, made())
-    assert f"#:schema {schema.URL}\n" in examples[1]
-    assert schema.URL.endswith(f"/{FILE.relative_to(ROOT).as_posix()}")
+    assert f"#:schema {URL}\n" in examples[1]
+    assert URL.endswith(f"/{FILE.relative_to(ROOT).as_posix()}")
 
 
 def test_the_schema_knows_rules_by_all_that_selects_them() -> None:

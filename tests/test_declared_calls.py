@@ -9,8 +9,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.configuration.config_errors import ConfigError
 from perflint.configuration.config_files import describe, load
+from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import DeclaredCall, Settings
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.run import engine

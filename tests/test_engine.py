@@ -11,7 +11,7 @@ import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
-from perflint.run import engine, intake
+from perflint.run import discovery, engine
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
 
@@ -78,7 +78,7 @@ def test_unreadable_files_are_findings_and_the_others_are_read(tmp_path: Path) -
     (tmp_path / "folder.py").mkdir()
     (tmp_path / "good.py").write_text(LOADER)
     paths = [tmp_path / name for name in ("null.py", "bytes.py", "cookie.py", "folder.py", "missing.py", "good.py")]
-    sources, unreadable = intake.read_all(paths)
+    sources, unreadable = discovery.read_all(paths)
     assert list(sources) == [str(tmp_path / "good.py")]
     assert [(item.path, item.code) for item in unreadable] == [(str(path), "PPF003") for path in paths[:-1]]
     for item, word in zip(unreadable, ("null byte", "decode", "klingon", "", "No such file"), strict=True):
@@ -222,7 +222,7 @@ def test_tabs_and_form_feeds() -> None:
 def test_byte_order_marks_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "bom.py"
     path.write_bytes(b"\xef\xbb\xbf" + LOADER.encode())
-    sources, unreadable = intake.read_all([path])
+    sources, unreadable = discovery.read_all([path])
     assert not unreadable
     [found] = engine.check(sources, ALL)
     assert sources[str(path)].lines.position(found.start) == (2, 10)
@@ -361,7 +361,8 @@ def test_findings_come_in_order_of_path_and_place() -> None:
 
 
 def test_the_same_whether_gated_or_not_and_however_many_processes() -> None:
-    files = {f"m{n}.py": Source(f"m{n}.py", in_step("print(loss.item())") + LOADER) for n in range(40)}
+    paths = [f"p{n}/train.py" for n in range(40)]
+    files = {path: Source(path, in_step("print(loss.item())") + LOADER) for path in paths}
     expected = engine.check(files, ALL)
     assert len(expected) == 80
     assert engine.check(files, ALL, jobs=2) == expected
@@ -369,14 +370,15 @@ def test_the_same_whether_gated_or_not_and_however_many_processes() -> None:
 
 
 def test_progress_counts_to_the_end() -> None:
-    files = {f"m{n}.py": Source(f"m{n}.py", LOADER) for n in range(30)}
     for jobs in (1, 2):
+        paths = [f"p{n}/train.py" if jobs > 1 else f"m{n}.py" for n in range(30)]
+        files = {path: Source(path, LOADER) for path in paths}
         seen: list[tuple[int, int]] = []
         engine.check(files, ALL, jobs=jobs, progress=lambda *counts, to=seen: to.append(counts))
         assert [done for done, _ in seen] == sorted(done for done, _ in seen)
         assert {total for _, total in seen} == {60}
         assert seen[-1] == (60, 60)
-        if jobs == 1:  # with more, another process may parse all of such small files
+        if jobs == 1:  # with more, the work on a project counts when it is done
             assert len({done for done, _ in seen} & {*range(30)}) > 10  # the bar moves before the first check
 
 

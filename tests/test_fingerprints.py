@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.findings import Finding
-from perflint.suppress.fingerprints import fingerprints
+from perflint.suppress.baseline import fingerprints
 from perflint.text.source import Source
 
 TEXT = "for x in loader:\n    a = x.item()\n    b = x.item()\n    a = x.item()\n"

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from perflint.inputs import globs
+from perflint.inputs import patterns
 from perflint.run import discovery
 from tests.fuzz import inputs
 
@@ -24,7 +24,7 @@ def test_an_error_of_perflint_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(line: bytes) -> None:
         raise ValueError("bad character range")
 
-    monkeypatch.setattr(globs, "parse", broken)
+    monkeypatch.setattr(patterns, "parse", broken)
     _, failures = inputs.fuzz(seed=20, seconds=120, patience=60, most=10)
     assert any("an internal error" in failure and "bad character range" in failure for failure in failures)
 

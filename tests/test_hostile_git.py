@@ -13,7 +13,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.inputs import git as asked
-from perflint.inputs.changed_lines import ChangedLines
+from perflint.inputs.git import ChangedLines
 from tests.cli_runs import Output, write
 from tests.git_runs import commit, git, start
 from tests.support import in_step

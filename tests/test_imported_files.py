@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from perflint import cli
-from perflint.inputs.imported_files import imported_files
-from perflint.inputs.projects import imported_modules
+from perflint.inputs.projects import imported_files, imported_modules
 
 FILES = {
     "README.md": "A project.\n",

@@ -21,15 +21,13 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.flake8_run import Run
 from perflint.index.project import FileIndex
-from perflint.inputs import input_kinds
-from perflint.inputs.input_files import InputFile, InputKind
-from perflint.inputs.input_kinds import patterns, read_inputs
+from perflint.inputs import input_files
+from perflint.inputs.input_files import InputFile, InputKind, patterns, read_inputs
 from perflint.lint import registry
 from perflint.lint.context import Context
 from perflint.query import query
 from perflint.rules import load_checks
 from perflint.run import cache, engine
-from perflint.run.one_project import PARALLEL_FROM
 from perflint.run.processes import can_fork
 from perflint.run.session import Session
 from perflint.server.client_settings import EditorSettings
@@ -69,7 +67,7 @@ def meant(call: cst.Call, context: Context) -> None:
 @pytest.fixture(autouse=True)
 def declared(monkeypatch: pytest.MonkeyPatch) -> None:
     load_checks()
-    monkeypatch.setattr(input_kinds, "KINDS", (*input_kinds.KINDS, THROTTLED))
+    monkeypatch.setattr(input_files, "KINDS", (*input_files.KINDS, THROTTLED))
     monkeypatch.setitem(registry.checks, "Call", [meant, *registry.checks["Call"]])
 
 
@@ -153,7 +151,7 @@ def test_flake8(place: Path) -> None:
 
 @pytest.mark.skipif(not can_fork(), reason="this system cannot fork")
 def test_processes(place: Path) -> None:
-    files = {f"tools/train_{number}.py": SLEEPS for number in range(2 * PARALLEL_FROM)}
+    files = {f"tools/p{number}/train.py": SLEEPS for number in range(60)}
 
     def found() -> list[str]:
         settings = Settings(join_lines=False, inputs=read_inputs(files, place))
@@ -262,7 +260,7 @@ def test_a_file_is_read_again_only_where_its_content_is_new(tmp_path: Path, monk
         asked.append(data)
         return data
 
-    monkeypatch.setattr(input_kinds, "KINDS", (InputKind("any", ("*.cfg",), read),))
+    monkeypatch.setattr(input_files, "KINDS", (InputKind("any", ("*.cfg",), read),))
     file = tmp_path / "a.cfg"
     for content in (b"1", b"1", b"2", b"1"):
         file.write_bytes(content)

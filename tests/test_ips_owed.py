@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue
-from perflint.catalogue import CatalogueError, Rule
-from perflint.measuring import Device
+from perflint.catalogue import CatalogueError, Device, Rule
 from perflint.output.measured import Measurement
 from tests.evidence_samples import sample
 from tests.ips import owed, summary

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from perflint import catalogue
-from perflint.measuring import Measuring
+from perflint.catalogue import Measuring
 from perflint.output import measured
 from perflint.output.measured import LABEL, Measured
 from tests.evidence_samples import CODE, changed, sample

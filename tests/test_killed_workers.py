@@ -14,7 +14,6 @@ import pytest
 from perflint.cli import main
 from perflint.run import cache, engine
 from perflint.run.processes import can_fork
-from perflint.run.together import Together
 from perflint.text.source import Source
 from tests.cli_runs import Output
 from tests.support import in_step
@@ -38,10 +37,10 @@ def projects(real_workplace: None, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (directory / "train.py").write_text(TEXT)
     examined = engine._Run._examined
 
-    def kill(run: engine._Run, project: Mapping[str, Source], jobs: int, last: bool) -> object:
+    def kill(run: engine._Run, project: Mapping[str, Source], last: bool) -> object:
         if "p7/train.py" in project and multiprocessing.parent_process() is not None:
             os.kill(os.getpid(), signal.SIGKILL)
-        return examined(run, project, jobs, last)
+        return examined(run, project, last)
 
     monkeypatch.setattr(engine._Run, "_examined", kill)
 
@@ -87,24 +86,3 @@ def test_nothing_is_written(projects: None, capsys: Output, option: str) -> None
     lost(capsys.readouterr().err)
     assert all(Path(f"p{number}/train.py").read_text() == TEXT for number in range(COUNT))
     assert not Path("perflint-baseline.json").exists()
-
-
-def test_a_project_that_processes_share_is_lost_alone(
-    real_workplace: None, capsys: Output, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(60):
-        Path(f"m{number}.py").write_text(f"import m{(number + 1) % 60}\n" + TEXT)
-    helped = Together._help
-
-    def kill(together: Together, *talk: object) -> None:
-        helped(together, *talk)  # type: ignore[arg-type]
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    monkeypatch.setattr(Together, "_help", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
-    assert main(["check", "-j2", "--no-cache"]) == 2
-    out, err = capsys.readouterr()
-    assert "60 files were not checked: m0.py, m1.py, m10.py and 57 more" in err
-    assert out == "No findings in 0 files.\n"
-    monkeypatch.setattr(Together, "_help", kill)  # it has told all that it knows by then
-    assert main(["check", "-j2", "--no-cache", "-q"]) == 1
-    assert not multiprocessing.active_children()

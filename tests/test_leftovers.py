@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.files import leftovers, writing
-from perflint.files.leftovers import overwrite, sweep, temporary
-from perflint.files.writing import replace_file
+from perflint.files import writing
+from perflint.files.writing import overwrite, replace_file, sweep, temporary
 from tests.cli_runs import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="names of open files, links and signals of POSIX")
@@ -30,7 +29,7 @@ def killed(code: str, directory: Path) -> None:
     command = [
         sys.executable,
         "-c",
-        "import os, time\nfrom pathlib import Path\nfrom perflint.files import leftovers\n" + code,
+        "import os, time\nfrom pathlib import Path\nfrom perflint.files import writing\n" + code,
     ]
     with subprocess.Popen(command, cwd=directory, env=environment, stdout=subprocess.PIPE) as running:
         assert running.stdout is not None
@@ -40,7 +39,7 @@ def killed(code: str, directory: Path) -> None:
 
 
 WRITING = """
-with leftovers.temporary(Path()) as made:
+with writing.temporary(Path()) as made:
     made.write(b"half")
     print("now", flush=True)
     time.sleep(600)
@@ -107,7 +106,7 @@ def test_a_file_with_several_names_keeps_them(linked: tuple[Path, Path], new: by
 def test_when_writing_in_place_fails_the_old_text_is_back(
     linked: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put, calls = leftovers._put, []
+    put, calls = writing._put, []
 
     def fail(handle: int, data: bytes) -> None:
         calls.append(data)
@@ -115,7 +114,7 @@ def test_when_writing_in_place_fails_the_old_text_is_back(
         if len(calls) == 1:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(leftovers, "_put", fail)
+    monkeypatch.setattr(writing, "_put", fail)
     with pytest.raises(OSError, match="No space left"):
         replace_file(linked[0], b"new" * 9_000)
     assert linked[1].read_bytes() == b"old" * 4_000
@@ -129,8 +128,8 @@ def half(handle, data):
     print("now", flush=True)
     time.sleep(600)
 
-leftovers._put = half
-leftovers.overwrite(Path("first.py"), {new!r})
+writing._put = half
+writing.overwrite(Path("first.py"), {new!r})
 """
 
 
@@ -173,7 +172,7 @@ def test_a_note_that_points_elsewhere_is_not_followed(tmp_path: Path) -> None:
     directory = tmp_path / "directory"
     directory.mkdir()
     with temporary(directory) as note:
-        note.write(leftovers._noted("../elsewhere.py", elsewhere.stat().st_ino, b"aa", b"bb"))
+        note.write(writing._noted("../elsewhere.py", elsewhere.stat().st_ino, b"aa", b"bb"))
         note.rename(note.path.with_suffix(".redo"))
         note.stays = True
     assert sweep(directory) == []
@@ -238,7 +237,7 @@ def test_a_report_that_is_written_takes_leftovers_away(tmp_path: Path) -> None:
 
 def test_files_made_and_swept_at_the_same_time(tmp_path: Path) -> None:
     """Each writer gets its file, whoever sweeps meanwhile."""
-    code = "from perflint.files.leftovers import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
+    code = "from perflint.files.writing import sweep\nfor _ in range(3000):\n    sweep(Path())\n"
     command = [sys.executable, "-c", "from pathlib import Path\n" + code]
     with subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}) as sweeping:
         count = 0

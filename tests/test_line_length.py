@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from perflint.configuration import config_files
+from perflint.configuration.line_length import of_project
 from perflint.configuration.settings import Settings
 from perflint.fix.fixer import apply
-from perflint.inputs.line_length import of_project
 from perflint.run import engine
 from perflint.text.source import Source
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from perflint import catalogue
-from perflint.catalogue import Rule
-from perflint.measuring import Measuring
+from perflint.catalogue import Measuring, Rule
 from perflint.output import measured, rule_page, sarif_rules
 from perflint.output.measured import LABEL, Measurement, Saved
 from perflint.server import hover

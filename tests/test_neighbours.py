@@ -10,7 +10,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix.fixer import apply, fix_all
 from perflint.run import engine
-from perflint.suppress.silencing import noqa_edits, with_noqa_as_fix
+from perflint.suppress.noqa import noqa_edits, with_noqa_as_fix
 from perflint.text.source import Source
 
 PATH = "train.py"

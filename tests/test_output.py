@@ -19,8 +19,8 @@ from perflint.fix.fixer import FixOutcome
 from perflint.output import concise, diff, full, rule_counts, summary
 from perflint.output.progress import Progress
 from perflint.output.rule_page import data, text
-from perflint.text.colour import Palette, palette, wants_colour, wants_links
 from perflint.text.source import Source, decode
+from perflint.text.visible import Palette, palette, wants_colour, wants_links
 from tests import fake_rules
 from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, UNSAFE, rendered, report
 

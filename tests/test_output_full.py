@@ -10,9 +10,8 @@ import pytest
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.output import full
 from perflint.output.frame import frame
-from perflint.text.colour import Palette
 from perflint.text.source import LineTable
-from perflint.text.width import LIMIT, char_width, clip, show
+from perflint.text.visible import LIMIT, Palette, char_width, clip, show
 from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")

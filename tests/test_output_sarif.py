@@ -20,7 +20,7 @@ from perflint.output import sarif
 from perflint.output.line_hashes import line_hashes
 from perflint.output.report import Report
 from perflint.run import engine
-from perflint.suppress.fingerprints import fingerprints
+from perflint.suppress.baseline import fingerprints
 from perflint.text.source import Source, read
 from tests.output_samples import PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report
 from tests.reported import CALL, Run, perflint

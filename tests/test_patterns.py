@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.inputs.globs import Glob, parse
-from perflint.inputs.patterns import Patterns, is_valid
+from perflint.inputs.patterns import Glob, Patterns, is_valid, parse
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

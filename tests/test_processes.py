@@ -7,9 +7,6 @@ import os
 import re
 import signal
 import struct
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from functools import partial
 from multiprocessing.connection import Connection
@@ -20,12 +17,10 @@ import pytest
 from perflint.configuration.settings import Settings
 from perflint.run import engine, processes
 from perflint.run.examination import Examination
-from perflint.run.processes import Partner, WorkerKilled, can_fork, in_turn
+from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from tests.support import sources
 
 pytestmark = pytest.mark.skipif(not can_fork(), reason="this system cannot fork")
-Tell = Callable[[object], None]
-Hear = Callable[[], Any]
 
 
 def _square(number: int) -> tuple[int, int]:
@@ -124,90 +119,14 @@ def test_a_process_that_has_only_begun_ends_without_a_word(
     assert capfd.readouterr().err == ""
 
 
-def _converse(tell: Tell, hear: Hear) -> None:
-    tell(hear() + 1)
-    tell(hear() * 2)
-
-
-def test_a_partner_talks_while_both_work() -> None:
-    partner = Partner(_converse)
-    partner.tell(1)
-    assert partner.hear() == 2
-    partner.tell(21)
-    assert partner.hear() == 42
-    partner.end()
-
-
-def test_a_partner_that_falls_over_says_so() -> None:
-    partner = Partner(_converse)
-    partner.tell("text")
-    with pytest.raises(TypeError):
-        partner.hear()
-    partner.tell("nobody listens")
-
-
-def _endless(tell: Tell, hear: Hear) -> None:
-    hear()
-
-
-def test_a_partner_that_waits_can_be_ended() -> None:
-    partner = Partner(_endless)
-    partner.end()
-    assert not multiprocessing.active_children()
-
-
-def _deaf(tell: Tell, hear: Hear) -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    tell("deaf")
-    hear()
-
-
-def test_a_partner_that_does_not_heed_sigterm_can_be_ended() -> None:
-    """Importing Paddle leaves a handler that never returns in a forked process."""
-    partner = Partner(_deaf)
-    assert partner.hear() == "deaf"
-    end = threading.Thread(target=partner.end, daemon=True)
-    end.start()
-    end.join(60)
-    assert not end.is_alive()
-
-
 @pytest.mark.parametrize("part", ["follow_steps", "broken"])
-def test_an_error_in_a_large_project_leaves_no_process_behind(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here, or in the other process: whoever waits for the one that fell over is ended."""
-
+def test_an_error_in_a_project_leaves_no_process_behind(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fall_over(*_: object) -> None:
         raise ValueError("a rule fell over")
 
     monkeypatch.setattr(Examination, part, fall_over)
     with pytest.raises(ValueError, match="a rule fell over"):
         engine.check(
-            sources({f"m{number}.py": "import paddle\n" for number in range(60)}), Settings(join_lines=False), jobs=2
+            sources({f"p{number}/m.py": "import paddle\n" for number in range(60)}), Settings(join_lines=False), jobs=2
         )
     assert not multiprocessing.active_children()
-
-
-def _killed(tell: Tell, hear: Hear) -> None:
-    hear()
-    _die()
-
-
-def test_a_partner_that_is_killed_is_said_to_be() -> None:
-    partner = Partner(_killed)
-    partner.tell(0)
-    with pytest.raises(WorkerKilled, match=r"killed \(signal 9\), often for lack of memory; try --jobs 1"):
-        partner.hear()
-
-
-_KILLED_WITH_PARTNERS = """
-import os, signal
-from perflint.run.processes import Partner
-partners = [Partner(lambda tell, hear: hear()) for _ in range(2)]
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_partners_end_when_the_first_process_is_killed() -> None:
-    """They hold its standard output open as long as they live, so this waits for them."""
-    done = subprocess.run([sys.executable, "-c", _KILLED_WITH_PARTNERS], capture_output=True, timeout=30, check=False)
-    assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"")

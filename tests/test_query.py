@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from perflint.query import Memory, query
+from perflint.query import CircularQueryError, Memory, query
 
 
 @dataclass(eq=False)
@@ -124,3 +124,46 @@ def _reaches(edges: dict[str, str], start: str, marked: str = "m") -> bool:
             seen.add(node)
             queue += edges.get(node, "")
     return bool(seen & {*marked})
+
+
+@dataclass(eq=False)
+class Rounds:
+    """Queries that need one another, some of them without a start value."""
+
+    memory: Memory = field(default_factory=Memory)
+
+    @query
+    def first(self, number: int) -> int:
+        return self.second(number) + 1
+
+    @query
+    def second(self, number: int) -> int:
+        return self.first(number) if number == 0 else number
+
+    @query
+    def own(self) -> int:
+        return self.own()
+
+    @query
+    def asks(self) -> frozenset[str]:
+        return self.starts() | {"asks"}
+
+    @query(cycle=frozenset())
+    def starts(self) -> frozenset[str]:
+        return self.asks() | {"starts"}
+
+
+def test_a_circle_without_a_start_value_names_its_questions() -> None:
+    rounds = Rounds()
+    name = f"{__name__}.Rounds."
+    with pytest.raises(CircularQueryError, match=rf"^{name}first needs {name}second needs {name}first: give one of"):
+        rounds.first(0)
+    with pytest.raises(CircularQueryError, match=rf"^{name}own needs {name}own: .*@query\(cycle="):
+        rounds.own()
+    assert rounds.first(1) == 2
+    assert not rounds.memory.begun
+
+
+def test_one_start_value_in_a_circle_is_enough() -> None:
+    for question in (Rounds.asks, Rounds.starts):
+        assert question(Rounds()) == {"asks", "starts"}

@@ -11,7 +11,7 @@ from perflint.catalogue import BOTTLENECKS, CatalogueError
 from perflint.cli import main
 from perflint.commands.rule_search import search
 from perflint.configuration.config_files import load
-from perflint.configuration.selection import selected
+from perflint.configuration.settings import selected
 
 Output = pytest.CaptureFixture[str]
 

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from perflint.catalogue import Rule
-from perflint.configuration.selection import closest, ignored_for, level_for, selected, specificity
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, closest, ignored_for, level_for, selected, specificity
 from perflint.findings import Level
-from perflint.inputs import globs
+from perflint.inputs import patterns
 
 
 def rule(code: str, name: str, default: bool = True) -> Rule:
@@ -175,13 +174,13 @@ def test_level_for(safe: tuple[str, ...], unsafe: tuple[str, ...], level: Level,
 
 def test_many_patterns_are_read_once_and_not_for_each_file(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[bytes] = []
-    parse = globs.parse
+    parse = patterns.parse
 
-    def counted(line: bytes) -> globs.Glob | None:
+    def counted(line: bytes) -> patterns.Glob | None:
         read.append(line)
         return parse(line)
 
-    monkeypatch.setattr(globs, "parse", counted)
+    monkeypatch.setattr(patterns, "parse", counted)
     names = [f"file{number}.py" for number in range(2_000)]
     settings = Settings(
         join_lines=False, root=Path("/project"), per_file_ignores=dict.fromkeys(names, ("PPF1",)) | {"!x.py": ("PPF2",)}

@@ -8,7 +8,7 @@ import pytest
 from lsprotocol import types
 from pytest_lsp import LanguageClient
 
-from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.keys import ConfigError
 from perflint.findings import Confidence
 from perflint.server.client_settings import EditorSettings, files, read, resolve, section
 from tests.server_sessions import project, session

@@ -13,7 +13,7 @@ from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
 from perflint.output.rule_facts import message
-from perflint.run import discovery, engine, intake
+from perflint.run import discovery, engine
 from perflint.server.client_settings import EditorSettings
 from perflint.server.documents import Document, View
 from perflint.server.logs import Tell
@@ -178,7 +178,7 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
         place.write_bytes(editor.text_of(path).encode("utf-8", "surrogatepass"))
     known = catalogue.selectors(catalogue.shipped())
     settings = config_files.load(mirror, known=known, overrides={"select": ["ALL"]})
-    sources, unreadable = intake.read_all(discovery.python_files([mirror], settings).files)
+    sources, unreadable = discovery.read_all(discovery.python_files([mirror], settings).files)
     found: dict[str, Shown] = {path: [] for path in opened}
     for finding in [*engine.check(sources, settings), *unreadable]:
         path = Path(finding.path).relative_to(mirror).as_posix()

@@ -11,8 +11,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import apply
 from perflint.run import engine
-from perflint.suppress.noqa import suppressed
-from perflint.suppress.silencing import noqa_edits
+from perflint.suppress.noqa import noqa_edits, suppressed
 from perflint.text.source import Source
 from tests.flake8_marked import reported
 

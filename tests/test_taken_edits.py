@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from perflint.findings import Edit, Fix, Level
-from perflint.fix.import_place import ImportPlace
-from perflint.fix.taken_edits import Taken
+from perflint.fix.fixer import Taken
+from perflint.fix.import_edits import ImportPlace
 
 TEXT = "ab\ncdef\n  gh\nij\n" * 3
 ROWS = [at + 1 for at, char in enumerate(TEXT) if char == "\n"]

@@ -15,13 +15,14 @@ import pytest
 from speed import with_profile
 from speed_parts.page import page
 
-from perflint import catalogue
+from perflint import catalogue, stopwatch
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.lint import registry
 from perflint.rules import load_checks
 from perflint.run import engine, timing
-from perflint.run.timing import Stopwatch, Times, measured, table
+from perflint.run.timing import Times, measured, table
+from perflint.stopwatch import Stopwatch, phase
 from perflint.training import hot
 from tests.support import in_step, sources
 
@@ -48,10 +49,11 @@ class HandClock:
         return work
 
 
-def times_of(stopwatch: Stopwatch) -> Times:
-    times = Times()
-    stopwatch.into(times)
-    return times
+def seconds_of(stopwatch: Stopwatch) -> dict[str, float]:
+    """The seconds of each phase, with those of its rules."""
+    stopwatch.charge()
+    accounts = stopwatch.accounts.values()
+    return {name: sum(item.seconds for item in accounts if item.phase == name) for name in {a.phase for a in accounts}}
 
 
 def ticks() -> Callable[[], float]:
@@ -59,20 +61,12 @@ def ticks() -> Callable[[], float]:
 
 
 def state() -> dict[str, object]:
-    """Everything that perflint's modules, their classes and the tables of the registry hold."""
-    found: dict[str, object] = {}
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "perflint" and name != "perflint.run.timing":
-            for member, value in list(vars(module).items()):
-                found[f"{name}.{member}"] = value
-                if isinstance(value, type):
-                    found |= {f"{name}.{member}.{inner}": item for inner, item in list(vars(value).items())}
+    """Everything that the tables of the registry hold, and whether time is measured."""
+    found: dict[str, object] = {"a stopwatch": stopwatch._running}
     for table_name in ("checks", "step_statements", "any_statements", "row_gates", "call_gates"):
         for key, functions in getattr(registry, table_name).items():
             found[f"{table_name} {key}"] = list(functions)
-    return {
-        name: [id(item) for item in value] if isinstance(value, list) else id(value) for name, value in found.items()
-    }
+    return found
 
 
 # --- the clock
@@ -81,13 +75,15 @@ def state() -> dict[str, object]:
 def test_inner_functions_are_not_counted_for_outer_ones() -> None:
     clock = HandClock()
     stopwatch = Stopwatch(clock)
-    parse = stopwatch.timed(clock.taking(2.0), "ast.parse")
+    parse = phase("ast.parse")(clock.taking(2.0))
     gate = stopwatch.timed(clock.taking(0.5, parse), "gates", "PPF101")
-    ask = stopwatch.timed(clock.taking(0.25, lambda: (gate(), clock.taking(1.0)())), "gates")
-    ask()
-    clock.now += 4.0
-    assert times_of(stopwatch).phases == {"the rest": 4.0, "ast.parse": 2.0, "gates": 1.75}
-    assert times_of(stopwatch).gates == {"PPF101": 0.5}
+    ask = phase("gates")(clock.taking(0.25, lambda: (gate(), clock.taking(1.0)())))
+    with stopwatch.running():
+        ask()
+        clock.now += 4.0
+    parse()  # it is no longer measured
+    assert seconds_of(stopwatch) == {"the rest": 4.0 + 2.0, "ast.parse": 2.0, "gates": 1.75}
+    assert stopwatch.account("gates", "PPF101").seconds == 0.5
 
 
 def test_functions_that_call_themselves_count_once() -> None:
@@ -100,9 +96,10 @@ def test_functions_that_call_themselves_count_once() -> None:
         if next(left):
             timed()
 
-    timed = stopwatch.timed(work, "walk")
-    timed()
-    assert times_of(stopwatch).phases == {"the rest": 0.0, "walk": 3.0}
+    timed = phase("walk")(work)
+    with stopwatch.running():
+        timed()
+    assert seconds_of(stopwatch) == {"the rest": 0.0, "walk": 3.0}
 
 
 def test_what_fails_is_counted_and_ended() -> None:
@@ -113,10 +110,14 @@ def test_what_fails_is_counted_and_ended() -> None:
         clock.now += 1.0
         raise ValueError("no")
 
-    with pytest.raises(ValueError, match="no"):
-        stopwatch.timed(fail, "checks", "PPF101")()
-    clock.now += 2.0
-    assert times_of(stopwatch) == Times({"the rest": 2.0, "checks": 1.0}, {}, {"PPF101": 1.0})
+    with stopwatch.running():
+        with pytest.raises(ValueError, match="no"):
+            stopwatch.timed(fail, "checks", "PPF101")()
+        with pytest.raises(ValueError, match="no"), phase("walk"):
+            fail()
+        clock.now += 2.0
+    assert seconds_of(stopwatch) == {"the rest": 2.0, "checks": 1.0, "walk": 1.0}
+    assert stopwatch.account("checks", "PPF101").seconds == 1.0
 
 
 def test_generators_are_gone_through_on_their_own_account() -> None:
@@ -130,7 +131,7 @@ def test_generators_are_gone_through_on_their_own_account() -> None:
         yield 2
 
     assert list(stopwatch.timed(rows, "gates", "PPF101", collect=True)()) == [1, 2]
-    assert times_of(stopwatch).gates == {"PPF101": 2.0}
+    assert stopwatch.account("gates", "PPF101").seconds == 2.0
 
 
 # --- a run
@@ -182,17 +183,12 @@ def test_only_selected_rules_ask_their_gates() -> None:
 
 def test_all_is_put_back() -> None:
     load_checks()
-    engine.check(sources(TRAINER), Settings(join_lines=False))
-    with measured(ticks()):
-        pass
     before = state()
     with measured(ticks()):
         assert {name for name, value in state().items() if value != before.get(name)} >= {
-            "perflint.training.hot.analyse",
-            "perflint.index.project.Project.__init__",
-            "perflint.index.project.FileIndex.tree",
-            "perflint.index.project.ast",
-            "perflint.lint.walk.Walk.run",
+            "a stopwatch",
+            "checks Call",
+            "step_statements PPF201",
         }
         engine.check(sources(TRAINER), Settings(join_lines=False))
     assert state() == before
@@ -200,8 +196,6 @@ def test_all_is_put_back() -> None:
 
 def test_all_is_put_back_when_something_fails() -> None:
     load_checks()
-    with measured(ticks()):
-        pass
     before = state()
     with pytest.raises(KeyboardInterrupt), measured(ticks()):
         raise KeyboardInterrupt
@@ -280,8 +274,7 @@ def test_run_that_fails_shows_no_table(monkeypatch: pytest.MonkeyPatch, capsys: 
         raise ValueError("no")
 
     monkeypatch.setattr(hot, "analyse", fail)
-    with measured(ticks()):
-        pass
+    load_checks()
     before = state()
     assert main(["check", "--timing"]) == 2
     assert state() == before

@@ -9,7 +9,7 @@ import pytest
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Fix, Level
-from perflint.run.unread import Unread
+from perflint.run.engine import Unread
 from perflint.text.source import Source
 
 STEPS = """\
@@ -77,7 +77,7 @@ def test_an_import_that_no_file_takes_is_removed(files: dict[str, str]) -> None:
 def test_where_there_is_too_much_to_look_at_only_a_whole_project_is_trusted(
     is_whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("perflint.run.unread._MOST", 2)
+    monkeypatch.setattr("perflint.run.engine._MOST", 2)
     for name in ("steps.py", "one.py", "two.py"):
         (tmp_path / name).write_text(STEPS, encoding="utf-8")
     path = str(tmp_path / "steps.py")

@@ -9,8 +9,8 @@ from textwrap import indent
 import pytest
 
 from perflint import catalogue
+from perflint.catalogue import MEDIUM_FROM_MS
 from perflint.findings import Impact, ImpactLevel
-from perflint.measuring import MEDIUM_FROM_MS
 from tests.support import check
 
 LOW, MEDIUM, HIGH = ImpactLevel

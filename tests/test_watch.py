@@ -26,7 +26,7 @@ from perflint.findings import Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
 from perflint.output.news import News
-from perflint.run import discovery, engine, intake
+from perflint.run import discovery, engine
 from perflint.run.session import Session
 from perflint.text.source import Source
 from tests.output_samples import report
@@ -232,14 +232,14 @@ def test_only_what_has_changed_is_read_again(
     watching: Watching, monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
     reads: list[list[str]] = []
-    read_all = intake.read_all
+    read_all = discovery.read_all
 
     def recorded(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
         paths = list(paths)
         reads.append([str(path) for path in paths])
         return read_all(paths)
 
-    monkeypatch.setattr(intake, "read_all", recorded)
+    monkeypatch.setattr(discovery, "read_all", recorded)
     write("a.py", CLEAN)()
     write("b.py", SLEEPS)()
     watching(write("a.py", COLLECTS), nothing)
@@ -516,7 +516,7 @@ def test_a_named_file_may_go_and_come_back(watching: Watching, capsys: Output) -
 def test_a_rule_that_fails_does_not_end_it(watching: Watching, monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
     monkeypatch.delenv("PERFLINT_DEBUG", raising=False)
     write("train.py", CLEAN)()
-    read_all = intake.read_all
+    read_all = discovery.read_all
 
     def failing(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
         sources, unreadable = read_all(paths)
@@ -524,7 +524,7 @@ def test_a_rule_that_fails_does_not_end_it(watching: Watching, monkeypatch: pyte
             raise ValueError("it cannot be done")
         return sources, unreadable
 
-    monkeypatch.setattr(intake, "read_all", failing)
+    monkeypatch.setattr(discovery, "read_all", failing)
     assert watching(write("train.py", "FAIL\n"), nothing, write("train.py", SLEEPS), nothing)[0] == 0
     out, err = capsys.readouterr()
     assert "internal error: ValueError: it cannot be done" in err

@@ -8,8 +8,7 @@ import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Edit, Finding, Fix, Level
-from perflint.fix.fixer import Check, FixOutcome, fix_all
-from perflint.fix.whole_run import broken_files
+from perflint.fix.fixer import Check, FixOutcome, broken_files, fix_all
 from perflint.server.kept import KeptFindings
 from perflint.text.source import Source
 from tests.support import sources

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.inputs.wholeness import is_whole
+from perflint.inputs.projects import is_whole
 
 
 @pytest.fixture

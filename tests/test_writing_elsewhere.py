@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perflint.cli import main
-from perflint.files.inside import outside, project_around
+from perflint.files.plain_files import outside, project_around
 from tests.cli_runs import Output, write
 from tests.test_leftovers import TORN, killed
 

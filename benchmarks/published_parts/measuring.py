@@ -13,7 +13,7 @@ from perflint.bench.measure import Bench
 from perflint.bench.plan import Plan, RunFailed
 from perflint.bench.results import BenchReport
 from perflint.bench.variants import VariantFiles
-from perflint.measuring import Device
+from perflint.catalogue import Device
 from published_parts.tables import SCRIPTS, Table
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"

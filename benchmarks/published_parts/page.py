@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from perflint.bench.results import BenchReport, Comparison, Variant
-from perflint.measuring import Device
+from perflint.catalogue import Device
 from published_parts.cited import Cited
 from published_parts.measuring import Measured, place
 from published_parts.tables import TABLES, Table

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
+from perflint.catalogue import DEVICES, PADDLE_DEVICES, Device
 from published_parts import cited
 
 SCRIPTS = Path(__file__).resolve().parents[1] / "published"

@@ -50,7 +50,6 @@ BARS = (
     Bar("cold_flake8", "cold, against flake8 with pyflakes alone", FASTER, 8, 12, higher=True),
     Bar("cold_ruff", "cold, against Ruff without its cache", SLOWER, 15, 8),
     Bar("warm_ruff", "warm, nothing changed, against Ruff without its cache", SLOWER, 2, 1),
-    Bar("two_processes", "the same tree in two processes, against one", FASTER, 1.6, 1.8, higher=True),
     Bar("dearest_line", "CPU time per line, the most expensive tree against the first", "{}× as much", 1.3, 1.1),
     Bar(
         "growth", "CPU time per line, the largest generated tree against one of 160,000 lines", "{}× as much", 1.2, 1.1
@@ -67,7 +66,7 @@ BARS = (
 def measured(results: Results) -> dict[str, float | None]:
     """The value of each bar from the medians of a result file; None where a part of it is missing.
 
-    The tree of the first five is the first that was named. Ratios are of the wall times of one sitting.
+    The tree of the first four is the first that was named. Ratios are of the wall times of one sitting.
     """
     parts = results["parts"]
     first: Results = next(iter(parts.get("trees", {}).values()), {})
@@ -78,7 +77,6 @@ def measured(results: Results) -> dict[str, float | None]:
         "cold_flake8": ratio(tree, FLAKE8.title, COLD),
         "cold_ruff": ratio(tree, COLD, RUFF.title),
         "warm_ruff": ratio(tree, WARM, RUFF.title),
-        "two_processes": _of_two(parts.get("processes", {}).get("rows", [])),
         "dearest_line": _dearest_line(list(parts.get("trees", {}).values())),
         "growth": _growth(parts.get("scaling", {}).get("rows", [])),
         "all_cold": whole.get(COLD, {}).get("wall"),
@@ -113,9 +111,3 @@ def _growth(rows: Sequence[Results]) -> float | None:
     """What a line of the largest made-up tree costs, over a line of the first that has 100,000 or more."""
     large = [float(row["cpu"]) / float(row["lines"]) for row in rows if row["lines"] >= LARGE]
     return large[-1] / large[0] if len(large) > 1 else None
-
-
-def _of_two(rows: Sequence[Results]) -> float | None:
-    """How many times as fast two processes are as one."""
-    walls = {row["jobs"]: float(row["wall"]) for row in rows}
-    return walls[1] / walls[2] if {1, 2} <= walls.keys() else None

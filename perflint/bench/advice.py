@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perflint.bench.figures import Verdict, by_name, least_seen, times, verdict
 from perflint.bench.labels import shortened
 from perflint.bench.results import BenchReport
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed
 
 _WORTH = 0.05
 """A gain that is worth more rounds, if the rounds that were run could not have shown it."""

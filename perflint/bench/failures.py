@@ -11,7 +11,7 @@ from perflint.bench.plan import Plan
 from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.stalls import Call, StallWatch, ended, where, where_all
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 _TAIL = 15
 """How many lines of a script's output are shown."""

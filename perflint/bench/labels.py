@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from perflint.text.visible import visible
-from perflint.text.width import char_width
+from perflint.text.visible import char_width, visible
 
 
 def width(text: str) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from perflint.bench.variants import Fixes, has_edit
 from perflint.findings import Finding, Level
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed
 
 _SHOWN = 3
 """How many places of each kind are named; the others are only counted."""

@@ -10,7 +10,7 @@ from perflint.bench.losses import largest_difference
 from perflint.bench.results import BEFORE, Comparison, Variant
 from perflint.bench.stopping import Rounds
 from perflint.findings import Level
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed
 
 _SHOWN = 5
 """How many files are named; the others are only counted."""

@@ -33,7 +33,7 @@ from perflint.bench.plots import distribution, reader_share
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.style import STYLE
 from perflint.bench.timeline import timeline
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 _WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0
 _Draw = Callable[[BenchReport, str, float, str], str]

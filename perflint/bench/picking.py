@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from perflint.bench.variants import Fixes, has_edit
 from perflint.findings import Finding
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 _WRITTEN = re.compile(r"(?P<code>[A-Za-z]+[0-9]+)(?:[: ](?P<path>.+))?[: ](?P<row>[0-9]+)")
 _NEAR = 3

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from perflint.bench.interrupts import held
-from perflint.files.leftovers import Lock, take_lock
+from perflint.files.writing import Lock, take_lock
 
 _PREFIX = "perflint-bench-"
 _NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")

@@ -21,9 +21,7 @@ from perflint.bench.figures import (
 )
 from perflint.bench.labels import shortened, width
 from perflint.bench.results import BenchReport, Comparison, Variant
-from perflint.text.colour import Palette
-from perflint.text.visible import visible, visible_line
-from perflint.text.wording import listed
+from perflint.text.visible import Palette, listed, visible, visible_line
 
 _HEADINGS = (
     *("", "ips", "(rounds)", "batch_cost", "reader_cost", "memory"),

@@ -21,7 +21,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 if TYPE_CHECKING:
     from perflint.configuration.settings import Settings

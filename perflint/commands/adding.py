@@ -14,7 +14,7 @@ from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.output.report import Report
-from perflint.suppress.silencing import with_noqa_as_fix
+from perflint.suppress.noqa import with_noqa_as_fix
 from perflint.text.source import Source
 
 Reporting = Callable[[Sequence[Finding], Mapping[str, Source]], Report]

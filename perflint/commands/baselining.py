@@ -10,16 +10,15 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.commands.reading import Batch
-from perflint.configuration import selection
-from perflint.configuration.settings import Settings
-from perflint.files.inside import from_here, outside, repository
+from perflint.configuration.settings import Settings, selected
+from perflint.files.plain_files import from_here, outside, repository
 from perflint.findings import Finding
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.text.source import Source
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 _MOST_NAMES = 5
 
@@ -174,4 +173,4 @@ def _checked(batch: Batch) -> list[str]:
 
 
 def _codes(settings: Settings) -> frozenset[str]:
-    return selection.selected(settings, catalogue.shipped()) | {"PPF003"}
+    return selected(settings, catalogue.shipped()) | {"PPF003"}

@@ -27,7 +27,7 @@ from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.commands.run_settings import resolve
 from perflint.configuration.settings import Settings
 from perflint.output.console import Console
-from perflint.text.colour import palette
+from perflint.text.visible import palette
 
 
 def run(options: argparse.Namespace) -> int:

@@ -23,9 +23,9 @@ from perflint.commands.bench_variants import OfFixes
 from perflint.commands.measuring_progress import MeasuringProgress
 from perflint.configuration.settings import Settings
 from perflint.inputs.projects import split
-from perflint.run import discovery, intake
+from perflint.run import discovery
 from perflint.text.source import Source
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _run_by(first: Outcome, plan: Plan) -> set[Path]:
 def _sources(settings: Settings, plan: Plan, run: Collection[Path]) -> Mapping[str, Source]:
     """All files of the projects whose files the script runs."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
-    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
+    sources, _ = discovery.read_all(sorted(files | {plan.root / plan.script}))
     paths = {str(plan.root / file) for file in run}
     together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
     return {path: source for project in together for path, source in project.items()}

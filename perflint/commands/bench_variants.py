@@ -18,9 +18,9 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
 from perflint.inputs.git import GitError
 from perflint.inputs.projects import split
-from perflint.run import discovery, engine, intake
+from perflint.run import discovery, engine
 from perflint.text.source import Source
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed
 
 _MANY = 8
 """From this number of fixes on, the default is to measure the fixes of each rule, not each fix."""
@@ -181,7 +181,7 @@ def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -
 def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
     """The fixes for the files around the script."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
-    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
+    sources, _ = discovery.read_all(sorted(files | {plan.root / plan.script}))
 
     def check(current: Mapping[str, Source]) -> list[Finding]:
         return engine.check(current, settings)

@@ -10,8 +10,7 @@ from perflint.commands import CommandError
 from perflint.commands.reading import STDIN, Batch
 from perflint.commands.run_settings import common_directory
 from perflint.findings import Finding, Related
-from perflint.inputs.changed_lines import Changed, ChangedLines, rows_of
-from perflint.inputs.git import GitError
+from perflint.inputs.git import Changed, ChangedLines, GitError, rows_of
 from perflint.run.discovery import SUFFIX
 from perflint.text.source import Source, UnreadableSource, read
 

@@ -35,8 +35,7 @@ from perflint.output.progress import Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
-from perflint.text.visible import visible
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed, visible
 
 if TYPE_CHECKING:
     from perflint.ranking.shares import Profiled
@@ -96,18 +95,11 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
     from perflint.run import timing
 
     options.jobs, options.no_cache = 1, True
-    with timing.measured(from_start=options.is_program, outside=_phases) as times:
+    with timing.measured(from_start=options.is_program) as times:
         status = _once(options, read(options), console)
     console.close()  # the findings come first, even if both streams lead to the same place
     console.write_aside("\n" + timing.table(times))
     return status
-
-
-def _phases() -> dict[object, str]:
-    """The functions that ``--timing`` shows separately."""
-    from perflint.commands import run_settings
-
-    return {run_settings.resolve: "settings", showing.findings: "output"}
 
 
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:

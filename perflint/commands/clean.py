@@ -7,7 +7,7 @@ import argparse
 from perflint.commands import CommandError
 from perflint.output.console import Console
 from perflint.run import cache
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 
 def run(_: argparse.Namespace) -> int:

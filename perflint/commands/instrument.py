@@ -11,7 +11,7 @@ from perflint.commands import CommandError
 from perflint.commands.run_settings import resolve
 from perflint.commands.saving import write_source
 from perflint.commands.showing import changes
-from perflint.files.inside import absolute, from_here, project_around
+from perflint.files.plain_files import absolute, from_here, project_around
 from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
@@ -20,10 +20,10 @@ from perflint.ranges.inserted_code import TRACES, Recording
 from perflint.ranges.inserting import Instrumented, instrumented
 from perflint.ranges.placing import CannotPlace
 from perflint.ranges.removal import CannotRemove, is_instrumented, removal
-from perflint.run import discovery, intake
+from perflint.run import discovery
 from perflint.run.engine import collector_paused
 from perflint.text.source import Source, UnreadableSource, read
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 _SHOWN = 5
 
@@ -92,7 +92,7 @@ def _project(options: argparse.Namespace, source: Source) -> tuple[Mapping[str, 
     found = discovery.python_files([project_around(given)], settings).files
     real = given.resolve()
     path = next((str(file) for file in found if file.resolve() == real), absolute(given))
-    sources, _ = intake.read_all(file for file in found if str(file) != path)
+    sources, _ = discovery.read_all(file for file in found if str(file) != path)
     sources[path] = replace(source, path=path)
     return next(project for project in split(sources).projects if path in project), path
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel
 from perflint.text.source import Source
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 
 class LowImpact:

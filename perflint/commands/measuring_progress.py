@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.output.console import Console
-from perflint.text.visible import visible, visible_line
-from perflint.text.wording import counted
+from perflint.text.visible import counted, visible, visible_line
 
 
 class MeasuringProgress:

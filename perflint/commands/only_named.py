@@ -15,8 +15,7 @@ from perflint.commands.run_settings import common_directory
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.text.source import Source
-from perflint.text.visible import visible_path
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed, visible_path
 
 _SHOWN = 2
 """How many files are named."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.files.inside import outside, project_around
+from perflint.files.plain_files import outside, project_around
 from perflint.files.writing import is_stream, write_whole
 from perflint.output.formats import FOR_PEOPLE
 from perflint.run import discovery

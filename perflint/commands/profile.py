@@ -21,7 +21,7 @@ from perflint.profile.profile_page import profile_page
 from perflint.profile.profile_report import ProfileReport
 from perflint.profile.profile_table import profile_table
 from perflint.profile.summing_up import summed_up
-from perflint.text.colour import palette
+from perflint.text.visible import palette
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,15 +15,13 @@ from perflint.commands.naming import Naming
 from perflint.commands.run_settings import context_paths, resolve
 from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.settings import Settings
-from perflint.files import leftovers, plain_files
+from perflint.files import plain_files, writing
 from perflint.findings import Finding, ImpactLevel
-from perflint.inputs.imported_files import imported_files
-from perflint.inputs.input_kinds import read_inputs
-from perflint.inputs.named_files import why_not_python
+from perflint.inputs.input_files import read_inputs
 from perflint.inputs.patterns import Patterns, relative
-from perflint.inputs.wholeness import is_whole
-from perflint.run import discovery, intake
-from perflint.run.discovery import Found
+from perflint.inputs.projects import imported_files, is_whole
+from perflint.run import discovery
+from perflint.run.discovery import Found, why_not_python
 from perflint.text.source import Source, UnreadableSource, decode
 
 STDIN = Path("-")
@@ -76,7 +74,7 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_na
 
     Args:
         options: the arguments.
-        read_all: reads the files (default: ``intake.read_all``).
+        read_all: reads the files (default: ``discovery.read_all``).
         any_name: whether named files count as Python whatever their names are.
 
     Raises:
@@ -84,7 +82,7 @@ def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_na
     """
     paths: list[Path] = options.paths or ([STDIN] if options.stdin_filename else [Path()])
     if STDIN not in paths:
-        return _read_files(options, paths, read_all or intake.read_all, any_name)
+        return _read_files(options, paths, read_all or discovery.read_all, any_name)
     if len(paths) > 1:
         raise CommandError("standard input (-) cannot be checked together with other paths: run perflint twice")
     return _read_stdin(options, options.stdin_filename or STDIN)
@@ -142,9 +140,9 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     began = time.monotonic()
     settings = resolve(options, paths)
     found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
-    finished = leftovers.sweep_files(found.leftovers)
+    finished = writing.sweep_files(found.leftovers)
     for directory in {path.parent for path in paths if not path.is_dir()}:
-        finished += leftovers.sweep(directory)
+        finished += writing.sweep(directory)
     sources, unreadable = read_all(found.files)
     problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
     unread = [*map(_passed_over, settings.passed_over), *problems, *unreadable]
@@ -190,8 +188,8 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     try:
         piped = source(path)
     except UnreadableSource as error:
-        return Batch(settings, {}, [intake.unreadable_file(path, error)], data, naming=naming)
-    others, unread = intake.read_all(file for file in found.files if str(file) != path)
+        return Batch(settings, {}, [discovery.unreadable_file(path, error)], data, naming=naming)
+    others, unread = discovery.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
     settings = _known(settings, sources, whole)

@@ -10,10 +10,12 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.configuration import config_files
-from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
+from perflint.stopwatch import phase
 
 
+@phase("settings")
 def resolve(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
     """The settings for the code in ``paths``, with the options of the command line.
 

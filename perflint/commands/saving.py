@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perflint.commands.reading import Batch
 from perflint.files import plain_files
-from perflint.files.inside import outside, project_around
+from perflint.files.plain_files import outside, project_around
 from perflint.files.writing import replace_file
 from perflint.fix.fixer import FixOutcome
 from perflint.output.console import Console

@@ -15,11 +15,12 @@ from perflint.fix.fixer import FixOutcome
 from perflint.output import formats, summary
 from perflint.output.console import Console, terminal_width
 from perflint.output.report import Report
-from perflint.text.colour import Palette, palette
+from perflint.stopwatch import phase
 from perflint.text.source import Source
-from perflint.text.visible import visible
+from perflint.text.visible import Palette, palette, visible
 
 
+@phase("output")
 def findings(
     options: argparse.Namespace,
     report: Report,

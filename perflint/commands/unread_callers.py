@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perflint.commands.reading import STDIN, Batch, reads_imports_only
-from perflint.inputs.imported_files import importer_of
+from perflint.inputs.projects import importer_of
 from perflint.run.discovery import first_python_files
 from perflint.text.visible import visible_path
 

@@ -21,17 +21,15 @@ from perflint.commands.reading import STDIN, Batch, find, read
 from perflint.commands.run_settings import common_directory, resolve
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
-from perflint.files.inside import from_here
+from perflint.files.plain_files import from_here
 from perflint.findings import Finding
-from perflint.inputs.input_kinds import read_inputs
+from perflint.inputs.input_files import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
 from perflint.output.news import News
-from perflint.run import intake
-from perflint.text.colour import takes_codes
+from perflint.run import discovery
 from perflint.text.source import Source
-from perflint.text.visible import visible
-from perflint.text.wording import listed
+from perflint.text.visible import listed, takes_codes, visible
 
 Check = Callable[[argparse.Namespace, Batch, Console], int]
 Stamp = tuple[int, int, int]
@@ -256,7 +254,7 @@ class Kept:
         self._read: dict[Path, tuple[Stamp | None, dict[str, Source], list[Finding]]] = {}
 
     def read_all(self, paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
-        """Like ``intake.read_all``; files that are not among these paths are forgotten."""
+        """Like ``discovery.read_all``; files that are not among these paths are forgotten."""
         self._read = {path: self._entry(path) for path in paths}
         sources: dict[str, Source] = {}
         unreadable: list[Finding] = []
@@ -270,7 +268,7 @@ class Kept:
         known = self._read.get(path)
         if known is not None and stamp is not None and known[0] == stamp:
             return known
-        return (stamp, *intake.read_all([path]))
+        return (stamp, *discovery.read_all([path]))
 
 
 def stamp_of(path: Path | str) -> Stamp | None:

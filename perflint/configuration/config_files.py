@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.configuration.config_errors import MOST_PROBLEMS, ConfigError, each
-from perflint.configuration.keys import KEYS, NOT_SET, checked_value, written
-from perflint.configuration.selection import closest, specificity
-from perflint.configuration.settings import Settings
-from perflint.configuration.toml_values import cut, toml, with_kind
-from perflint.files import plain_files, toml_text
-from perflint.files.toml_text import TomlError
-from perflint.inputs import line_length
+from perflint.configuration import line_length, toml_text
+from perflint.configuration.keys import KEYS, MOST_PROBLEMS, NOT_SET, ConfigError, checked_value, each, written
+from perflint.configuration.settings import Settings, closest, specificity
+from perflint.configuration.toml_text import TomlError, cut, toml, with_kind
+from perflint.files import plain_files
 from perflint.text.visible import visible
 
 OWN_FILES = (".perflint.toml", "perflint.toml")

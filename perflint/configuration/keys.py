@@ -1,4 +1,4 @@
-"""The keys of the configuration: what value each may have, how it is read, and what is wrong with any other."""
+"""The keys of a configuration: which values each may have, and how they are read. Errors are reported all together."""
 
 from __future__ import annotations
 
@@ -9,14 +9,59 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from perflint.configuration.config_errors import ConfigError, each
-from perflint.configuration.schema import MOST_NUMBER, Schema, array_of, named, number, table_of
-from perflint.configuration.selection import ALL, specificity
-from perflint.configuration.settings import DeclaredCall
-from perflint.configuration.toml_values import cut, quoted, with_kind
+from perflint.configuration.settings import ALL, DeclaredCall, specificity
+from perflint.configuration.toml_text import cut, quoted, with_kind
 from perflint.findings import Confidence, ImpactLevel
 from perflint.inputs.paddle_versions import version_of
 from perflint.inputs.patterns import is_valid
+from perflint.text.visible import visible
+
+# --- errors
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+MOST_PROBLEMS = 20
+"""How many mistakes are reported together: a file of the wrong kind has thousands."""
+
+
+class ConfigError(Exception):
+    """A configuration that cannot be used.
+
+    Each of ``problems`` is a line with the file (and row), the key and what is expected; they are in the order of the
+    file. ``str(error)`` contains all of them, one per line.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        """Store the problems."""
+        super().__init__("\n".join(map(visible, problems)))
+        self.problems = problems
+
+
+def each(items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
+    """Apply ``read`` to each item, and collect all errors.
+
+    Raises:
+        ConfigError: ``read`` raises this for some of them; with the problems of all of them.
+    """
+    results: list[Result] = []
+    problems: list[str] = []
+    for item in items:
+        try:
+            results.append(read(item))
+        except ConfigError as error:
+            problems += error.problems
+            if len(problems) >= MOST_PROBLEMS:
+                break
+    if problems:
+        raise ConfigError(*problems)
+    return results
+
+
+# --- keys
+
+MOST_NUMBER = 1_000_000
+"""The largest number for anything that is counted; a larger one is a mistake, or an attempt to exhaust the memory."""
 
 Level = TypeVar("Level", Confidence, ImpactLevel)
 
@@ -25,12 +70,11 @@ Level = TypeVar("Level", Confidence, ImpactLevel)
 class _Key:
     """A key: what its value must be, in words, and the function that reads it, which returns None for any other value.
 
-    ``schema`` tells editors which values are allowed, in JSON Schema.
+    ``selects``: it contains selectors of rules. ``patterns``: it contains patterns of paths, or is a table from these.
     """
 
     expected: str
     read: Callable[[Any], Any]
-    schema: Schema
     selects: bool = False
     patterns: bool = False
 
@@ -56,7 +100,7 @@ def _whole_number(least: int) -> _Key:
         return value if is_one else None
 
     expected = f"a whole number of at least {least} and at most {MOST_NUMBER}"
-    return _Key(expected, read, number(least))
+    return _Key(expected, read)
 
 
 def _level(levels: Iterable[Level], value: Any) -> Level | None:
@@ -122,18 +166,15 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
-_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, array_of("rule"), selects=True)
-_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None, {"type": "boolean"})
-_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings, array_of("text"))
-_PATTERNS = _Key(
-    'a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, array_of("pattern"), patterns=True
-)
+_RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
+_SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None)
+_PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
+_PATTERNS = _Key('a list of patterns, such as ["third_party", "*_pb2.py"]', _strings, patterns=True)
 
 _CALLS = _Key(
     "a list of qualified names, or a table from them to the parameter with the tensor, "
     f'such as {{ {_EXAMPLE} = "loss" }}',
     _declared("tensor", "position"),
-    {"anyOf": [array_of("function"), table_of("function", "call")]},
 )
 
 
@@ -141,7 +182,6 @@ def _file(example: str) -> _Key:
     return _Key(
         f'the name of a file, such as "{example}"',
         lambda value: value if isinstance(value, str) else None,
-        named("text"),
     )
 
 
@@ -149,7 +189,6 @@ def _of_levels(levels: Iterable[Level]) -> _Key:
     return _Key(
         '"low", "medium" or "high"',
         partial(_level, levels),
-        {"type": "string", "enum": [str(level) for level in levels]},
     )
 
 
@@ -160,7 +199,6 @@ _KEYS: Mapping[str, _Key] = {
     "per-file-ignores": _Key(
         'a table from patterns to lists of rules, such as { "tests/*" = ["PPF202"] }',
         _table_of_strings,
-        {**table_of("pattern", "rule"), "additionalProperties": array_of("rule")},
         selects=True,
         patterns=True,
     ),
@@ -180,16 +218,14 @@ _KEYS: Mapping[str, _Key] = {
     "loaders": _Key(
         f'a table from qualified names to the parameter with the workers, such as {{ {_EXAMPLE} = "num_workers" }}',
         _declared("workers", "position", "default"),
-        table_of("function", "loader"),
     ),
     "sync-calls": _CALLS,
-    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only, array_of("function")),
+    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
     "logging-calls": _CALLS,
     "line-length": _whole_number(40),
-    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version, named("release")),
+    "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
-SCHEMAS = {key: kind.schema for key, kind in _KEYS.items()}
 NOT_SET = {
     "select": "the rules that are on by default",
     "line-length": "88, or the longest row of the file",

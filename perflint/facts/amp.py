@@ -38,7 +38,7 @@ Symbol = tuple["FileIndex", str]
 """A top-level function or class of a file; ``""`` means the module's own code."""
 
 
-@query(portable=True)
+@query
 def amp_files(project: Project) -> Mapping[str, Confidence]:
     """The paths of the files whose layers are trained with AMP, with the confidence."""
     return {file.path: confidence for file, confidence in _driven(project).items()}

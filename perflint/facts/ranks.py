@@ -47,7 +47,7 @@ class Ranks(Part):
     """Decides which places of a project run in one process of several, and which paths contain the rank."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
+        super().__init__(project)
         self._busy: set[tuple[Scope, str]] = set()
 
     def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
@@ -387,7 +387,7 @@ class _Path:
     """Whether only a wrapped model shows it, in a program without other signs of distribution."""
 
 
-@query(portable=True)
+@query
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
     """The saves of a project that every rank does, by path and by the offset of the call."""
     return _Finder(project).found()

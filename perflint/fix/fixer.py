@@ -1,27 +1,168 @@
 """Applies fixes to texts: one pass (`apply`), and round after round until nothing changes (`fix_all`).
 
-A fix is applied whole or not at all. A result that is not valid Python, or that the file's encoding cannot represent,
-is discarded: the file keeps its previous text, and the outcome says which rules caused it.
+A fix is applied whole or not at all. Edits of two fixes conflict if they overlap, or if they touch so that their order
+would matter; only the edits near a new one are compared, since a file may have thousands. A result that is not valid
+Python, or that the file's encoding cannot represent, is discarded: the file keeps its previous text, and the outcome
+says which rules caused it.
+
+At last, all edits of a run are tried together: each was tried alone, and one may remove what another needs. For
+example, one fix removes the last use of ``import paddle``, and another one writes ``@paddle.no_grad()``.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged
-from perflint.fix.import_place import ImportPlace, first_written
+from perflint.findings import Edit, Finding, Fix, Level, by_place, in_order, merged, overlap
+from perflint.fix.import_edits import ImportPlace, first_written, imports_in, removals, spelling_of, unused_imports
 from perflint.fix.parsed_text import Reading
-from perflint.fix.taken_edits import Taken, is_clear
-from perflint.fix.unused_imports import imports_in, removals, spelling_of, unused_imports
-from perflint.fix.whole_run import broken_files
+from perflint.index.imported_names import is_taken
+from perflint.index.project import Project
+from perflint.inputs.projects import split
+from perflint.syntax.always_bound import AlwaysBound
 from perflint.syntax.names import imported_name
 from perflint.syntax.tree import alike
 from perflint.text.source import Source
+
+# --- the edits of a pass
+
+_Sort = tuple[bool, str]
+"""Whether an edit inserts a complete row, and the indentation of that row."""
+
+
+class Taken:
+    """The edits of the fixes that are applied.
+
+    ``edits`` are all of them, in the order in which they were taken.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.edits: list[Edit] = []
+        self._text = text
+        self._known: set[Edit] = set()
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._at: dict[tuple[int, int], dict[_Sort, list[Edit]]] = {}
+
+    def fits(self, fix: Fix) -> bool:
+        """Whether a fix can join the edits already taken, and does not contradict itself."""
+        own = sorted(set(fix.edits))
+        if overlap(own):
+            return False
+        # An edit shared with an earlier fix is already taken, and that fix has its own edits in a known order around
+        # it.
+        return not any(self._clashes(edit, own) for edit in own if edit not in self._known)
+
+    def add(self, fix: Fix) -> None:
+        """Add the edits of a fix that fits."""
+        for edit in dict.fromkeys(fix.edits):
+            if edit in self._known:
+                continue
+            self.edits.append(edit)
+            self._known.add(edit)
+            place = (edit.start, edit.end)
+            if place not in self._at:
+                at = bisect_left(self._starts, edit.start)
+                while at < len(self._starts) and (self._starts[at], self._ends[at]) < place:
+                    at += 1
+                self._starts.insert(at, edit.start)
+                self._ends.insert(at, edit.end)
+            self._at.setdefault(place, {}).setdefault(self._sort(edit), []).append(edit)
+
+    def leaves(self, places: Iterable[int]) -> bool:
+        """Whether no edit rewrites the places of new imports."""
+        return is_clear(self.edits, places)
+
+    def _clashes(self, edit: Edit, own: list[Edit]) -> bool:
+        """Whether an edit overlaps one of another fix, or touches it so that their order matters."""
+        first, last = bisect_left(self._ends, edit.start), bisect_right(self._starts, edit.end)
+        for place in zip(self._starts[first:last], self._ends[first:last], strict=True):
+            for sort, there in self._at[place].items():
+                fits = sort[0] and sort == self._sort(edit)
+                if not fits and any(other not in own for other in there[: len(own) + 1]):
+                    return True
+        return False
+
+    def _sort(self, edit: Edit) -> _Sort:
+        indent = edit.content[: len(edit.content) - len(edit.content.lstrip())]
+        return (True, indent) if _is_row(edit, self._text) else (False, "")
+
+
+def is_clear(edits: Iterable[Edit], places: Iterable[int]) -> bool:
+    """Whether no edit rewrites the text around some places."""
+    return all(not edit.start < place < edit.end for place in places for edit in edits)
+
+
+def _is_row(edit: Edit, text: str) -> bool:
+    """Whether an edit inserts one line with a whole statement, as fixes do after a loop for each sum in it."""
+    if edit.start != edit.end or text[edit.start - 1 : edit.start] not in ("\n", "\r"):
+        return False
+    line = edit.content.rstrip("\r\n")
+    return line != edit.content and not {"\n", "\r"} & set(line) and Reading(line.strip()).tree is not None
+
+
+# --- all edits of a run together
+
+_HARMLESS = "UnusedImport"
+
+
+def broken_files(before: Mapping[str, Source], after: Mapping[str, Source]) -> dict[str, tuple[str, bool]]:
+    """The changed files that must keep their old text, each with the reason, and whether it is a mistake of perflint.
+
+    It is none if another file takes a name that an edit changes, such as the name that a loop counts with.
+
+    Args:
+        before: all files by path.
+        after: the new sources of those that changed.
+    """
+    broken = {path: (reason, True) for path in after if (reason := _broken(before[path], after[path]))}
+    lost = {path: names for path in after.keys() - broken.keys() if (names := _lost(before[path], after[path]))}
+    return {**broken, **dict(_missed(before, lost))}
+
+
+def _broken(before: Source, after: Source) -> str:
+    """What is wrong with the new text of a file itself; empty if nothing is."""
+    old, new = Reading(before.text), Reading(after.text)
+    if new.tree is None or (old.compiles and not new.compiles):
+        return "the result of all edits together is not valid Python"
+    messages = new.new_messages(old).items()
+    said = next((said for (kind, name), said in messages if kind != _HARMLESS and not _is_of_one(kind, name, old)), "")
+    return f"all edits together do not fit: {said}" if said else ""
+
+
+def _is_of_one(kind: str, name: str, old: Reading) -> bool:
+    """Whether a message is about a name that the text never had: then it is about one edit, and no other has a part."""
+    return kind == "UndefinedName" and not any(name in names for names in old.names[:2]) and name not in _imported(old)
+
+
+def _imported(old: Reading) -> set[str]:
+    nodes = imports_in(old.tree) if old.tree is not None else ()
+    return {imported_name(alias) for node in nodes for alias in node.names}
+
+
+def _lost(before: Source, after: Source) -> frozenset[str]:
+    """The names that a module no longer binds."""
+    old, new = Reading(before.text).tree, Reading(after.text).tree
+    if old is None or new is None:
+        return frozenset()
+    return AlwaysBound(old).of_module - AlwaysBound(new).of_module
+
+
+def _missed(before: Mapping[str, Source], lost: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, tuple[str, bool]]]:
+    """The files that have lost a name which another file takes from them, each with the reason."""
+    for sources in split(before).projects if lost else ():
+        project = Project(sources)
+        for path in lost.keys() & sources.keys():
+            file = project.files[path]
+            name = next((name for name in sorted(lost[path]) if is_taken(file, name)), None)
+            if name is not None:
+                yield path, (f"another file takes `{name}` from it", False)
+
 
 Check = Callable[[Mapping[str, Source]], list[Finding]]
 _Mark = tuple[str, str, tuple[str, ...]]

@@ -1,33 +1,223 @@
 """Tries each edit before it is offered, and withdraws those that would make the file worse.
 
 An edit is offered if the edited file compiles and pyflakes reports nothing new: no undefined name, and no variable that
-became unused. A safe one must also keep its promises (``promises``). A fix that fails keeps its title and
-its reason, so the user still reads what to do, but loses its edit.
-
+became unused. A fix that fails keeps its title and its reason, so the user still reads what to do, but loses its edit.
 For example, ``if step % 10 == 0:`` around a log line is not offered if there is no name ``step``. An import that
 becomes unused by the edit may stay. A fix only notes which imports it may leave unused that nothing else needs; the
 fixer removes those that all edits together leave unused.
+
+A safe fix keeps the trained weights bit for bit, nothing new can fail, comments survive, and the program prints, logs
+and saves the same as before. Most of that only the rule can ensure, and the tests run it. What the two texts show is
+checked here for every safe fix, so that no rule can break it by mistake (`broken_promise`):
+
+* each comment is still there;
+* no statement is under a test or in a loop that it was not under before;
+* no call that prints, logs, saves or counts is removed.
+
+For example, putting ``print(...)`` under ``if step % 10 == 0:`` breaks the second promise, whatever the rule says.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import tokenize
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from perflint.findings import Edit, Fix, Level, in_order
 from perflint.fix.fit import fitted, usual_limit
 from perflint.fix.fixer import complete_edits, spliced
-from perflint.fix.import_place import ImportPlace, first_written
-from perflint.fix.outline import Outline, Region
+from perflint.fix.import_edits import ImportPlace, first_written, imports_in, spelling_of
 from perflint.fix.parsed_text import Messages, Reading
-from perflint.fix.promises import broken_promise
-from perflint.fix.unused_imports import imports_in, spelling_of
 from perflint.syntax.names import imported_name
-from perflint.syntax.tree import alike
+from perflint.syntax.scopes import FUNCTIONS, terminal
+from perflint.syntax.tree import alike, first_row
 from perflint.text.source import Source
+
+# --- the part of a file that an edit touches, and a shortened rest, so that a trial need not read all
+
+_Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """Consecutive statements of a module, in whole rows.
+
+    ``start`` and ``end`` are character offsets; ``first`` and ``last`` number the statements, half open.
+    ``functions`` are the paths of the functions in it that an edit touches: ``("Trainer", "fit")``.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    functions: frozenset[_Path]
+
+
+class Outline:
+    """The statements of a module by their rows."""
+
+    def __init__(self, source: Source, tree: ast.Module) -> None:
+        self._lines = source.lines
+        self._body = tree.body
+        self._starts = [self._lines.line_start(first_row(node)) for node in self._body]
+        self._ends = [self._lines.line_end(node.end_lineno or node.lineno) for node in self._body]
+
+    @property
+    def size(self) -> int:
+        """How many statements the module has."""
+        return len(self._body)
+
+    def region(self, edits: Sequence[Edit]) -> Region:
+        """The statements that contain some edits, and those next to an insertion between two rows."""
+        low, high = min(edit.start for edit in edits), max(edit.end for edit in edits)
+        first, last = bisect_left(self._ends, low), bisect_right(self._starts, high)
+        while first > 0 and self._ends[first - 1] > self._starts[first]:  # ``a = 1; b = 2`` share a row
+            first -= 1
+        while 0 < last < len(self._body) and self._starts[last] < self._ends[last - 1]:
+            last += 1
+        start = min(low, self._starts[first]) if first < last else low
+        end = max(high, self._ends[last - 1]) if first < last else high
+        start = self._lines.line_start(self._lines.position(start)[0])
+        if end > start:  # up to the end of the row, unless it already is one
+            end = self._lines.line_end(self._lines.position(end - 1)[0])
+        return Region(start, end, first, max(first, last), frozenset(self._touched(edits, first, last)))
+
+    def inside(self, region: Region, part: Reading) -> Reading:
+        """The statements of ``part``, the text of a region, with an empty body in untouched functions."""
+        body = [] if part.tree is None else part.tree.body
+        return Reading(part.text, ast.Module([_emptied(node, region.functions, ()) for node in body], []))
+
+    def around(self, region: Region, inside: Reading, imports: Iterable[str] = ()) -> Reading:
+        """The module, its functions emptied, with ``inside`` in place of a region, and with more imports."""
+        body = [] if inside.tree is None else inside.tree.body
+        head = min(self._head, region.first)
+        added = [node for statement in imports for node in ast.parse(statement).body]
+        outer = self._outer
+        tree = ast.Module([*outer[:head], *added, *outer[head : region.first], *body, *outer[region.last :]], [])
+        return Reading("", tree)
+
+    @cached_property
+    def _head(self) -> int:
+        """How many statements have to stay first: the docstring and the imports from ``__future__``."""
+        head = 0
+        for node in self._body:
+            is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            if not is_future and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+                break
+            head += 1
+        return head
+
+    @cached_property
+    def _outer(self) -> list[ast.stmt]:
+        return [_emptied(node, (), ()) for node in self._body]
+
+    def _touched(self, edits: Sequence[Edit], first: int, last: int) -> Iterator[_Path]:
+        rows = {row for edit in edits for row in self._rows(edit)}
+        for node in self._body[first:last]:
+            for path, function in _functions(node, ()):
+                if any(first_row(function) <= row <= (function.end_lineno or row) for row in rows):
+                    yield path
+
+    def _rows(self, edit: Edit) -> tuple[int, int]:
+        """The first and the last row of an edit; an inserted row also belongs to the one above."""
+        return self._lines.position(max(edit.start - 1, 0))[0], self._lines.position(edit.end)[0]
+
+
+def _functions(node: ast.stmt, path: _Path) -> Iterator[tuple[_Path, ast.stmt]]:
+    """The functions of a module and its classes with their paths, not those inside of functions."""
+    if isinstance(node, FUNCTIONS):
+        yield (*path, node.name), node
+    elif isinstance(node, ast.ClassDef):
+        for item in node.body:
+            yield from _functions(item, (*path, node.name))
+
+
+def _emptied(node: ast.stmt, kept: Collection[_Path], path: _Path) -> ast.stmt:
+    """The same statement with its functions emptied, except for those that are kept."""
+    if isinstance(node, FUNCTIONS) and (*path, node.name) not in kept:
+        return _with_body(node, [ast.copy_location(ast.Pass(), node.body[0])])
+    if isinstance(node, ast.ClassDef):
+        return _with_body(node, [_emptied(item, kept, (*path, node.name)) for item in node.body])
+    return node
+
+
+def _with_body(node: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
+    fields = {**{name: getattr(node, name) for name in node._fields if hasattr(node, name)}, "body": body}
+    return ast.copy_location(type(node)(**fields), node)
+
+
+# --- what a safe fix promises
+
+_TESTS = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Match)
+_REPORTS = frozenset(
+    {"print", "pprint", "debug", "info", "warning", "warn", "error", "critical", "exception", "log"}
+    | {"add_scalar", "add_scalars", "add_histogram", "add_image", "add_text", "set_postfix", "set_description"}
+    | {"save", "async_save", "save_state_dict", "save_pretrained", "savez", "savetxt", "dump", "write", "writelines"}
+    | {"append", "update", "step", "backward"}
+)
+"""Calls that show or store something, by their last name."""
+
+
+def broken_promise(before: Reading, after: Reading) -> str:
+    """The promise that an edit of this code breaks, as the reason of an unsafe fix; empty if none is seen."""
+    if before.tree is None or after.tree is None:
+        return ""
+    if "#" in before.text and _comments(before.text) - _comments(after.text):
+        return "a comment would be lost"
+    if _runs_less_often(before.tree, after.tree):
+        return "the code under the new test would run less often"
+    lost = _reports(before.tree) - _reports(after.tree)
+    return f"`{next(iter(lost))}` would no longer be called there" if lost else ""
+
+
+def _comments(text: str) -> Counter[str]:
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (tokenize.TokenError, SyntaxError):
+        return Counter()
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def _runs_less_often(before: ast.Module, after: ast.Module) -> bool:
+    """Whether a remaining statement is under more tests and loops than before."""
+    if _tests(before) == _tests(after):
+        return False
+    old, new = _depths(before), _depths(after)
+    return any(text in new and new[text][0] == count and new[text][1] > depth for text, (count, depth) in old.items())
+
+
+def _tests(tree: ast.Module) -> int:
+    return sum(isinstance(node, _TESTS) for node in ast.walk(tree))
+
+
+def _depths(tree: ast.Module) -> dict[str, tuple[int, int]]:
+    """Each simple statement, as text, with its number of occurrences and the tests and loops around them."""
+    found: dict[str, tuple[int, int]] = {}
+    stack: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        inside = depth + isinstance(node, _TESTS)
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                continue
+            if not hasattr(child, "body"):
+                text = ast.dump(child)
+                count, total = found.get(text, (0, 0))
+                found[text] = (count + 1, total + inside)
+            stack.append((child, inside))
+    return found
+
+
+def _reports(tree: ast.Module) -> Counter[str]:
+    """How many calls there are of each function that shows or stores something, by its last name."""
+    names = (terminal(node) or "" for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return Counter(name for name in names if name in _REPORTS)
+
 
 _BUDGET = 4_000_000
 _BUDGET_PER_CHARACTER = 8

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from perflint.configuration.settings import Settings
-from perflint.index.claims import Claims
 from perflint.index.kinds import Kind
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory
+from perflint.stopwatch import phase
 from perflint.syntax.file_text import FileText, module_parts, places
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
@@ -151,14 +151,14 @@ class FileIndex(FileText):
         self.memory = self.project.memory
 
     @cached_property
+    @phase("scopes")
     def tree(self) -> ast.Module:
         """The parsed file; an empty module if it does not parse, which is noted in the project."""
-        if self.project.parsed is not None:
-            self.project.parsed.take(self.path)
         if self.project.on_parse is not None:
             self.project.on_parse()
         try:
-            tree = ast.parse(self.source.text)
+            with phase("ast.parse"):
+                tree = ast.parse(self.source.text)
             self.scopes = FileScopes(tree, Names(self.module, self.is_package))
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.project.broken[self.path] = error
@@ -186,6 +186,7 @@ class FileIndex(FileText):
         return self.scopes.names
 
     @property
+    @phase("syntax")
     def syntax_error(self) -> Exception | None:
         """The syntax error of the file; only runs the compiler if the tree is not needed."""
         if not self.is_parsed:
@@ -349,6 +350,7 @@ class Project:
     is_edited = False
     """Whether files can change while the project exists."""
 
+    @phase("index")
     def __init__(
         self,
         sources: Mapping[str, Source],
@@ -360,10 +362,6 @@ class Project:
         settings = settings or Settings()
         self.loaders, self.inputs = settings.loaders, settings.inputs
         self.broken: dict[str, Exception] = {}
-        self.parsed: Claims | None = None
-        """If processes share the project: the files that this one has parsed."""
-        self.stepped: Claims | None = None
-        """If processes share the project: the files in which steps have been found so far."""
         self.on_parse: Callable[[], None] | None = None
         """Called when a file is parsed, which shows how far the analysis is: most of its time precedes the checks."""
         self.files: dict[str, FileIndex] = {}

@@ -1,8 +1,8 @@
 """Reads files other than Python that provide facts: where they are searched for, and what each of them says.
 
-A kind is declared once, like ``requirements.REQUIREMENTS``, and listed in ``input_kinds.KINDS``. What its files say is
-part of the settings of a run, so the cache, an open session, the server and ``--watch`` notice changes automatically;
-facts and checks use ``project.inputs``.
+A kind is declared once, like `REQUIREMENTS`, and listed in `KINDS`. What its files say is part of the settings of a
+run, so the cache, an open session, the server and ``--watch`` notice changes automatically; facts and checks use
+``project.inputs``.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from perflint.files import plain_files
-from perflint.files.inside import outwards
+from perflint.files.plain_files import outwards
+from perflint.inputs.paddle_versions import Admitted, Version, oldest, stated
 
 T = TypeVar("T")
 
@@ -75,15 +76,14 @@ class Inputs:
             yield from (known[str(place)] for place in (directory, *directory.parents) if str(place) in known)
 
 
-def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> Inputs:
-    """Read the existing files of some kinds.
+def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
+    """Read the existing files of all kinds that belong to the checked files.
 
     The directories of the checked files and those above them are searched, up to the top of the project: the outermost
     one with a ``setup.py``, ``setup.cfg``, ``pyproject.toml`` or configuration of perflint, and never above a ``.git``.
     If there is none of these, only the directories of the files count.
 
     Args:
-        kinds: the kinds to read.
         paths: the paths of the checked files.
         root: the directory of the configuration.
     """
@@ -94,7 +94,7 @@ def read(kinds: Sequence[InputKind[Any]], paths: Iterable[str], root: Path) -> I
             tops.setdefault(place, above[-1])
     said: dict[str, dict[str, tuple[InputFile[Any], ...]]] = {}
     files: dict[Path, str] = {}
-    for kind in kinds:
+    for kind in KINDS:
         for place, top in sorted(tops.items()):
             wanted = {file for pattern in kind.places for file in listing.matching(place, pattern)}
             answers = [(file, *_answer(kind, file)) for file in sorted(wanted)]
@@ -183,3 +183,41 @@ def _parts(pattern: str) -> tuple[re.Pattern[str] | None, ...]:
         None if part == _ANY_DIRECTORIES else re.compile(fnmatch.translate(part), re.IGNORECASE)
         for part in pattern.split("/")
     )
+
+
+# --- the requirements of a project (pip, setuptools, Poetry, conda)
+
+_Rows = tuple[tuple[int, Version, bool], ...]
+"""The rows of a file that require some Paddle, as returned by ``paddle_versions.stated``."""
+
+
+def _read(name: str, data: bytes) -> _Rows | None:
+    return tuple(stated(name, data.decode("utf-8", "replace"))) or None
+
+
+REQUIREMENTS = InputKind(
+    "requirements",
+    (
+        *("*requirement*.txt", "*requirement*.in", "requirements/*.txt"),
+        *("setup.cfg", "setup.py", "pyproject.toml"),
+        *("environment*.yml", "environment*.yaml", "conda*.yml", "conda*.yaml"),
+    ),
+    _read,
+)
+
+
+def nearest(path: str, inputs: Inputs) -> Admitted | None:
+    """The oldest Paddle that the requirements in a file's directory, or the nearest one above with any, accept."""
+    files = next(inputs.around(REQUIREMENTS, path), ())
+    return oldest(Admitted(version, file.path, row, excluded) for file in files for row, version, excluded in file.said)
+
+
+# --- all kinds
+
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS,)
+"""All kinds."""
+
+
+def patterns() -> list[str]:
+    """Patterns for the paths of all such files, for editors to watch."""
+    return [f"**/{place}" for kind in KINDS for place in kind.places]

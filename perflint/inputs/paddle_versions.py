@@ -4,7 +4,7 @@
 says ``paddlepaddle>=2.2``, that line would fail for some of the project's users. So such an edit says which release it
 needs (``Fix.paddle``), and ``hold_back`` turns it into words if the project accepts an older one.
 
-The sources are the requirements next to the files and above them (``requirements.py``), and what the code itself
+The sources are the requirements next to the files and above them (``input_files.nearest``), and what the code itself
 requires, as ``paddle.utils.require_version("2.2")`` does (``lint/version_checks.py``).
 """
 

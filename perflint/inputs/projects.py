@@ -1,13 +1,20 @@
-"""Splits the files of a run into projects: each is read as a whole, and independent of the others."""
+"""Splits the files of a run into projects: each is read as a whole, and independent of the others.
+
+It also decides whether a run reads a whole project, since only then can nothing else lead to a finding; and finds the
+files of a project that some of its files import.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
+from perflint.files import plain_files
+from perflint.files.plain_files import outwards
+from perflint.stopwatch import phase
 from perflint.text.source import Source
 
 ROOT_MARKS = (
@@ -35,6 +42,7 @@ class Split:
     roots: dict[str, bool] = field(default_factory=dict)
 
 
+@phase("projects")
 def split(sources: Mapping[str, Source]) -> Split:
     """Split the files of a run into projects.
 
@@ -158,3 +166,142 @@ def _imports(text: str) -> Iterator[re.Match[str]]:
         at = text.find("import", max(end, at + 1)) if end >= 0 else -1
         if match is not None:
             yield match
+
+
+# --- whole projects
+
+
+def is_whole(paths: Sequence[Path], root: Path) -> bool:
+    """Whether the directories among ``paths`` contain the whole projects that ``paths`` belong to.
+
+    The outermost directory that looks like a project counts, since code there may call everything below it. The home
+    directory and those above it contain projects but are not projects.
+
+    Args:
+        paths: the files and directories that are read.
+        root: the directory of the configuration.
+    """
+    directories = {_real(path) for path in paths if _is_directory(path)}
+    if not directories:
+        return False
+    # Hooks name hundreds of files, which are in few directories.
+    places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
+    tops = {project_top(place, root.resolve()) for place in places}
+    return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
+
+
+def _is_directory(path: Path) -> bool:
+    return os.path.isdir(path)  # which does not raise where a name is too long
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def project_top(directory: Path, root: Path) -> Path:
+    """The outermost project that contains a directory; the directory itself if there is none.
+
+    Args:
+        directory: its absolute path.
+        root: the directory of the configuration, which is a project too; an absolute path.
+    """
+    projects = [place for place in outwards(directory) if place == root or is_project(str(place))]
+    return projects[-1] if projects else directory
+
+
+# --- imported files
+
+_MOST = 1000
+"""The most files to find: a check of one file should not take as long as one of a large repository."""
+
+
+def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
+    """The files that some files import, and those that these import, in the order in which they were found.
+
+    Modules are searched for next to the file that imports them, and in the directories above it, up to the top of its
+    project. Installed packages are not read, and nothing is run.
+
+    Args:
+        files: the files, relative to the current directory.
+        root: the directory of the configuration, which is a project too.
+    """
+    waiting = [*files]
+    seen = {os.path.realpath(path) for path in waiting}
+    found: list[Path] = []
+    tops = {path: project_top(path.parent.absolute(), root.absolute()) for path in waiting}
+    for path in waiting:  # grows during the loop
+        for module in _modules(path, tops[path]):
+            real = os.path.realpath(module)
+            if real not in seen and len(found) < _MOST:
+                seen.add(real)
+                found.append(module)
+                waiting.append(module)
+                tops[module] = tops[path]
+    return found
+
+
+def importer_of(files: Iterable[Path], others: Iterable[Path], top: Path) -> Path | None:
+    """The first of some other files that imports one of these files; None if there is none.
+
+    Args:
+        files: the files.
+        others: the files that may import them.
+        top: the absolute path of the directory that is searched for what they import.
+    """
+    wanted = {os.path.realpath(path): path for path in files}
+    words = {(path.parent.absolute() if path.stem == "__init__" else path).stem for path in wanted.values()}
+    for other in others:
+        if os.path.realpath(other) not in wanted:
+            for module in _modules(other, top, words):
+                if os.path.realpath(module) in wanted:
+                    return other
+    return None
+
+
+def _modules(path: Path, top: Path, words: Iterable[str] = ("import",)) -> Iterator[Path]:
+    """The files of the modules that a file imports, if its text has one of these words."""
+    try:
+        text = plain_files.read(path).decode("utf-8", "replace")
+    except OSError:
+        return  # its errors are reported where it is checked
+    if not any(word in text for word in words):
+        return
+    places = [*_upwards(path.parent, top)]
+    for dots, name in imported_modules(text):
+        steps = name.split(".") if name else []
+        if dots:
+            above = path.parent
+            for _ in range(dots - 1):
+                above = above.parent
+            yield from _files(above, steps) if above.absolute().is_relative_to(top) else ()
+        elif steps:
+            yield from next(filter(None, ([*_files(place, steps)] for place in places)), [])
+
+
+def _upwards(directory: Path, top: Path) -> Iterator[Path]:
+    """A directory and those above it, up to the top, spelled like the first one."""
+    here, above = directory, directory.absolute()
+    while True:
+        yield here
+        if above == top or above == above.parent:
+            return
+        here = here.parent if here.name not in ("", "..") else here / ".."
+        above = above.parent
+
+
+def _files(place: Path, steps: list[str]) -> Iterator[Path]:
+    """The files of a module below a directory, with those of the packages that contain it."""
+    at = place
+    for number, step in enumerate(steps):
+        module = at / f"{step}.py"
+        if module.is_file():
+            yield module
+            return
+        at = at / step
+        if not at.is_dir():
+            return
+        package = at / "__init__.py"
+        if package.is_file():
+            yield package
+        elif number == len(steps) - 1:
+            return

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, replace
 
+from perflint.catalogue import Event
 from perflint.facts.programs import Devices, is_toy
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import goes_into_a_collective, needed_for, repeated_wait_beside, wait_beside, waits_again
 from perflint.findings import Impact
-from perflint.measuring import Event
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.how_often import Interval, passes_before, repeat_of
 from perflint.training.intent import only_predicts

@@ -12,6 +12,7 @@ from perflint.lint import grouping
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
 from perflint.lint.grouping import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
+from perflint.stopwatch import phase
 from perflint.training.how_often import Arms, Interval
 from perflint.training.steps import Step
 
@@ -20,6 +21,7 @@ _MOST_CALLS = 3
 """How many calls between a loop and a place a message names; the related places name all of them."""
 
 
+@phase("messages")
 def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: host reads of a loop name each other, since fixing only one gains nothing."""
     drafts = grouping.without_wrapped_logs(drafts)

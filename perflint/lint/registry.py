@@ -15,6 +15,7 @@ from perflint.flow.flow import Flow
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.query import query
+from perflint.stopwatch import phase
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import Scope, Statement
 from perflint.training.clues import Clues
@@ -160,6 +161,7 @@ class Rows:
         return Rows(self.all | other.all, self.typed | other.typed)
 
 
+@phase("gates")
 def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
     """The rows in steps where these rules can find something; the step loops must be known."""
     calls = _selected(renamed_triggers, codes)
@@ -178,6 +180,7 @@ def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> fro
     )
 
 
+@phase("gates")
 def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
     """The rows of a file with calls that these rules know by name, or that facts about the whole project name."""
     named = {row for code, gates in row_gates.items() if code in codes for gate in gates for row in gate(file)}
@@ -185,6 +188,7 @@ def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Ro
     return Rows(frozenset(named | calls), frozenset(calls))
 
 
+@phase("gates")
 def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
     """The rows of a file at which these rules can find something in the statement itself, wherever it runs."""
     found = frozenset(
@@ -220,6 +224,7 @@ def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset
     return frozenset().union(*(found for code, found in names.items() if code in codes))
 
 
+@phase("kinds")
 def type_rows(file: FileIndex, rows: Container[int]) -> None:
     """Compute the kinds of values in the functions that have statements on these rows."""
     for scope in file.scopes.scopes:

@@ -13,6 +13,7 @@ from types import TracebackType
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
+from perflint.stopwatch import phase
 from perflint.syntax.scopes import TRIES
 from perflint.syntax.tree import first_row
 from perflint.text.source import Source
@@ -94,6 +95,7 @@ _NEVER_MOVED = frozenset({"add_argument"})
 """Methods that are called in long runs, and that no rule is about (the options of a program)."""
 
 
+@phase("units")
 def blanks(nodes: Sequence[ast.stmt], rows: Sequence[int], source: Source) -> list[Range]:
     """Runs of statements that no check needs, as offsets in the file, in order.
 
@@ -284,6 +286,7 @@ class Unit:
     rows: tuple[int, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
+    @phase("units")
     def is_too_deep(self) -> bool:
         """Whether the nesting is such that LibCST, which recurses, could crash the process or never finish."""
         level: list[ast.AST] = list(self.nodes)
@@ -333,6 +336,7 @@ class Reader:
         return known
 
 
+@phase("units")
 def units_of(tree: ast.Module) -> list[Unit]:
     """A file split into its smallest units: top-level statements, and the statements of class bodies."""
     found: list[Unit] = []
@@ -340,6 +344,7 @@ def units_of(tree: ast.Module) -> list[Unit]:
     return found
 
 
+@phase("units")
 def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
     """The units that contain any of these rows, in order, each with the rows that it contains."""
     starts = [unit.first for unit in units]
@@ -351,6 +356,7 @@ def chosen(units: list[Unit], rows: Iterable[int]) -> list[Unit]:
     return [replace(units[index], rows=tuple(held)) for index, held in picked.items()]
 
 
+@phase("units")
 def parse(source: Source, unit: Unit, reader: Reader | None = None) -> ParsedUnit:
     """A unit of a file as a LibCST module, with the offsets of its nodes; without statements that no check needs.
 
@@ -388,10 +394,12 @@ def _is_narrow(node: ast.AST, widest: int) -> bool:
 
 
 def _tree(text: str) -> tuple[cst.Module, Spans]:
-    module = cst.parse_module(text)
+    with phase("LibCST parse"):
+        module = cst.parse_module(text)
     return module, _spans(module, text)
 
 
+@phase("spans")
 def _spans(module: cst.Module, text: str) -> Spans:
     # merged  # this loads LibCST at once
 

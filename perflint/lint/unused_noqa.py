@@ -21,12 +21,10 @@ from typing import TYPE_CHECKING
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES, Rule
-from perflint.configuration import selection
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, ignored_for
 from perflint.findings import Edit, Finding, Fix
 from perflint.suppress import noqa
-from perflint.text.code_lines import CodeLine, code_lines
-from perflint.text.source import Source
+from perflint.text.source import CodeLine, Source, code_lines
 
 if TYPE_CHECKING:
     from perflint.lint.units import Unit
@@ -69,7 +67,7 @@ def find(
     rules = catalogue.shipped()
     result = []
     for source in worth:
-        ignored = selection.ignored_for(source.path, settings)
+        ignored = ignored_for(source.path, settings)
         judged = {code for code in codes if code not in ignored and code not in FILE_CODES} if is_whole else set()
         found_on, units = _by_row(by_path[source.path], source), _Units(source)
         for comment in _comments(source):

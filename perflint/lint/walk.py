@@ -11,6 +11,7 @@ import libcst as cst
 
 from perflint.lint.context import Context
 from perflint.lint.registry import Check
+from perflint.stopwatch import phase
 
 _SKIPPED = frozenset({"TrailingWhitespace", "EmptyLine", "Comma", "AssignEqual", "Dot", "Semicolon"})
 
@@ -27,6 +28,7 @@ class Walk:
         self._table = table
         self._rows = None if rows is None else sorted(rows)
 
+    @phase("walk")
     def run(self) -> None:
         """Walk the whole unit."""
         self._node(self._context.unit.module)

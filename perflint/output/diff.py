@@ -12,9 +12,8 @@ import os
 from collections.abc import Iterator
 from difflib import unified_diff
 
-from perflint.text.colour import Palette
 from perflint.text.source import BOM, Source
-from perflint.text.visible import pieces, visible_line
+from perflint.text.visible import Palette, pieces, visible_line
 
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
 """How git escapes these bytes of a name; any other byte to be escaped becomes three octal digits."""

@@ -10,8 +10,7 @@ from perflint.fix.fixer import complete_edits
 from perflint.output.fix_lines import ChangedRows, changed_lines
 from perflint.output.report import Report
 from perflint.text.source import LineTable
-from perflint.text.width import clip
-from perflint.text.wording import counted
+from perflint.text.visible import clip, counted
 
 _LONGEST = 50_000
 """The most characters of a row to show in its old and new form."""

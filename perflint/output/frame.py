@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from perflint.text.colour import Palette
 from perflint.text.source import LineTable
-from perflint.text.width import LIMIT, clip
+from perflint.text.visible import LIMIT, Palette, clip
 
 
 @dataclass(frozen=True)

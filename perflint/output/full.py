@@ -21,9 +21,7 @@ from perflint.output.edit_lines import edit_lines
 from perflint.output.frame import frame
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
-from perflint.text.visible import visible, visible_line, visible_path
-from perflint.text.width import LIMIT
-from perflint.text.wording import listed
+from perflint.text.visible import LIMIT, listed, visible, visible_line, visible_path
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
 _REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "suggestion"}

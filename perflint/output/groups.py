@@ -8,8 +8,7 @@ from dataclasses import replace
 from perflint.findings import Finding
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
-from perflint.text.visible import visible_path
-from perflint.text.wording import counted
+from perflint.text.visible import counted, visible_path
 
 BY_RULE = "rule"
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from perflint.fix.fixer import FixOutcome, Made
 from perflint.text.source import Source
-from perflint.text.visible import visible, visible_path
-from perflint.text.wording import listed
+from perflint.text.visible import listed, visible, visible_path
 
 _MOST = 5
 """How many rows a line names."""

@@ -15,8 +15,7 @@ from typing import Any
 
 from perflint.bench.figures import Verdict, interval, number, ratio, verdict
 from perflint.bench.results import Comparison
-from perflint.catalogue import Rule, rules_directory
-from perflint.measuring import DEVICES, PADDLE_DEVICES, Device
+from perflint.catalogue import DEVICES, PADDLE_DEVICES, Device, Rule, rules_directory
 
 FILE = "measured.json"
 LABEL = "PyTorch stand-in, not a Paddle measurement"

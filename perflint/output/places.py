@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote_from_bytes
 
-from perflint.files.inside import absolute
-from perflint.files.inside import repository as git_top
+from perflint.files.plain_files import absolute
+from perflint.files.plain_files import repository as git_top
 
 STDIN = "-"
 _SURROGATE = re.compile("[\ud800-\udfff]")

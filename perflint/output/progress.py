@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 PATIENCE = 0.5
 """Seconds before the bar appears."""

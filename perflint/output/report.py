@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level, by_place
 from perflint.output.rule_facts import message
-from perflint.text.colour import Palette
 from perflint.text.source import LineTable, Source
-from perflint.text.visible import visible
+from perflint.text.visible import Palette, visible
 
 if TYPE_CHECKING:
     from perflint.output.places import Places
@@ -63,7 +62,7 @@ class Report:
 
     def fingerprints(self) -> list[str]:
         """The fingerprint of each finding, independent of the order of the findings."""
-        from perflint.suppress.fingerprints import fingerprints  # reports for people do not need it
+        from perflint.suppress.baseline import fingerprints  # reports for people do not need it
 
         placed = by_place(self.findings) if self.ranking is not None else self.findings
         prints = fingerprints(placed, self.sources, self.places.root)

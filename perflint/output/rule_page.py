@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
-from perflint.catalogue import Example, Rule
-from perflint.measuring import HIGH_FROM_MS, Event
+from perflint.catalogue import HIGH_FROM_MS, Event, Example, Rule
 from perflint.output import measured
 
 _WIDTH = 100

@@ -13,7 +13,7 @@ from typing import Any
 
 from perflint import __version__, catalogue
 from perflint.catalogue import HOME, Rule
-from perflint.configuration.selection import selected
+from perflint.configuration.settings import selected
 from perflint.findings import Edit, Finding, ImpactLevel, Level, Related
 from perflint.fix.fixer import complete_edits
 from perflint.output.gains import gain_data

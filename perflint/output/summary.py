@@ -8,8 +8,7 @@ from perflint.findings import Finding, Level
 from perflint.fix.fixer import FixOutcome
 from perflint.output.report import Report
 from perflint.output.rule_facts import facts
-from perflint.text.visible import visible_path
-from perflint.text.wording import counted, counted_of
+from perflint.text.visible import counted, counted_of, visible_path
 
 _FIRST = 3
 """How many findings the closing line names."""

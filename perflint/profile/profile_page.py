@@ -13,7 +13,7 @@ from perflint.profile import profile_words
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.profile.profile_style import PROFILE_STYLE
 from perflint.profile.profile_words import percent
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 _SIZES = (("wide", 1080.0), ("narrow", 340.0))
 _BAR = 36.0

@@ -10,8 +10,7 @@ from perflint.bench.table import folded
 from perflint.profile import profile_words
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.profile.profile_words import percent
-from perflint.text.colour import Palette
-from perflint.text.visible import visible
+from perflint.text.visible import Palette, visible
 
 _GAP = "  "
 _BAR = 24

@@ -6,7 +6,7 @@ from perflint.bench.figures import number
 from perflint.bench.runner import step_kinds
 from perflint.bench.runner.profiler import AFTER
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
-from perflint.text.wording import listed
+from perflint.text.visible import listed
 
 _SAYS = {
     step_kinds.READER: "waits for the loader",

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from perflint.ranking.shares import MOST_SHARE
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 
 class Grade(enum.IntEnum):

@@ -17,7 +17,7 @@ from perflint.ranking.json_stream import JsonEntries
 from perflint.ranking.shares import Profiled, UnusableProfile
 from perflint.ranking.time_spans import Span
 from perflint.ranking.traced_steps import TracedSteps
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 LIST = "traceEvents"
 """The key of the list of events, by which such a file is recognized."""

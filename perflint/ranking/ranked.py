@@ -12,8 +12,7 @@ from perflint.ranking.bounds import Bound, Grade, percent
 from perflint.ranking.matching import Matcher
 from perflint.ranking.shares import Profiled
 from perflint.text.source import Source
-from perflint.text.visible import visible, visible_path
-from perflint.text.wording import counted, listed
+from perflint.text.visible import counted, listed, visible, visible_path
 
 _WAITS = frozenset({"read", "sized", "copy", "wait"})
 _MOST_NAMES = 3

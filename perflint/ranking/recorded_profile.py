@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from perflint.measuring import PHASES
+from perflint.catalogue import PHASES
 from perflint.ranking.shares import LineShare, Profiled, UnusableProfile, share
 
 FORMAT = "perflint-profile"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 MOST_SHARE = 0.999
 """The largest share for which a bound is computed: at most 1000 times as fast."""
@@ -42,7 +42,7 @@ class UnusableProfile(Exception):
 class LineShare:
     """What one line costs: the share of a step, on average.
 
-    ``path`` is relative to the project's root, with ``/``; ``kind`` and ``phase`` are words of ``measuring.PHASES``;
+    ``path`` is relative to the project's root, with ``/``; ``kind`` and ``phase`` are words of ``catalogue.PHASES``;
     ``what`` names the call, such as ``paddle.save``.
     """
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from perflint.ranking.shares import LOG, Profiled, UnusableProfile
-from perflint.text.wording import counted
+from perflint.text.visible import counted
 
 _COST = re.compile(
     r"\b(?:avg_|train_)*(reader|data|batch)[_ ]cost\s*[:=]\s*"

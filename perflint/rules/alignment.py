@@ -56,7 +56,7 @@ def may_be_misaligned(file: FileIndex) -> bool:
     return file.project.is_edited or file.path in files(file.project)
 
 
-@query(portable=True)
+@query
 def files(project: Project) -> frozenset[str]:
     """The paths of the files that can have a misaligned layer with AMP: a superset of those that do.
 

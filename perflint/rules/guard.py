@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from perflint.configuration.selection import level_for
+from perflint.configuration.settings import level_for
 from perflint.facts.effects import effect_at, keeps_state
 from perflint.facts.step_index import StepIndex, handed_counter, step_index
 from perflint.findings import Edit, Fix, Level

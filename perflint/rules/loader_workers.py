@@ -183,7 +183,7 @@ class WorkerDefault:
 FoundLoader = dict[str, dict[tuple[int, int], WorkerDefault]]
 
 
-@query(portable=True)
+@query
 def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
     """The places in a whole project, by path and by the offsets of the 0 or of the call."""
     return _Facts(project).found()

@@ -6,6 +6,10 @@ path, the settings, the files of perflint itself (including rules), and the vers
 several projects also stores which directories are the projects. So an entry is never wrong, only no longer used, and no
 locks are needed: an entry is written completely or not at all.
 
+An entry is JSON after a line with its digest, so that a truncated file, or one written by something else, is
+recognized. The digest does not prevent forged entries, so every value is checked too: an entry may be wrong, but only
+in ways that a check could have reported.
+
 The directory may contain other files, since the user can choose any: only files are removed that have the name of an
 entry and begin like one.
 """
@@ -15,24 +19,117 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import importlib.util
+import json
 import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, fields, is_dataclass, replace
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 from perflint import __version__
 from perflint.catalogue import rules_directory
 from perflint.configuration.settings import Settings
-from perflint.files import leftovers
+from perflint.files import writing
 from perflint.files.writing import write_new
 from perflint.findings import Finding
 from perflint.inputs.projects import is_project
-from perflint.run.cache_entries import BEGINNING, BadEntry, decode, encode
 from perflint.text.source import Source
+
+# --- the contents of an entry
+
+BEGINNING = b"perflint cache entry "
+"""How an entry of any version begins."""
+_MARK = BEGINNING + b"5 "
+"""The version of the format, increased when the following data is written differently."""
+
+
+class BadEntry(Exception):
+    """Bytes that are not an entry, or not one for these files."""
+
+
+def encode(findings: Sequence[Finding], roots: Mapping[str, bool]) -> bytes:
+    """Encode an entry; the arguments are those of ``cache.store``."""
+    entry = {"roots": dict(roots), "findings": [astuple(item) for item in findings]}
+    data = json.dumps(entry, separators=(",", ":")).encode("ascii")
+    return _MARK + _digest(data) + b"\n" + data
+
+
+def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[list[Finding], dict[str, bool]]:
+    """Decode an entry: its findings, and the directories that they depend on.
+
+    Args:
+        data: the bytes.
+        sources: the files that the findings are about.
+
+    Raises:
+        BadEntry: it is not an entry, or it is one for other files.
+    """
+    head, _, rest = data.partition(b"\n")
+    if head != _MARK + _digest(rest):
+        raise BadEntry("it is cut off, or something else")
+    try:
+        entry = json.loads(rest)
+        found = [_checked(item, sources) for item in _reader(tuple[Finding, ...])(entry["findings"])]
+        roots = {str(root): _is(answer, bool) for root, answer in entry["roots"].items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise BadEntry("a value is none that perflint writes") from error
+    return found, roots
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode("ascii")
+
+
+def _checked(finding: Finding, sources: Mapping[str, Source]) -> Finding:
+    """A finding, if its places are in its file.
+
+    Raises:
+        ValueError, KeyError: they are not.
+    """
+    size = len(sources[finding.path].text)
+    edits = finding.fix.edits if finding.fix is not None else ()
+    statement = (finding.statement,) if finding.statement is not None else ()
+    places = [(finding.start, finding.end), *statement, *finding.places, *((edit.start, edit.end) for edit in edits)]
+    if not all(0 <= start <= end <= size for start, end in places) or any(item.line < 0 for item in finding.related):
+        raise ValueError(finding)
+    return finding
+
+
+@cache
+def _reader(kind: Any) -> Callable[[Any], Any]:
+    """A function that reads a value of JSON as a type hint says; a list stands for the fields of a dataclass.
+
+    It raises ValueError or TypeError for anything else.
+    """
+    inner = get_args(kind)
+    if NoneType in inner:
+        read = _reader(inner[0])
+        return lambda value: None if value is None else read(value)
+    if Ellipsis in inner:
+        read = _reader(inner[0])
+        return lambda value: tuple([read(item) for item in _is(value, list)])
+    if not inner and issubclass(kind, IntEnum):
+        return lambda value: kind(_is(value, int))
+    if not inner and not is_dataclass(kind):
+        return lambda value: _is(value, kind)
+    hints = get_type_hints(kind) if not inner else {}
+    readers = [_reader(each) for each in inner or [hints[each.name] for each in fields(kind)]]
+    make = kind if not inner else lambda *items: items
+    return lambda value: make(*[read(item) for read, item in zip(readers, _is(value, list), strict=True)])
+
+
+def _is(value: Any, kind: type) -> Any:
+    """``value``, if it has exactly that type: True is not a number."""
+    if type(value) is not kind:
+        raise TypeError(value)
+    return value
+
 
 VARIABLE = "PERFLINT_CACHE_DIR"
 """The environment variable that says where entries are stored; empty: nowhere."""
@@ -106,7 +203,7 @@ def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | No
     try:
         _make(place)
         write_new(_path(place, name), encode(findings, roots or {}))
-        leftovers.sweep(place)
+        writing.sweep(place)
         _shrink(place)
     except OSError:
         return
@@ -121,7 +218,7 @@ def clean() -> tuple[Path | None, int]:
     place = directory()
     if place is None:
         return None, 0
-    leftovers.sweep(place)
+    writing.sweep(place)
     entries = [entry for entry in _entries(place) if _is_ours(entry)]
     for entry in entries:
         entry.unlink(missing_ok=True)

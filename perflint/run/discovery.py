@@ -1,18 +1,82 @@
-"""Finds the files that a run reads: those named, and the ``*.py`` files below the named directories."""
+"""Finds the files that a run reads: those named, and the ``*.py`` files below the named directories; and reads them.
+
+A directory is searched for ``*.py``, but any file may be named: ``perflint check *`` names notebooks and YAML too. Many
+of these would even parse (``workers: 4`` is an annotation in Python), and pass as clean.
+"""
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from perflint import catalogue
+from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
-from perflint.files import leftovers, plain_files
-from perflint.inputs.named_files import why_not_read
+from perflint.files import plain_files, writing
+from perflint.findings import Finding, Fix
 from perflint.inputs.patterns import Patterns, relative
+from perflint.stopwatch import phase
+from perflint.text.source import Source, UnreadableSource, decode, read
+
+# --- whether a named file is Python
+
+SUFFIXES = (".py", ".pyi", ".pyw")
+_NOTEBOOK = ".ipynb"
+_RUN_BY_PYTHON = re.compile(rb"#!.*python")
+
+
+def why_not_read(path: str) -> str:
+    """Why perflint does not read a file as Python, and what to do; empty if it does.
+
+    A file that cannot be opened is not judged: reading it will report what is wrong.
+
+    Args:
+        path: a file.
+    """
+    if path.lower().endswith(SUFFIXES):
+        return ""
+    try:
+        data = plain_files.read(path)
+    except OSError:
+        return ""
+    return why_not_python(path, data)
+
+
+def why_not_python(path: str, data: bytes) -> str:
+    """Why a file with this name and these bytes is not read as Python; empty if it is.
+
+    Args:
+        path: its name; only the end of it counts.
+        data: its bytes.
+    """
+    suffix = PurePath(path).suffix.lower()
+    if suffix in SUFFIXES or _RUN_BY_PYTHON.match(data) or (not suffix and _parses(data)):
+        return ""
+    if suffix == _NOTEBOOK:
+        return "it is a notebook: write its code to a file (jupyter nbconvert --to script NOTEBOOK), and check that"
+    return (
+        "its name does not end in .py, and its first line does not name Python: to check it anyway, pipe it in "
+        "(perflint check - < FILE)"
+    )
+
+
+def _parses(data: bytes) -> bool:
+    try:
+        text = decode("", data).text
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (UnreadableSource, SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
 
 SUFFIX = ".py"
 
@@ -62,6 +126,7 @@ class _Directory(NamedTuple):
     layers: tuple[_Layer, ...]  # outermost first
 
 
+@phase("discovery")
 def python_files(
     paths: Sequence[Path], settings: Settings, *, force_exclude: bool = False, any_name: bool = False
 ) -> Found:
@@ -195,7 +260,7 @@ class _Search:
                     below.append(_child(directory, name))
             elif name.endswith(SUFFIX) and not self._ignored(directory, name) and _is_file(entry):
                 self._take(directory, entry)
-            elif leftovers.is_ours(name):
+            elif writing.is_ours(name):
                 self._leftovers.append(Path(entry.path))
         return below
 
@@ -292,3 +357,30 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return entry.is_file()
     except OSError:  # a link to itself, or into a directory that cannot be entered
         return False
+
+
+# --- reading
+
+
+@phase("read")
+def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
+    """Sources by path, and a PPF003 finding for each file that cannot be read or decoded."""
+    sources: dict[str, Source] = {}
+    unreadable: list[Finding] = []
+    for path in paths:
+        try:
+            sources[str(path)] = read(path)
+        except UnreadableSource as error:
+            unreadable.append(unreadable_file(str(path), error))
+    return sources, unreadable
+
+
+def unreadable_file(path: str, error: Exception) -> Finding:
+    """The finding for a file that is not readable text."""
+    rule = catalogue.shipped()["PPF003"]
+    return Finding("PPF003", path, 0, 0, rule.message.format(what=error), by_hand(rule))
+
+
+def by_hand(rule: Rule) -> Fix:
+    """The fix of a rule about files that only the user can repair."""
+    return Fix(rule.fix_title, (), rule.fix_level, rule.fix_reason)

@@ -1,31 +1,49 @@
-"""Turns sources into findings: each project of the run separately, in several processes if wanted."""
+"""Turns sources into findings: each project of the run separately, several at a time if there are processes.
+
+An import that an edit leaves unused stays if a file outside of those that are checked together may take it. ``perflint
+check --fix steps.py`` reads ``steps.py`` and what it imports, but ``from steps import np`` may be in another file, one
+that git ignores, or one that is found only when the program runs.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 
 from perflint import catalogue
-from perflint.configuration import selection
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, ignored_for, level_for, selected, with_waits
+from perflint.files.plain_files import from_here, project_around
 from perflint.findings import Finding, Level, by_place
-from perflint.inputs.projects import split
-from perflint.lint import unused_noqa
+from perflint.fix.import_edits import imports_in, spelling_of
+from perflint.flow.resolving import opened
+from perflint.index.imported_names import is_taken
+from perflint.index.project import Project
+from perflint.inputs.projects import project_top, split
+from perflint.lint import messages, unused_noqa
+from perflint.lint.context import Draft
 from perflint.rules import load_checks
-from perflint.run.intake import by_hand
-from perflint.run.one_project import PARALLEL_FROM, SHARES, examine
+from perflint.run.discovery import by_hand
+from perflint.run.examination import Done, Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
-from perflint.run.unread import Around, Unread
 from perflint.suppress import noqa
-from perflint.text.source import Source
+from perflint.syntax.names import imported_name
+from perflint.text.source import Source, UnreadableSource, read
 
 Progress = Callable[[int, int], None]
+SHARES = 2
+"""The work on a file: to parse it, and to check it. Following the steps parses the files one after the other."""
+
 _AT_ONCE = 6_500_000
 """Characters of source to work on at a time if processes share the projects; each takes 60 to 70 bytes."""
+
+_PARALLEL_FROM = 24
+"""With fewer files, starting processes costs more than it saves."""
 
 _BUNDLES = 64
 """Pieces of work for each process: enough that none waits long for the last one."""
@@ -48,22 +66,12 @@ def check(
     jobs: int = 1,
     progress: Progress | None = None,
     gated: bool = True,
-    last: bool = False,
 ) -> list[Finding]:
-    """All findings of the selected rules in a project, sorted by path and place.
+    """All findings of the selected rules in some files, by path; the arguments are those of `check_projects`.
 
-    Args:
-        sources: the files of the project by path; they are read as one project, so a helper is checked as part of the
-            loop that calls it.
-        jobs: the number of processes to use.
-        progress: called with the work that is done and all work, as `SHARES` of a file.
-        gated: parse only what can contain a finding. False parses everything, which must find the same.
-        last: the process ends after this check, so nothing has to be freed.
-
-    Raises:
-        Unfinished: something outside perflint ended a process.
+    Each project among them is read as a whole, so a helper is checked as part of the loop that calls it.
     """
-    found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
+    found = check_projects(split(sources).projects, settings, jobs, progress, gated)
     return by_place(item for items in found for item in items)
 
 
@@ -75,11 +83,23 @@ def check_projects(
     gated: bool = True,
     last: bool = False,
 ) -> list[list[Finding]]:
-    """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
+    """The findings of the selected rules in each project, sorted by path and place.
+
+    Args:
+        projects: the files of each project by path.
+        settings: the settings of the run.
+        jobs: how many processes to use, each for other projects.
+        progress: called with the work that is done and all work, as `SHARES` of a file.
+        gated: parse only what can contain a finding. False parses everything, which must find the same.
+        last: the process ends after this check, so nothing has to be freed.
+
+    Raises:
+        Unfinished: something outside perflint ended a process.
+    """
     with collector_paused(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
-        codes = selection.selected(settings, catalogue.shipped())
+        codes = selected(settings, catalogue.shipped())
         run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
         found = run.found(projects, jobs)
         shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
@@ -100,6 +120,30 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
+class _Work:
+    """Counts the work on the files of a project.
+
+    Args:
+        files: how many there are.
+        done: called with the work that was done since.
+    """
+
+    def __init__(self, files: int, done: Done) -> None:
+        self._unparsed = files
+        self._done = done
+
+    def parsed(self) -> None:
+        """A file was parsed. Those that are parsed for the checks do not count again."""
+        if self._unparsed:
+            self._unparsed -= 1
+            self._done(1)
+
+    def checked(self, files: int) -> None:
+        """Some files were checked; what is not parsed by now does not have to be."""
+        self._done(self._unparsed + files)
+        self._unparsed = 0
+
+
 @dataclass
 class _Run:
     """One run over all projects; ``killed``: why some projects could not be checked."""
@@ -114,33 +158,22 @@ class _Run:
     killed: WorkerKilled | None = None
 
     def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
-        """The findings of each project, by its index, without projects that could not be checked.
+        """The findings of each project, by its index, without projects that could not be checked."""
+        if jobs < 2 or len(projects) < 2 or self.files < _PARALLEL_FROM or not can_fork():
+            return {index: self._examined(project, self.last) for index, project in enumerate(projects)}
+        return self._in_processes(projects, jobs)
 
-        Projects that are large compared to the others are checked by all processes together.
-        """
-        sizes = [_size(project) for project in projects]
-        order = sorted(range(len(projects)), key=lambda index: -sizes[index])
-        alone = [index for index in order if jobs < 2 or sizes[index] * jobs > sum(sizes)]
-        others = order[len(alone) :]
-        if sum(len(projects[index]) for index in others) < PARALLEL_FROM or not can_fork():
-            alone, others = alone + others, []
-        found = {}
-        for index in alone:
-            try:
-                found[index] = self._examined(projects[index], jobs, self.last)
-            except WorkerKilled as error:
-                self.killed = error
-        if others:
-            bundles = _bundles(others, sizes, sum(sizes) // (jobs * _BUNDLES))
-            found |= self._in_processes(bundles, projects, sizes, jobs)
-        return found
-
-    def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
-        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
-        if "PPF001" in self.codes:
-            found += [syntax_error(project[path], error) for path, error in broken.items()]
-        is_whole = self.settings.whole_project and not broken
-        return found + unused_noqa.find(project.values(), found, self.settings, self.codes, is_whole)
+    def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
+        index = opened(project, self.settings)
+        work = _Work(len(project), self._done)
+        index.on_parse = work.parsed
+        codes = with_waits(self.codes, catalogue.shipped())
+        try:
+            drafts, broken = Examination(index, self.settings, codes, self.gated).find(work.checked)
+            return findings_of(drafts, broken, project, self.settings, self.codes)
+        finally:
+            if not last:
+                index.close()
 
     def _done(self, count: int) -> None:
         """Count more work."""
@@ -148,13 +181,13 @@ class _Run:
         if self.progress:
             self.progress(self.work_done, SHARES * self.files)
 
-    def _in_processes(
-        self, bundles: list[list[int]], projects: list[dict[str, Source]], sizes: list[int], jobs: int
-    ) -> dict[int, list[Finding]]:
-        found: dict[int, list[Finding]] = {}
+    def _in_processes(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
         import libcst
 
         libcst.Module  # noqa: B018 - loaded once, here, rather than by each process
+        found: dict[int, list[Finding]] = {}
+        sizes = [sum(len(source.text) for source in project.values()) for project in projects]
+        bundles = _bundles(sizes, sum(sizes) // (jobs * _BUNDLES))
         work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
         weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
         for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
@@ -167,18 +200,14 @@ class _Run:
 
     def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
         self.progress = None  # this is another process: the first one reports progress
-        return [self._examined(project, 1, last=True) for project in bundle]
+        return [self._examined(project, last=True) for project in bundle]
 
 
-def _size(project: Mapping[str, Source]) -> int:
-    return sum(len(source.text) for source in project.values())
-
-
-def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
+def _bundles(sizes: list[int], size: int) -> list[list[int]]:
     """Groups of projects, each for one process: large projects alone, small ones together."""
     bundles: list[list[int]] = []
     room = 0
-    for index in order:
+    for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]):
         if room <= 0:
             bundles.append([])
             room = size
@@ -187,7 +216,33 @@ def _bundles(order: list[int], sizes: list[int], size: int) -> list[list[int]]:
     return bundles
 
 
-def syntax_error(source: Source, error: Exception) -> Finding:
+def findings_of(
+    drafts: list[Draft],
+    broken: Mapping[str, Exception],
+    sources: Mapping[str, Source],
+    settings: Settings,
+    codes: frozenset[str],
+    path: str | None = None,
+) -> list[Finding]:
+    """The findings of a project, before the settings hide some.
+
+    Args:
+        drafts: all drafts of the project: those of one file say how many others its loop has.
+        broken: the errors of files that do not parse.
+        sources: the files of the project by path.
+        settings: the settings of the run.
+        codes: the rules that are reported.
+        path: the file whose findings are wanted; None: all files.
+    """
+    written = messages.write(drafts, catalogue.shipped(), settings)
+    found = [finding for finding in written if finding.code in codes and path in (None, finding.path)]
+    if "PPF001" in codes:
+        found += [_syntax_error(sources[at], error) for at, error in broken.items() if path in (None, at)]
+    about = sources.values() if path is None else [sources[path]]
+    return found + unused_noqa.find(about, found, settings, codes, settings.whole_project and not broken)
+
+
+def _syntax_error(source: Source, error: Exception) -> Finding:
     """The finding for a file that does not parse."""
     line, column, what = 1, 1, str(error) or type(error).__name__
     if isinstance(error, SyntaxError):
@@ -215,13 +270,13 @@ def kept(
             continue
         if finding.impact is not None and finding.impact.level < settings.min_impact:
             continue
-        if finding.code in selection.ignored_for(finding.path, settings):
+        if finding.code in ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
             silenced.setdefault((finding.path, finding.code), []).append(finding)
             continue
         if finding.fix is not None:
-            level = selection.level_for(finding.code, finding.fix.level, settings)
+            level = level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
         shown.append(unread.spared(finding))
     return [
@@ -245,3 +300,105 @@ def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Find
             )
             return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=reason))
     return finding
+
+
+# --- files around those that are checked
+
+_MOST = 20_000
+"""The most files and directories to look at."""
+_PASSED_OVER = frozenset({"__pycache__", "node_modules", "site-packages"})
+_DYNAMIC = ("import_module", "__import__")
+
+Around = dict[Path, dict[str, Path] | None]
+"""The Python files below a directory, by their real paths, as far as it was searched; None if it has too much in it."""
+
+
+class Unread:
+    """The files around those of a project that are not checked together with them.
+
+    Args:
+        sources: the files of the project by path.
+        settings: the settings of the run.
+        around: what was found before.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], settings: Settings, around: Around | None = None) -> None:
+        self._sources = sources
+        self._settings = settings
+        self._around = {} if around is None else around
+        self._names: dict[tuple[str, str], bool] = {}
+
+    def spared(self, finding: Finding) -> Finding:
+        """A finding whose fix no longer removes what such a file may take."""
+        fix = finding.fix
+        if fix is None or not fix.unneeded:
+            return finding
+        left = tuple(name for name in fix.unneeded if not self._is_taken(finding.path, name))
+        return finding if left == fix.unneeded else replace(finding, fix=replace(fix, unneeded=left))
+
+    def _is_taken(self, path: str, name: str) -> bool:
+        if (path, name) not in self._names:
+            self._names[path, name] = self._may_be_taken(path, name)
+        return self._names[path, name]
+
+    def _may_be_taken(self, path: str, name: str) -> bool:
+        """Whether a file around a file may take one of its imports, which is named as by pyflakes."""
+        if not os.path.isfile(path):  # noqa: PTH113 - which does not raise where a name is too long
+            return False  # nothing imports a text
+        around = self._files_around(_top(Path(path), self._settings))
+        if around is None:
+            return not self._settings.whole_project
+        words = (Path(path).stem, *_DYNAMIC)
+        others = {str(other): source for other in around if (source := _mentioning(other, words)) is not None}
+        if not others:
+            return False
+        project: Project = opened({**self._sources, **others}, self._settings)
+        file = project.files[path]
+        nodes = imports_in(file.tree)
+        bound = {spelling_of(node, alias): imported_name(alias) for node in nodes for alias in node.names}
+        return is_taken(file, bound.get(name, name))
+
+    def _files_around(self, top: Path) -> list[Path] | None:
+        """The Python files below a directory that are not in the project; None if it has too much in it to look."""
+        if top not in self._around:
+            self._around[top] = _python_files(top)
+        found = self._around[top]
+        return [path for real, path in found.items() if real not in self._known] if found is not None else None
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The real paths of the files of the project."""
+        return frozenset(map(os.path.realpath, self._sources))
+
+
+def _top(path: Path, settings: Settings) -> Path:
+    """The directory below which files may take names from a file."""
+    top, around = project_top(path.parent.absolute(), settings.root.absolute()), project_around(path)
+    return around if top.is_relative_to(around) else top
+
+
+def _python_files(top: Path) -> dict[str, Path] | None:
+    """The Python files below a directory, without hidden ones and installed packages; None if it has too much in it."""
+    left = _MOST
+    found: dict[str, Path] = {}
+    for place, directories, files in os.walk(top):
+        left -= len(directories) + len(files)
+        if left < 0:
+            return None
+        paths = [Path(place, name) for name in files if name.endswith(".py")]
+        found |= {os.path.realpath(path): from_here(path) for path in paths}
+        directories[:] = [
+            name
+            for name in directories
+            if not name.startswith(".") and name not in _PASSED_OVER and not Path(place, name, "pyvenv.cfg").exists()
+        ]
+    return found
+
+
+def _mentioning(path: Path, words: tuple[str, ...]) -> Source | None:
+    """The source of a file that contains one of some words."""
+    try:
+        source = read(path)
+    except UnreadableSource:
+        return None
+    return source if any(word in source.text for word in words) else None

@@ -1,4 +1,4 @@
-"""Turns the sources of one project into drafts: index, gates, parsing of what can contain a finding, one walk."""
+"""Turns the sources of one project into findings: index, gates, parsing of what can contain a finding, one walk."""
 
 from __future__ import annotations
 

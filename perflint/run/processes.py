@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import signal
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
@@ -13,8 +12,6 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
-Work = Callable[[Callable[[object], None], Callable[[], Any]], None]
-"""The work of a process that communicates: it gets a function to send messages, and one to wait for them."""
 
 
 class WorkerKilled(Exception):
@@ -49,51 +46,6 @@ def can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods()
 
 
-_ENDS_HERE: weakref.WeakSet[Connection] = weakref.WeakSet()
-"""This process's ends of the pipes to its partner processes."""
-
-
-class Partner:
-    """A forked process that works while this one continues, and exchanges messages with it.
-
-    Args:
-        work: its work.
-    """
-
-    def __init__(self, work: Work) -> None:
-        context = multiprocessing.get_context("fork")
-        self._here, there = context.Pipe()
-        _ENDS_HERE.add(self._here)
-        self._process = context.Process(target=_talk, args=(work, there), daemon=True)
-        with _undisturbed():
-            self._process.start()
-        there.close()
-
-    def tell(self, message: object) -> None:
-        """Send a message to the other process; does nothing if it has ended, which ``hear`` then reports."""
-        with contextlib.suppress(OSError):
-            self._here.send(message)
-
-    @property
-    def has_told(self) -> bool:
-        """Whether ``hear`` would return without waiting."""
-        return self._here.poll()
-
-    def hear(self) -> Any:
-        """Wait for the next message of the other process.
-
-        Raises:
-            Exception: what its work raised.
-            WorkerKilled: it was ended from outside.
-        """
-        return _received(self._here, self._process)
-
-    def end(self) -> None:
-        """Kill the other process, which may still be working, or be waiting for a message that will never come."""
-        self._here.close()
-        _end(self._process)
-
-
 def _end(process: BaseProcess) -> None:
     # SIGKILL, because the other process has inherited any handler of SIGTERM: that of Paddle never returns there. No
     # cleanup is needed: only this process writes files.
@@ -119,23 +71,6 @@ def _end_when_asked() -> None:
     for number in _REQUESTS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _REQUESTS)
-
-
-def _talk(work: Work, channel: Connection) -> None:
-    _end_when_asked()
-    # while this process holds its own pipe open, it would not notice that the first one was killed
-    for end in [*_ENDS_HERE]:
-        end.close()
-
-    def tell(message: object) -> None:
-        channel.send((True, message))
-
-    try:
-        work(tell, channel.recv)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        return  # the other process has ended
-    except Exception as error:
-        _send_error(channel, error)
 
 
 def in_turn(
@@ -207,22 +142,19 @@ def _send_error(sender: Connection, error: Exception) -> None:
 
 
 def _result(receiver: Connection, process: BaseProcess) -> Any:
-    try:
-        answer = _received(receiver, process)
-    except WorkerKilled as error:
-        answer = error
-    receiver.close()
-    process.join()
-    return answer
+    """What a process has sent, or the error that says how it was ended.
 
-
-def _received(receiver: Connection, process: BaseProcess) -> Any:
+    Raises:
+        Exception: what its work raised.
+    """
     try:
         succeeded, answer = receiver.recv()
     except (EOFError, OSError):  # before it has sent anything, or in the middle of a message
+        succeeded, answer = True, None
         process.join()
-        raise WorkerKilled(process.exitcode) from None
+        answer = WorkerKilled(process.exitcode)
+    receiver.close()
+    process.join()
     if not succeeded:
-        process.join()
         raise answer
     return answer

@@ -15,21 +15,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from perflint import catalogue
-from perflint.configuration import selection
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import Settings, selected, with_waits
 from perflint.findings import Finding
 from perflint.flow.evaluate import Env
 from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
-from perflint.lint import messages, units, unused_noqa
+from perflint.lint import units
 from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.rules import load_checks
 from perflint.run import engine
+from perflint.run.engine import Around
 from perflint.run.examination import Examination
-from perflint.run.unread import Around
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source
@@ -50,7 +49,7 @@ class Session:
     def __init__(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str] = ()) -> None:
         load_checks()
         self._settings = settings
-        self._codes = selection.selected(settings, catalogue.shipped())
+        self._codes = selected(settings, catalogue.shipped())
         self._sources = dict(sources)
         self._kept: list[_Kept] = []
         self._check_all(frozenset(edited))
@@ -150,7 +149,7 @@ class _Kept:
         self.found: dict[str, list[Finding]] = {}
         self._settings = settings
         self._codes = codes
-        self._examined = selection.with_waits(codes, catalogue.shipped())
+        self._examined = with_waits(codes, catalogue.shipped())
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
         self.unparsed: dict[str, str] = {}
@@ -253,17 +252,7 @@ class _Kept:
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
-        written = messages.write(drafts, catalogue.shipped(), self._settings)
-        found = [finding for finding in written if finding.code in self._codes]
-        broken = self._broken
-        if path is not None:
-            found = [finding for finding in found if finding.path == path]
-            broken = {path: broken[path]} if path in broken else {}
-        if "PPF001" in self._codes:
-            found += [engine.syntax_error(self.sources[at], error) for at, error in broken.items()]
-        about = self.sources.values() if path is None else [self.sources[path]]
-        is_whole = self._settings.whole_project and not self._broken
-        found += unused_noqa.find(about, found, self._settings, self._codes, is_whole)
+        found = engine.findings_of(drafts, self._broken, self.sources, self._settings, self._codes, path)
         return _in_order(engine.kept(found, self.sources, self._settings, self._around))
 
 

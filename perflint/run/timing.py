@@ -1,25 +1,20 @@
 """Measures where the time of a run goes, by phase and by rule, for ``perflint check --timing``.
 
-Nothing here runs unless requested. Then the functions of the phases, and those registered by the rules, are replaced by
-ones that read the clock, and restored at the end.
+The code of each phase names it (``stopwatch.phase``). The functions that rules have registered are replaced in the
+registry by ones that read the clock, and restored at the end: naming them there would make each call slower.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
 import re
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
-from typing import Any, cast
+from typing import Any
 
-Clock = Callable[[], float]
-Function = Callable[..., Any]
+from perflint.stopwatch import Clock, Stopwatch, phase
 
 PHASES = {
     "start": "Python and the command line",
@@ -77,28 +72,37 @@ class Times:
 
 
 @contextmanager
-def measured(
-    clock: Clock = time.process_time,
-    *,
-    from_start: bool = False,
-    outside: Callable[[], Mapping[object, str]] = dict,
-) -> Iterator[Times]:
+def measured(clock: Clock = time.process_time, *, from_start: bool = False) -> Iterator[Times]:
     """Measure the code in this block, in this process; the times are available after the block.
 
     Args:
         clock: gives seconds.
         from_start: also count what the clock already shows: the time it took to start the program.
-        outside: returns functions around the checks that have their own phase, with its name.
     """
     times = Times()
     stopwatch = Stopwatch(clock)
+    for name in PHASES:
+        stopwatch.account(name)
     if from_start:
         stopwatch.account("start").seconds += clock()
     with ExitStack() as undo:
-        undo.callback(stopwatch.into, times)
-        with stopwatch.running("imports"):
-            _replace_all(stopwatch, undo, outside)
+        undo.callback(_write, stopwatch, times)
+        undo.enter_context(stopwatch.running())
+        with phase("imports"):
+            from perflint.rules import load_checks  # it imports LibCST, whose time is part of what is measured
+
+            load_checks()
+            _replace_rules(stopwatch, undo)
         yield times
+
+
+def _write(stopwatch: Stopwatch, times: Times) -> None:
+    """Write down what was measured."""
+    for account in stopwatch.accounts.values():
+        times.phases[account.phase] = times.phases.get(account.phase, 0.0) + account.seconds
+        by_rule = {GATES: times.gates, CHECKS: times.checks}.get(account.phase)
+        if by_rule is not None and account.codes and account.seconds:
+            by_rule[account.codes] = account.seconds
 
 
 def table(times: Times) -> str:
@@ -133,172 +137,6 @@ def _rows(
 
 def _most_expensive_first(seconds: Mapping[str, float]) -> dict[str, float]:
     return dict(sorted(seconds.items(), key=lambda item: -item[1]))
-
-
-# -- the clock -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _Account:
-    """Seconds of one phase, or of the functions of one rule in it."""
-
-    phase: str
-    codes: str
-    seconds: float = 0.0
-
-
-class Stopwatch:
-    """Charges all time to one account: that of the measured function entered last that has not returned."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._accounts: dict[tuple[str, str], _Account] = {}
-        self._current = self.account("the rest")
-        self._outer: list[_Account] = []
-        self._since = clock()
-
-    def account(self, phase: str, codes: str = "") -> _Account:
-        """The account of a phase, or of rules in a phase."""
-        return self._accounts.setdefault((phase, codes), _Account(phase, codes))
-
-    def timed(self, function: Function, phase: str, codes: str = "", collect: bool = False) -> Function:
-        """Wrap a function so that its time is charged to a phase, and to rules.
-
-        Args:
-            function: the function.
-            phase: the phase.
-            codes: the rules.
-            collect: the function returns an iterable, which may do its work only when it is iterated.
-        """
-        account, enter, leave = self.account(phase, codes), self._enter, self._leave
-
-        @functools.wraps(function)
-        def measured(*args: Any, **options: Any) -> Any:
-            enter(account)
-            try:
-                result = function(*args, **options)
-                return list(result) if collect else result
-            finally:
-                leave()
-
-        return measured
-
-    @contextmanager
-    def running(self, phase: str) -> Iterator[None]:
-        """Charge the time of this block to a phase."""
-        self._enter(self.account(phase))
-        try:
-            yield
-        finally:
-            self._leave()
-
-    def into(self, times: Times) -> None:
-        """Write what has been measured so far."""
-        self._charge()
-        phases: defaultdict[str, float] = defaultdict(float)
-        for account in self._accounts.values():
-            phases[account.phase] += account.seconds
-        times.phases = dict(phases)
-        times.gates, times.checks = self._by_rule(GATES), self._by_rule(CHECKS)
-
-    def _by_rule(self, phase: str) -> dict[str, float]:
-        wanted = (item for item in self._accounts.values() if item.phase == phase and item.codes and item.seconds)
-        return {item.codes: item.seconds for item in wanted}
-
-    def _enter(self, account: _Account) -> None:
-        self._charge()
-        self._outer.append(self._current)
-        self._current = account
-
-    def _leave(self) -> None:
-        self._charge()
-        self._current = self._outer.pop()
-
-    def _charge(self) -> None:
-        now = self._clock()
-        self._current.seconds += now - self._since
-        self._since = now
-
-
-# -- what is measured ----------------------------------------------------------------------------------------------
-
-
-def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Mapping[object, str]]) -> None:
-    # Imported here, because they import LibCST, whose time is part of what is measured.
-    from perflint.rules import load_checks
-
-    load_checks()
-    _replace_phases(stopwatch, undo, outside())
-    _replace_rules(stopwatch, undo)
-
-
-def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[object, str]) -> None:
-    import libcst as cst
-
-    from perflint.index import project
-    from perflint.inputs import projects
-    from perflint.lint import messages, registry, units, walk
-    from perflint.run import discovery, intake
-    from perflint.training import hot
-
-    functions: dict[object, str] = {
-        discovery.python_files: "discovery",
-        intake.read_all: "read",
-        projects.split: "projects",
-        hot.analyse: "step loops",
-        registry.step_rows: GATES,
-        registry.named_rows: GATES,
-        registry.place_rows: GATES,
-        registry.type_rows: "kinds",
-        units.units_of: "units",
-        units.chosen: "units",
-        units.parse: "units",
-        units.blanks: "units",
-        units._spans: "spans",
-        messages.write: "messages",
-        **outside,
-    }
-    members = [
-        (project.Project, "__init__", "index"),
-        (project.FileIndex, "tree", "scopes"),
-        (project.FileIndex, "syntax_error", "syntax"),
-        (units.Unit, "is_too_deep", "units"),
-        (walk.Walk, "run", "walk"),
-    ]
-    timed = {function: stopwatch.timed(cast(Function, function), phase) for function, phase in functions.items()}
-    for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "perflint"]:
-        for name, value in list(vars(module).items()):  # also if another module has imported the function
-            if isinstance(value, FunctionType) and value in timed:
-                _put(module, name, timed[value], undo)
-    for owner, name, phase in members:
-        _put(owner, name, _timed_member(vars(owner)[name], owner, name, phase, stopwatch), undo)
-    # These do not belong to perflint, and other modules may use them.
-    _put(project, "ast", _with_timed(ast, "parse", "ast.parse", stopwatch), undo)
-    _put(units, "cst", _with_timed(cst, "parse_module", "LibCST parse", stopwatch), undo)
-
-
-def _put(owner: object, name: str, value: object, undo: ExitStack) -> None:
-    undo.callback(setattr, owner, name, vars(owner)[name])
-    setattr(owner, name, value)
-
-
-def _timed_member(member: Any, owner: type, name: str, phase: str, stopwatch: Stopwatch) -> object:
-    """The measured replacement of a method or property of a class."""
-    if isinstance(member, property) and member.fget is not None:
-        return property(stopwatch.timed(member.fget, phase))
-    if isinstance(member, functools.cached_property):
-        stand_in = functools.cached_property(stopwatch.timed(member.func, phase))
-        stand_in.__set_name__(owner, name)
-        return stand_in
-    return stopwatch.timed(member, phase)
-
-
-def _with_timed(module: ModuleType, name: str, phase: str, stopwatch: Stopwatch) -> ModuleType:
-    """A copy of a module in which one function is measured."""
-    copy = ModuleType(module.__name__)
-    vars(copy).update(vars(module))
-    setattr(copy, name, stopwatch.timed(getattr(module, name), phase))
-    return copy
 
 
 def _replace_rules(stopwatch: Stopwatch, undo: ExitStack) -> None:

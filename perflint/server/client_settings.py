@@ -10,7 +10,7 @@ from typing import Any
 
 from perflint import catalogue
 from perflint.configuration import config_files
-from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
 
 SECTION = "perflint"

@@ -15,7 +15,7 @@ from perflint.server.client import Client
 from perflint.server.diagnostics import diagnostics
 from perflint.server.documents import Document, Result, source_of
 from perflint.server.text_changes import between, workspace_edit
-from perflint.suppress.silencing import noqa_edits
+from perflint.suppress.noqa import noqa_edits
 from perflint.text.source import BOM, Source
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
-from perflint.configuration.config_errors import ConfigError
+from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
-from perflint.inputs.input_kinds import read_inputs
+from perflint.inputs.input_files import read_inputs
 from perflint.server import client_settings
 from perflint.server.alone import Wanted
 from perflint.server.client_settings import EditorSettings

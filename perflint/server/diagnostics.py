@@ -13,7 +13,7 @@ from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
 from perflint.server.documents import Document, Result
 from perflint.server.uris import uri_of
-from perflint.suppress.fingerprints import fingerprints
+from perflint.suppress.baseline import fingerprints
 from perflint.text.source import BOM, Source
 from perflint.text.visible import visible
 

@@ -10,9 +10,8 @@ from perflint.commands import CommandError
 from perflint.commands.reading import find
 from perflint.commands.watch import Kept
 from perflint.configuration.settings import Settings
-from perflint.inputs.input_files import Inputs
-from perflint.inputs.input_kinds import read_inputs
-from perflint.inputs.wholeness import is_whole
+from perflint.inputs.input_files import Inputs, read_inputs
+from perflint.inputs.projects import is_whole
 from perflint.run import discovery
 from perflint.run.discovery import Found
 from perflint.server.logs import Complaint, Tell

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 
 from perflint.findings import Finding
-from perflint.run import intake
+from perflint.run import discovery
 from perflint.server.client_settings import EditorSettings
 from perflint.server.positions import Positions
 from perflint.text.source import BOM, Source, UnreadableSource
@@ -89,7 +89,7 @@ def source_of(path: str, text: str) -> Source | Finding:
             raise UnreadableSource("it holds a null byte, as binary files do")
         return Source(path, text, _encoding(text), bom)
     except UnreadableSource as error:
-        return intake.unreadable_file(path, error)
+        return discovery.unreadable_file(path, error)
 
 
 def _encoding(text: str) -> str:

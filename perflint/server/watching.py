@@ -6,7 +6,7 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from perflint.configuration import config_files
-from perflint.inputs import input_kinds
+from perflint.inputs import input_files
 from perflint.inputs.projects import ROOT_MARKS
 from perflint.server.client import Client
 from perflint.server.client_settings import SECTION
@@ -19,7 +19,7 @@ async def register(server: LanguageServer, client: Client) -> None:
     """Register for changes of files and settings, if the editor supports that."""
     wanted = []
     if client.registers_watchers:
-        beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_kinds.patterns()])
+        beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_files.patterns()])
         patterns = ["**/*.py", *(pattern for pattern in beside if not pattern.endswith(".py"))]
         watchers = [types.FileSystemWatcher(pattern) for pattern in patterns]
         wanted.append(

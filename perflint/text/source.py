@@ -1,4 +1,8 @@
-"""A Python file as text: read, decoded as Python decodes it, and measured in lines."""
+"""A Python file as text: read, decoded as Python decodes it, and measured in rows and in lines of code.
+
+A string or a backslash joins several rows of a file to one line of code, for reading comments. Brackets do not, because
+each of their rows can have its own comment; they join lines to one statement.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,9 @@ import io
 import re
 import tokenize
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 
@@ -103,6 +108,10 @@ class LineTable:
         """The character offsets of a node in the text's ``ast`` tree."""
         end = self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
         return self.offset(node.lineno, node.col_offset), end
+
+    def rows_of(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the last row of a range of character offsets."""
+        return self.position(start)[0], self.position(max(start, end - 1))[0]
 
     def between(self, first: int, last: int) -> str:
         """The text of some rows (from 1), with their line ends."""
@@ -218,3 +227,64 @@ def read(path: Path) -> Source:
     except OSError as error:
         raise UnreadableSource(f"it cannot be read: {error.strerror or error}") from error
     return decode(str(path), data)
+
+
+# --- lines of code
+
+_STRING_STARTS = {getattr(tokenize, name, None) for name in ("FSTRING_START", "TSTRING_START")} - {None}
+_STRING_ENDS = {getattr(tokenize, name, None) for name in ("FSTRING_END", "TSTRING_END")} - {None}
+"""Python 3.12 and later tokenize f-strings, and see the row ends in them."""
+
+
+@dataclass(frozen=True)
+class CodeLine:
+    """Rows ``first`` to ``last`` (from 1); ``comment`` is the offset of the comment at their end, if there is one.
+
+    ``statement`` is the row where its simple statement or the header of its compound statement begins (the first of
+    them, if semicolons separate several); None between statements.
+    """
+
+    first: int
+    last: int
+    comment: int | None
+    statement: int | None
+
+
+@lru_cache(maxsize=16)
+def code_lines(source: Source) -> tuple[CodeLine, ...] | None:
+    """The lines of a file in order; None if unknown, because the file cannot be tokenized to its end."""
+    try:
+        return tuple(_found(source))
+    except (tokenize.TokenError, SyntaxError):
+        return None
+
+
+def _found(source: Source) -> Iterator[CodeLine]:
+    first = strings = 0
+    comment = statement = None
+    for token in tokens(source):
+        if token.type in (tokenize.ENDMARKER, tokenize.DEDENT):
+            continue
+        first = first or token.start[0]
+        if statement is None and token.type not in (tokenize.COMMENT, tokenize.NL):
+            statement = token.start[0]
+        strings += (token.type in _STRING_STARTS) - (token.type in _STRING_ENDS)
+        if strings:
+            continue
+        if token.type == tokenize.COMMENT:
+            comment = source.lines.line_start(token.start[0]) + token.start[1]
+        elif token.type in (tokenize.NL, tokenize.NEWLINE):
+            yield CodeLine(first, token.end[0], comment, statement)
+            first, comment = 0, None
+            if token.type == tokenize.NEWLINE:
+                statement = None
+
+
+def tokens(source: Source) -> Iterator[tokenize.TokenInfo]:
+    """The tokens, with the rows of ``source.lines`` (which, unlike a text file, also end at a lone ``\\r``).
+
+    Raises:
+        tokenize.TokenError, SyntaxError: the text cannot be tokenized from here on.
+    """
+    lines = source.lines
+    return tokenize.generate_tokens(iter([lines.line(row) + "\n" for row in range(1, lines.rows + 1)]).__next__)

@@ -11,12 +11,19 @@ of what they get. Every writer passes such text through one of the functions her
   with ``::`` does not.
 
 A backslash is not escaped, since paths on Windows are full of them.
+
+It also has what else makes text fit for a terminal: widths, colours, and numbers and lists in sentences.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""
@@ -94,3 +101,194 @@ def _escape(code: int) -> str:
     if code <= 0xFF:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+# --- width on a terminal
+
+TAB = 4
+LIMIT = 160
+"""How many columns of a code line are shown; longer lines are cut around the relevant part."""
+_LEAD = 30
+_AROUND = 1000
+"""How many characters on either side of the relevant part are examined."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A line as it is shown; character ``i`` of the source is at display column ``columns[i]``, from 0."""
+
+    text: str
+    columns: Sequence[int]
+
+
+def char_width(char: str) -> int:
+    """The number of columns that a character takes: 2 for wide (CJK) ones, 0 for combining ones, else 1."""
+    if char.isascii():
+        return 1
+    if unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def show(line: str) -> Shown:
+    """A source line with tabs expanded and other control characters escaped."""
+    parts, columns, at = [], [], 0
+    for char, piece in zip(line, pieces(line), strict=True):
+        columns.append(at)
+        shown = " " * (TAB - at % TAB) if char == "\t" else piece
+        parts.append(shown)
+        at += sum(map(char_width, shown))
+    return Shown("".join(parts), [*columns, at])
+
+
+def clip(line: str, start: int, end: int, limit: int = LIMIT) -> tuple[str, int, int]:
+    """A line to show, and the display columns of its characters ``start:end``.
+
+    If the line is longer than ``limit`` columns, only the part around ``start`` is kept, with an ellipsis for the rest.
+    """
+    if len(line) > 2 * _AROUND:  # only the part that can be shown is examined: a line may have megabytes
+        low = max(0, start - _AROUND)
+        near = line[low : start + _AROUND]
+        text, left, right = _clipped(near, start - low, min(end - low, len(near)), limit)
+        head = "" if low == 0 or text.startswith("…") else "…"
+        tail = "" if low + len(near) == len(line) or text.endswith("…") else "…"
+        return head + text + tail, len(head) + left, len(head) + right
+    return _clipped(line, start, end, limit)
+
+
+def _clipped(line: str, start: int, end: int, limit: int) -> tuple[str, int, int]:
+    whole = show(line)
+    if whole.columns[-1] <= limit:
+        return whole.text, whole.columns[start], whole.columns[end]
+    first = next(i for i, column in enumerate(whole.columns) if column >= max(0, whole.columns[start] - _LEAD))
+    head = "…" if first else ""
+    last = first
+    while last < len(line) and whole.columns[last + 1] - whole.columns[first] <= limit:
+        last += 1
+    part = show(line[first:last])
+    text = head + part.text + ("…" if last < len(line) else "")
+    return text, len(head) + part.columns[start - first], len(head) + part.columns[min(end, last) - first]
+
+
+# --- numbers and lists in sentences
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def counted_of(some: int, total: int, noun: str) -> str:
+    """Some of a number of things: ``2 of 3 files``, or ``3 files`` if it is all of them."""
+    return counted(some, noun) if some == total else f"{some} of {counted(total, noun)}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first ``most`` names, and how many more there are.
+
+    >>> listed(["a.py", "b.py", "c.py"], 2)
+    'a.py, b.py and 1 more'
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+# --- colours
+
+ALWAYS, NEVER = "always", "never"
+WHEN = ("auto", ALWAYS, NEVER)
+"""The values of ``--color``."""
+_WITH_LINKS = frozenset(("iTerm.app", "vscode", "WezTerm", "ghostty"))
+"""Terminals that show hyperlinks, by their TERM_PROGRAM."""
+_VTE_WITH_LINKS = 5000
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Paints text with ANSI codes when ``enabled``; otherwise returns it unchanged.
+
+    ``links``: the terminal shows hyperlinks.
+    """
+
+    enabled: bool = False
+    links: bool = False
+
+    def bold(self, text: str) -> str:
+        """Bold."""
+        return self._paint("1", text)
+
+    def code(self, text: str) -> str:
+        """The code that a frame points at."""
+        return self._paint("1;31", text)
+
+    def rule(self, code: str, url: str | None) -> str:
+        """A rule's code, as a link to the page of the rule if the terminal supports it (OSC 8)."""
+        painted = self.code(code)
+        return f"\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\" if self.links and url else painted
+
+    def level(self, text: str) -> str:
+        """The mark for the level of a fix."""
+        return self._paint("33", text)
+
+    def frame(self, text: str) -> str:
+        """Row numbers, bars and headings."""
+        return self._paint("36", text)
+
+    def added(self, text: str) -> str:
+        """A line that a fix adds."""
+        return self._paint("32", text)
+
+    def removed(self, text: str) -> str:
+        """A line that a fix removes."""
+        return self._paint("31", text)
+
+    def _paint(self, sgr: str, text: str) -> str:
+        return f"\x1b[{sgr}m{text}\x1b[0m" if self.enabled and text else text
+
+
+def palette(stream: TextIO, when: str = "auto") -> Palette:
+    """The palette for a stream; ``when`` is the value of ``--color``."""
+    enabled = wants_colour(stream, when=when)
+    return Palette(enabled, enabled and wants_links(stream))
+
+
+def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when: str = "auto") -> bool:
+    """Whether to use colour: on a terminal, unless ``when`` (``always``, ``never``) or the environment decides.
+
+    A non-empty NO_COLOR turns it off. Otherwise a non-empty FORCE_COLOR turns it on, and so does a CLICOLOR_FORCE other
+    than 0 (https://bixense.com/clicolors).
+    """
+    if when in (ALWAYS, NEVER):
+        return when == ALWAYS
+    environ = os.environ if environ is None else environ
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
+        return True
+    return takes_codes(stream, environ)
+
+
+def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether a stream writes to a terminal that supports ANSI codes."""
+    environ = os.environ if environ is None else environ
+    if environ.get("TERM") == "dumb":
+        return False
+    if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
+        return False  # the old console would print the codes
+    return stream.isatty()
+
+
+def wants_links(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether to write hyperlinks: on a terminal known to show them, or if FORCE_HYPERLINK is set (0: never).
+
+    Other terminals may show the address itself, or nothing.
+    """
+    environ = os.environ if environ is None else environ
+    if not stream.isatty() or environ.get("TERM") == "dumb":
+        return False
+    if forced := environ.get("FORCE_HYPERLINK"):
+        return forced != "0"
+    if environ.get("KITTY_WINDOW_ID") or environ.get("WT_SESSION") or environ.get("TERM_PROGRAM") in _WITH_LINKS:
+        return True
+    version = environ.get("VTE_VERSION", "")
+    return version.isascii() and version.isdigit() and int(version[:9]) >= _VTE_WITH_LINKS

@@ -14,6 +14,7 @@ from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.query import query
+from perflint.stopwatch import phase
 from perflint.syntax.names import dotted_names
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import Class, Loop, Scope, own_parts
@@ -43,6 +44,7 @@ _STEP_METHOD = re.compile(rf"\bdef[\s\\]+(?:{'|'.join(_STEP_NAMES)})\b")
 _NO_CLUES = Clues()
 
 
+@phase("step loops")
 def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
     """Find the step loops and every statement that runs at each step; stores those of some files in ``Points``.
 
@@ -185,8 +187,6 @@ class _Hot:
         """Store the points of a function."""
         steps: dict[Loop | None, Step] = {}
         points = points_of(file)
-        if look.seen and not points and self._project.stepped is not None:
-            self._project.stepped.take(file.path)
         for seen in look.seen:
             known = points.get(seen.statement.node)
             if known is None or known.step is None or seen.is_hot:

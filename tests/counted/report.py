@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from perflint.bench.figures import Verdict
-from perflint.catalogue import Rule, shipped
-from perflint.measuring import PADDLE_DEVICES
+from perflint.catalogue import PADDLE_DEVICES, Rule, shipped
 from perflint.output.measured import shipped as measured
 
 from .checking import Sides

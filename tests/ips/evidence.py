@@ -12,7 +12,7 @@ from perflint import catalogue
 from perflint.bench.keeping import as_text
 from perflint.bench.results import BEFORE, BenchReport, Comparison
 from perflint.bench.statistics import compare
-from perflint.measuring import DEVICES, Device
+from perflint.catalogue import DEVICES, Device
 from tests.ips import cases, hashes
 from tests.ips.hashes import Hashes
 from tests.ips.places import PLACES

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from perflint.bench.figures import Verdict
-from perflint.catalogue import Rule
-from perflint.measuring import PADDLE_DEVICES, Device
+from perflint.catalogue import PADDLE_DEVICES, Device, Rule
 from perflint.output.measured import Measurement
 
 

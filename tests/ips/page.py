@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from perflint.bench.figures import Verdict, interval, ratio
-from perflint.catalogue import Rule
-from perflint.measuring import PADDLE_DEVICES, Device
+from perflint.catalogue import PADDLE_DEVICES, Device, Rule
 from perflint.output.measured import LABEL, PLACES, Measured, Measurement, explanation
 from tests.ips.evidence import Earlier, Evidence
 from tests.ips.trials import FOLDER, Trial

@@ -12,7 +12,7 @@ from typing import Literal
 
 from perflint import catalogue
 from perflint.bench.results import BenchReport
-from perflint.measuring import Device
+from perflint.catalogue import Device
 from tests.ips import stand_in_rules
 
 Hardware = Literal["cpu", "gpu"]

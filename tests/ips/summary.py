@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from perflint import catalogue
-from perflint.catalogue import Rule
-from perflint.measuring import Device
+from perflint.catalogue import Device, Rule
 from perflint.output import measured
 from perflint.output.measured import Measured, Measurement, Saved
 from tests.ips import evidence, page, remarks, trials

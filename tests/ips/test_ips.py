@@ -15,8 +15,8 @@ import pytest
 from perflint import catalogue
 from perflint.bench.statistics import LEAST_ROUNDS
 from perflint.bench.variants import VariantFiles
+from perflint.catalogue import Device
 from perflint.findings import Level
-from perflint.measuring import Device
 from tests.ips import cases, hashes, measuring, owed, summary, trials
 from tests.ips.evidence import Evidence, problems
 from tests.ips.places import Place

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from perflint.bench.figures import figures, interval
 from perflint.bench.results import BenchReport
-from perflint.measuring import Device
+from perflint.catalogue import Device
 from tests.ips import busy_loop, evidence, repeats
 from tests.ips.measuring import ROUNDS
 from tests.ips.places import PLACES

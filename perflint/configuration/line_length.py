@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from perflint.files import plain_files, toml_text
+from perflint.configuration import toml_text
+from perflint.files import plain_files
 
 _MOST_BYTES = 1_000_000
 _BLACK = 88

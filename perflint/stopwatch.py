@@ -1,0 +1,118 @@
+"""Measures where the time of a run goes. The code of each phase names it, with a decorator or in a ``with`` statement.
+
+    @phase("read")
+    def read_all(paths): ...
+
+Nothing is measured unless ``perflint check --timing`` has started a `Stopwatch`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+Clock = Callable[[], float]
+Function = Callable[..., Any]
+
+
+class phase(ContextDecorator):  # noqa: N801 - used like a function
+    """Charges the time of a block, or of all calls of a function, to a phase; does nothing if nothing is measured.
+
+    Args:
+        name: one of `run.timing.PHASES`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        if _running is not None:
+            _running.enter(_running.account(self._name))
+
+    def __exit__(self, *_: object) -> None:
+        if _running is not None:
+            _running.leave()
+
+
+@dataclass(eq=False)
+class Account:
+    """Seconds of one phase, or of the functions of one rule in it."""
+
+    phase: str
+    codes: str
+    seconds: float = 0.0
+
+
+class Stopwatch:
+    """Charges all time to one account: that of the measured code entered last that has not been left.
+
+    Args:
+        clock: gives seconds.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.accounts: dict[tuple[str, str], Account] = {}
+        self._clock = clock
+        self._current = self.account("the rest")
+        self._outer: list[Account] = []
+        self._since = clock()
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Measure the phases in this block."""
+        global _running
+        _running = self
+        try:
+            yield
+        finally:
+            _running = None
+            self.charge()
+
+    def account(self, phase: str, codes: str = "") -> Account:
+        """The account of a phase, or of rules in a phase."""
+        return self.accounts.setdefault((phase, codes), Account(phase, codes))
+
+    def timed(self, function: Function, phase: str, codes: str, collect: bool = False) -> Function:
+        """Wrap a function so that its time is charged to rules in a phase.
+
+        Args:
+            function: the function.
+            phase: the phase.
+            codes: the rules.
+            collect: the function returns an iterable, which may do its work only when it is iterated.
+        """
+        account = self.account(phase, codes)
+
+        @functools.wraps(function)
+        def measured(*args: Any, **options: Any) -> Any:
+            self.enter(account)
+            try:
+                result = function(*args, **options)
+                return list(result) if collect else result
+            finally:
+                self.leave()
+
+        return measured
+
+    def enter(self, account: Account) -> None:
+        """Charge the time from now on to an account."""
+        self.charge()
+        self._outer.append(self._current)
+        self._current = account
+
+    def leave(self) -> None:
+        """Charge the time from now on to the account before the current one."""
+        self.charge()
+        self._current = self._outer.pop()
+
+    def charge(self) -> None:
+        """Charge the time until now."""
+        now = self._clock()
+        self._current.seconds += now - self._since
+        self._since = now
+
+
+_running: Stopwatch | None = None
