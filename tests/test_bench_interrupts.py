@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from perflint.bench.interrupts import held
+from perflint.bench.workspace import held
 
 
 def test_a_request_is_heeded_afterwards() -> None:

@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from perflint.bench.drawing import Scale, element, ticks
-from perflint.bench.forest import forest
-from perflint.bench.plots import distribution, reader_share
-from perflint.bench.timeline import timeline
+from perflint.bench.pictures import distribution, forest, reader_share, timeline
+from perflint.bench.web_page import Scale, element, ticks
 from tests.bench_reports import FIX, after, before, compared, report, run, variant
 from tests.html_pages import SVG
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from perflint.bench.advice import advice
 from perflint.bench.figures import difference, figures, least_seen, number, quantile, saved, sentence, times, verdict
 from perflint.bench.labels import shortened, width
+from perflint.bench.notes import advice
 from perflint.bench.table import table
 from perflint.text.colour import Palette
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant

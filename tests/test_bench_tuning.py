@@ -9,11 +9,10 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.bench.curve import section
-from perflint.bench.recommending import recommendation, said
+from perflint.bench.pictures import section
 from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.statistics import compare
-from perflint.bench.tuning import CannotTune, Tuned, Wanted, tuned, wanted
+from perflint.bench.tuning import CannotTune, Tuned, Wanted, recommendation, said, tuned, wanted
 from perflint.bench.variants import VariantFiles
 from perflint.cli import main
 from perflint.configuration.settings import Settings

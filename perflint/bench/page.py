@@ -9,8 +9,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 
-from perflint.bench.advice import advice
-from perflint.bench.drawing import colour
 from perflint.bench.figures import (
     Figures,
     Verdict,
@@ -26,13 +24,12 @@ from perflint.bench.figures import (
     sentence,
     verdict,
 )
-from perflint.bench.forest import forest
 from perflint.bench.labels import markup
-from perflint.bench.page_parts import data_block, head
-from perflint.bench.plots import distribution, reader_share
+from perflint.bench.notes import advice
+from perflint.bench.pictures import distribution, forest, reader_share, timeline
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.style import STYLE
-from perflint.bench.timeline import timeline
+from perflint.bench.web_page import colour, data_block, head
 from perflint.text.wording import counted
 
 _WIDE, _NARROW, _HALF = 1080.0, 340.0, 520.0

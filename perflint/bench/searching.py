@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.figures import interval, ratio
-from perflint.bench.losses import compared, largest_difference
-from perflint.bench.plan import RunFailed
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
-from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.script_run import RunFailed
+from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, largest_difference
 from perflint.bench.variants import Fixes, VariantFiles
 from perflint.findings import Finding
 from perflint.fix.fixer import apply

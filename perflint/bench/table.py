@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perflint.bench.advice import advice
 from perflint.bench.figures import (
     Figures,
     Verdict,
@@ -20,6 +19,7 @@ from perflint.bench.figures import (
     verdict,
 )
 from perflint.bench.labels import shortened, width
+from perflint.bench.notes import advice
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.text.colour import Palette
 from perflint.text.visible import visible, visible_line

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from perflint.bench.drawing import CHARACTER, Scale, box, element, picture, text
 from perflint.bench.figures import number
 from perflint.bench.labels import markup, width
-from perflint.bench.page_parts import data_block, head
-from perflint.profile import profile_words
+from perflint.bench.web_page import CHARACTER, Scale, box, data_block, element, head, picture, text
+from perflint.profile import profile_text
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.profile.profile_style import PROFILE_STYLE
-from perflint.profile.profile_words import percent
+from perflint.profile.profile_text import percent
 from perflint.text.wording import counted
 
 _SIZES = (("wide", 1080.0), ("narrow", 340.0))
@@ -48,9 +47,9 @@ def profile_page(report: ProfileReport, top: int) -> str:
 
 def _opening(report: ProfileReport) -> Iterator[str]:
     yield f'<h1>{markup(report.script)}</h1><p class="dim">perflint profile, {markup(report.made)}</p>'
-    yield f'<p class="headline">{markup(profile_words.headline(report))}.</p>'
-    yield f"<p>{markup(profile_words.steps(report))}.</p>"
-    yield from (f"<p>{markup(note)}</p>" for note in (profile_words.bound(report), *report.notes))
+    yield f'<p class="headline">{markup(profile_text.headline(report))}.</p>'
+    yield f"<p>{markup(profile_text.steps(report))}.</p>"
+    yield from (f"<p>{markup(note)}</p>" for note in (profile_text.bound(report), *report.notes))
 
 
 def _phases(report: ProfileReport) -> Iterator[str]:
@@ -59,12 +58,12 @@ def _phases(report: ProfileReport) -> Iterator[str]:
     yield "".join(_bar(report, f"step-{name}", room, name) for name, room in _SIZES) + "</figure>"
     yield '<table class="phases"><thead><tr><th scope="col">Phase</th><th scope="col" class="r">ms a step</th>'
     yield '<th scope="col" class="r">Share</th><th scope="col" class="meaning">What it is</th></tr></thead><tbody>'
-    for name, share in profile_words.by_share(report):
+    for name, share in profile_text.by_share(report):
         swatch = f'<span class="swatch {markup(name)}"></span>'
         yield f'<tr><th scope="row">{swatch}{markup(name)}</th><td class="r">{number(report.phases[name].ms)}</td>'
-        meaning = markup(profile_words.MEANS.get(name, ""))
+        meaning = markup(profile_text.MEANS.get(name, ""))
         yield f'<td class="r">{percent(share)}</td><td class="dim meaning">{meaning}</td></tr>'
-    yield f'</tbody></table><p class="dim">{markup(profile_words.about_reads(report))}</p>'
+    yield f'</tbody></table><p class="dim">{markup(profile_text.about_reads(report))}</p>'
 
 
 def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
@@ -75,7 +74,7 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
     scale = Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
-    for phase, share in profile_words.by_share(report):
+    for phase, share in profile_text.by_share(report):
         ms = report.phases[phase].ms
         start, end = scale(at), scale(at + ms)
         at += ms
@@ -85,12 +84,12 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
         )
         if width(words) * CHARACTER + 12 < end - start:
             parts.append(text(start + 8, _BAR / 2 + 4, words, "inside"))
-    desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_words.by_share(report))
+    desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_text.by_share(report))
     return picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
 
 
 def _files(report: ProfileReport) -> Iterator[str]:
-    shares = profile_words.by_file(report)
+    shares = profile_text.by_file(report)
     if len(shares) < 2:
         return
     yield '<h2>Files</h2><table class="phases"><thead><tr><th scope="col">File</th>'
@@ -128,8 +127,8 @@ def _table(events: Iterable[ProfileEvent]) -> Iterator[str]:
             percent(event.share),
             element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
             number(event.ms),
-            profile_words.calls(event),
-            markup(profile_words.details(event)),
+            profile_text.calls(event),
+            markup(profile_text.details(event)),
             f"<code>{markup(event.source)}</code>" if event.source else "",
         )
         yield f'<tr><th scope="row"><code>{markup(event.place)}</code></th>'

@@ -3,23 +3,343 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from perflint.dataflow.values import Values
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.index.project import FileIndex
-from perflint.ranges import inserted_code, placing
-from perflint.ranges.inserted_code import Recording
-from perflint.ranges.phases import Elsewhere, Phases, can_hold_ranges
-from perflint.ranges.placing import CannotPlace, Placed, indent_of
-from perflint.ranges.removal import removal
-from perflint.syntax.scopes import Loop, Scope
+from perflint.ranges import inserted_code
+from perflint.ranges.inserted_code import Recording, removal
+from perflint.ranges.phases import (
+    BACKWARD,
+    CLEAR,
+    FORWARD,
+    OPTIMIZER,
+    READER,
+    Elsewhere,
+    Inside,
+    Part,
+    Phases,
+    can_hold_ranges,
+    named,
+)
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope
 from perflint.syntax.tree import first_row, walk
+from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
 from perflint.training.looks import step_loops
 from perflint.training.training_calls import TrainingCalls
+
+# Decides where ranges begin and end in one step loop or step function, as whole rows to insert.
+#
+# At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
+# block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
+
+_UNKNOWN = "?"
+"""Marks that the open range depends on the path that the step took."""
+_State = str | None
+"""The name of the open range; None if there is none."""
+_JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+
+
+class CannotPlace(Exception):
+    """Rows cannot be inserted; ``str(error)`` says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row to insert before the row ``at`` of the file (from 1), with the indentation of the row ``like``.
+
+    ``order``: of two at the same place, the one with the lower order comes first.
+    """
+
+    at: int
+    like: int
+    text: str
+    order: int = 0
+
+
+@dataclass
+class Placed:
+    """The rows for one loop or function, the functions of the file that its step calls, and notes for the user.
+
+    ``names``: the ranges, in the order of the file.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    calls: list[Scope] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def in_loop(phases: Phases, scope: Scope, loop: Loop, lines: LineTable, covered: Collection[int]) -> Placed:
+    """The rows for a step loop.
+
+    Args:
+        phases: the parts of the statements of its function.
+        scope: that function.
+        loop: the loop.
+        lines: the rows of the file.
+        covered: the rows of simple statements, where a ``#`` may be in a string.
+
+    Raises:
+        CannotPlace: its body is on the row of its header.
+    """
+    if not _begins_row(loop.body[0], lines):
+        raise CannotPlace(f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows")
+    return _sorted(_Placing(phases, lines, covered).loop(scope, loop))
+
+
+def in_function(phases: Phases, scope: Scope, lines: LineTable, covered: Collection[int]) -> Placed:
+    """The rows for a function that does parts of a step; the arguments are those of ``in_loop``.
+
+    Raises:
+        CannotPlace: its body is on the row of its header.
+    """
+    assert not isinstance(scope.node, ast.Module)
+    if not _begins_row(scope.node.body[0], lines):
+        raise CannotPlace(f"line {scope.node.lineno}: the function's body is on the row of its header")
+    return _sorted(_Placing(phases, lines, covered).function(scope, scope.node.body))
+
+
+def draws(loop: Loop) -> bool:
+    """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
+    if isinstance(loop, ast.While):
+        return False
+    if any(means_loader(name) for name in names_in(loop.iter)):
+        return True
+    counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
+    return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
+
+
+def _sorted(placed: Placed) -> Placed:
+    placed.rows.sort(key=lambda row: (row.at, row.order))  # stable: parts that come first in a step were added first
+    return placed
+
+
+class _Placing:
+    def __init__(self, phases: Phases, lines: LineTable, covered: Collection[int]) -> None:
+        self._phases = phases
+        self._lines = lines
+        self._covered = covered
+        self._placed = Placed()
+
+    def loop(self, scope: Scope, loop: Loop) -> Placed:
+        """The rows for a step loop."""
+        reads = draws(loop)
+        body = loop.body
+        if reads:
+            self._put(self._above(loop), READER, loop.lineno)
+        self._placed.rows.append(Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
+        state = self._block(body, None, None)
+        after = _end(body[-1]) + 1
+        if not isinstance(body[-1], _JUMPS):
+            if reads:
+                self._put(after, READER, body[0].lineno)
+            elif state is not None:
+                self._put(after, None, body[0].lineno)
+        self._jumps(scope, loop, reads)
+        self._put(_end(loop) + 1, None, loop.lineno, order=1)
+        return self._placed
+
+    def function(self, scope: Scope, body: Sequence[ast.stmt]) -> Placed:
+        """The rows for a function."""
+        state = self._block(body, None, None)
+        if state is not None and not isinstance(body[-1], _JUMPS):
+            self._put(_end(body[-1]) + 1, None, body[0].lineno)
+        self._jumps(scope, None, False)
+        return self._placed
+
+    # -- the parts of the step ----------------------------------------------------------------------------------
+
+    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[Part]:
+        """The parts in the order of the file; within one statement, those of its own expressions first."""
+        for node in body:
+            yield from sorted(self._phases.own(node), key=str)
+            for block in _blocks(node):
+                yield from self._in_order(block)
+
+    def _block(self, body: Sequence[ast.stmt], state: _State, after: Part | None) -> _State:
+        """Put the rows into a block.
+
+        Args:
+            body: its statements.
+            state: the range that is open at its beginning.
+            after: the part that comes next after it.
+
+        Returns:
+            The range that is open at its end.
+        """
+        units = self._units(body)
+        for index, unit in enumerate(units):
+            later = self._in_order([node for other in units[index + 1 :] for node in other])
+            following = next((part for part in later if part != CLEAR), after)
+            state = self._unit(unit, state, following)
+        return state
+
+    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
+        """Put the rows around the statements of one row, or around one statement of several."""
+        parts = frozenset[Part]().union(*map(self._phases.inside, unit))
+        node = unit[0]
+        if not parts:
+            return self._other(unit, state, following)
+        if self._is_to_open(unit, parts):
+            return self._opened(node, state, following)
+        if parts == {FORWARD} and following not in (FORWARD, BACKWARD):
+            return self._switch(node, state, None)  # it runs a model for something other than this step's loss
+        if all(isinstance(part, Inside) for part in parts):
+            self._placed.calls += [part.function for part in parts if isinstance(part, Inside)]
+            self._switch(node, state, None)
+            return None
+        return self._switch(node, state, named(parts))
+
+    def _other(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
+        """Code that is not a part by itself: right before the backward pass it counts as the loss, so as forward."""
+        if _passes(unit[0]):
+            return state
+        return self._switch(unit[0], state, FORWARD if following == BACKWARD else None)
+
+    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
+        """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
+        node = unit[0]
+        blocks = list(_blocks(node))
+        if len(unit) > 1 or not blocks or not self._has_rows(node):
+            return False
+        if self._phases.own(node) - {FORWARD}:
+            return False
+        if (
+            len(parts - {CLEAR}) > 1
+            or (parts > {CLEAR} and OPTIMIZER not in parts)
+            or any(isinstance(part, Inside) for part in parts)
+        ):
+            return True
+        return parts != {FORWARD} and any(
+            not self._phases.inside(item) and not _passes(item) for block in blocks for item in block
+        )
+
+    def _has_rows(self, node: ast.stmt) -> bool:
+        """Whether the blocks of a statement are on separate rows, including those of each ``elif``."""
+        return all(
+            _begins_row(block[0], self._lines)
+            and (not (isinstance(block[0], ast.If) and self._is_elif(block[0])) or self._has_rows(block[0]))
+            for block in _blocks(node)
+        )
+
+    def _opened(self, node: ast.stmt, state: _State, following: Part | None) -> _State:
+        """Put the rows into the blocks of a statement."""
+        blocks = list(_blocks(node))
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            return self._block(node.body, state, following)
+        is_if = isinstance(node, ast.If)
+        if not is_if:
+            state = self._switch(node, state, None)
+        if isinstance(node, LOOPS):
+            for block in blocks:
+                begin = _UNKNOWN if any(isinstance(item, ast.Continue) for item in walk(node)) else None
+                self._end_block(block, self._block(block, begin, following))
+            return None
+        ends: list[_State] = []
+        for at, block in enumerate(blocks):
+            first = block[0]
+            begin = state if is_if or at == 0 else _UNKNOWN
+            if is_if and at and len(block) == 1 and isinstance(first, ast.If) and self._is_elif(first):
+                ends.append(self._opened(first, state, following))
+            else:
+                ends.append(self._block(block, begin, following))
+        if is_if and len(blocks) == 1:
+            ends.append(state)
+        return ends[0] if len(set(ends)) == 1 else _UNKNOWN
+
+    def _end_block(self, block: Sequence[ast.stmt], state: _State) -> None:
+        if state is not None and not isinstance(block[-1], _JUMPS):
+            self._put(_end(block[-1]) + 1, None, block[0].lineno)
+
+    def _is_elif(self, node: ast.If) -> bool:
+        start = self._lines.offset(node.lineno, node.col_offset)
+        return self._lines.text.startswith("elif", start)
+
+    def _units(self, body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
+        """The statements, grouped by shared rows."""
+        units: list[list[ast.stmt]] = []
+        for node in body:
+            if units and first_row(node) <= _end(units[-1][-1]):
+                units[-1].append(node)
+            else:
+                units.append([node])
+        return units
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
+        """Make this the open range from a statement on."""
+        if state != name:
+            self._put(self._above(node), name, node.lineno)
+        return name
+
+    def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
+        if name is not None:
+            self._placed.names.append(name)
+        self._placed.rows.append(Row(at, like, inserted_code.row(name), order))
+
+    def _above(self, node: ast.stmt) -> int:
+        """The row of a statement, or that of the comment above it."""
+        row = first_row(node)
+        indent = indent_of(self._lines.line(row))
+        while row > 1 and row - 1 not in self._covered and self._lines.line(row - 1).startswith(f"{indent}#"):
+            row -= 1
+        return row
+
+    def _jumps(self, scope: Scope, loop: Loop | None, reads: bool) -> None:
+        """The rows before statements that leave an iteration of the loop, or the function, early."""
+        for statement in scope.statements:
+            node = statement.node
+            goes_on = isinstance(node, ast.Continue) and loop is not None and statement.loop is loop and reads
+            leaves = isinstance(node, ast.Return) and (loop is None or statement.is_in(loop))
+            if not (goes_on or leaves) or self._phases.own(node):
+                continue
+            if _begins_row(node, self._lines):
+                self._put(first_row(node), READER if goes_on else None, node.lineno, order=2)
+            elif goes_on:
+                self._placed.notes.append(
+                    f"line {node.lineno}: `continue` shares its row, so the wait for a batch after it has no range"
+                )
+
+
+def _passes(node: ast.stmt) -> bool:
+    """Whether a statement does so little that the open range may stay open."""
+    return isinstance(node, (*_JUMPS, ast.Pass, ast.Global, ast.Nonlocal)) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement, in the order of the file; without definitions in it."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    if isinstance(node, ast.Match):
+        yield from (case.body for case in node.cases)
+        return
+    if isinstance(node, TRIES):
+        yield from filter(None, (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody))
+        return
+    yield from filter(None, (getattr(node, "body", []), getattr(node, "orelse", [])))
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _begins_row(node: ast.stmt, lines: LineTable) -> bool:
+    row = first_row(node)
+    return lines.line(row)[: node.col_offset if row == node.lineno else None].strip()[:1] in ("", "@")
+
+
+def indent_of(row: str) -> str:
+    """The indentation of a row."""
+    return row[: len(row) - len(row.lstrip(" \t\f"))]
 
 
 @dataclass(frozen=True)
@@ -55,8 +375,8 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
         )
     lines = file.source.lines
     covered = _covered(file.tree)
-    placed = [placing.in_loop(Phases(file, scope), scope, loop, lines, covered) for scope, loop in loops]
-    placed += [placing.in_function(Phases(file, scope), scope, lines, covered) for scope in functions]
+    placed = [in_loop(Phases(file, scope), scope, loop, lines, covered) for scope, loop in loops]
+    placed += [in_function(Phases(file, scope), scope, lines, covered) for scope in functions]
     text = _with_rows(file, placed, _first(file, loops, functions), inserted_code.block(recording, bool(loops)))
     _insist_same(file, text)
     return Instrumented(

@@ -2,18 +2,155 @@
 
 from __future__ import annotations
 
+import ast
+import enum
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.ranking.bounds import Bound, Grade
-from perflint.ranking.named_blocks import LAYER, Block, blocks
-from perflint.ranking.shares import AT_LINE, AT_PLACE, LineShare, Profiled
+from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.text.source import Source
+from perflint.text.wording import counted
+
+# How much a finding can save by a profile: its share of the step, how certain that is, and the resulting bound.
+
+
+class Grade(enum.IntEnum):
+    """How exactly a profile matches a finding; ordered, so that the best match is the largest."""
+
+    NONE = 0
+    """Nothing: its share is not known."""
+    PHASE = 1
+    """The phase of the step that its rule is about."""
+    CLASS = 2
+    """The layer, or the named range, that contains its place."""
+    EXACT = 3
+    """Its line, in the current text."""
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What one finding can save, according to one profile.
+
+    ``share`` is its share of the step's time, from 0 to 1 (None: not known); ``by`` names what was found, such as
+    ``phase reader``; ``key`` is the same for findings that share it, and ``shared`` counts them; ``profile`` is the
+    name of the file. ``more`` says in a clause why the fix may save more than that, if it may.
+    """
+
+    grade: Grade = Grade.NONE
+    share: float | None = None
+    by: str = ""
+    key: Hashable = None
+    profile: str = ""
+    more: str = ""
+    shared: int = 1
+
+    @property
+    def at_most(self) -> float | None:
+        """How many times as fast a step can get, ``1 / (1 - share)``; None if nothing limits it."""
+        if self.share is None or self.more or self.share >= MOST_SHARE:
+            return None
+        return 1 / (1 - self.share)
+
+    def is_below(self, share: float) -> bool:
+        """Whether it is known that the finding can save less than a share of the step."""
+        return self.share is not None and not self.more and self.share < share
+
+    @property
+    def text(self) -> str:
+        """The bound in words; empty if nothing is known.
+
+        >>> Bound(Grade.EXACT, 0.033).text
+        '3.3 % of the step (exact): at most 1.03x'
+        """
+        if self.share is None:
+            return ""
+        found = "exact" if self.grade is Grade.EXACT else self.by
+        shared = f", shared by {counted(self.shared, 'finding')}" if self.shared > 1 else ""
+        begun = f"{percent(self.share)} of the step ({found}{shared})"
+        if self.more:
+            return f"{begun}, and it may gain more: {self.more}"
+        return begun if self.at_most is None else f"{begun}: at most {self.at_most:.2f}x"
+
+
+def percent(share: float) -> str:
+    """A share as text.
+
+    >>> percent(0.0333), percent(0.0001), percent(0.0)
+    ('3.3 %', 'under 0.1 %', '0.0 %')
+    """
+    return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
+
+
+# Finds the blocks of a file that traces can name: layers by their class, and code in ``with RecordEvent("name"):``.
+
+LAYER, RANGE = "class", "range"
+
+_RANGES = frozenset({"RecordEvent", "annotate", "nvtx_range"})
+"""The last names of calls that name the block below a ``with``: those of Paddle, and of the package ``nvtx``."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows (from 1, both included) whose time a trace may show under a name; ``kind``: a ``class``, or a ``range``."""
+
+    kind: str
+    name: str
+    first: int
+    last: int
+
+
+def blocks(source: Source) -> list[Block]:
+    """All such blocks of a file; none if it cannot be parsed."""
+    try:
+        tree = ast.parse(source.text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    found: list[Block] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            found += _forward(node)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            found += [Block(RANGE, name, node.lineno, node.end_lineno or node.lineno) for name in _names(node)]
+    return found
+
+
+def _forward(node: ast.ClassDef) -> Iterator[Block]:
+    """The methods of a class that its ``forward`` calls, starting with itself: they run within the forward pass."""
+    methods = {each.name: each for each in node.body if isinstance(each, ast.FunctionDef)}
+    waiting, seen = ["forward"], {"forward"}
+    while waiting:
+        method = methods.get(waiting.pop())
+        if method is None:
+            continue
+        yield Block(LAYER, node.name, method.lineno, method.end_lineno or method.lineno)
+        called = {each.attr for each in ast.walk(method) if isinstance(each, ast.Attribute) and _is_self(each.value)}
+        waiting += called - seen
+        seen |= called
+
+
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _names(node: ast.With | ast.AsyncWith) -> Iterator[str]:
+    for item in node.items:
+        call = item.context_expr
+        if not isinstance(call, ast.Call):
+            continue
+        function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        given = [*call.args[:1], *(each.value for each in call.keywords if each.arg in ("name", "message"))]
+        if function in _RANGES and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
+            yield given[0].value
+
 
 _NOTHING_LEFT = 0.0005
 """The largest share that may only be lost by rounding."""

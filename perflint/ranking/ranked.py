@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
-from perflint.ranking.bounds import Bound, Grade, percent
-from perflint.ranking.matching import Matcher
+from perflint.ranking.matching import Bound, Grade, Matcher, percent
 from perflint.ranking.shares import Profiled
 from perflint.text.source import Source
 from perflint.text.visible import visible, visible_path

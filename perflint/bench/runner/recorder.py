@@ -5,14 +5,48 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from . import loader_processes, surroundings
-from .heartbeat import Heartbeat
+from perflint.bench.runner import surroundings
+from perflint.bench.runner.heartbeat import Heartbeat
+
+# Ends the worker processes of a Paddle loader that a run has not read to its end.
+#
+# Paddle tells them to end and then waits for as long as it takes. A worker that was forked while another thread held a
+# lock never ends: with it, the wait would not either.
+
+PATIENCE = 10.0
+"""Seconds that the workers of a loader have to end before they are killed."""
+
+
+def end_workers(iterator: Any, seconds: float = PATIENCE) -> None:
+    """End the workers of ``iter(loader)``; nothing is done for a loader without workers, or of another library.
+
+    Args:
+        iterator: what ``iter(loader)`` returned.
+        seconds: how long to wait before the workers that are left are killed.
+    """
+    close = getattr(iterator, "_try_shutdown_all", None)
+    if close is None:
+        return
+    killer = threading.Timer(seconds, _kill, [list(getattr(iterator, "_workers", None) or ())])
+    killer.daemon = True
+    killer.start()
+    try:
+        close()
+    finally:
+        killer.cancel()
+
+
+def _kill(workers: Iterable[Any]) -> None:
+    for worker in workers:
+        worker.kill()  # which does nothing to a process that has ended
+
 
 SPAWNED = "spawned"
 """The status of a run that was ended because it was about to start other processes, at the line ``where``."""
@@ -26,7 +60,7 @@ class Recorder:
     """
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Start with nothing seen; ``plan`` was written by ``perflint.bench.child``."""
+        """Start with nothing seen; ``plan`` was written by ``perflint.bench.script_run``."""
         self.paddle: Any = None
         self.hooked: list[str] = []
         self.where = self.started = ""
@@ -155,7 +189,7 @@ class Recorder:
         self.write(status)
         self.before_end()
         for iterator in list(self._iterators):
-            loader_processes.end(iterator)
+            end_workers(iterator)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)  # the rest of the script is not measured, and could take hours
