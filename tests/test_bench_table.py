@@ -8,8 +8,19 @@ from typing import Any
 
 import pytest
 
-from perflint.bench.figures import difference, figures, least_seen, number, quantile, saved, sentence, times, verdict
-from perflint.bench.labels import shortened, width
+from perflint.bench.figures import (
+    difference,
+    figures,
+    least_seen,
+    number,
+    quantile,
+    saved,
+    sentence,
+    shortened,
+    times,
+    verdict,
+    width,
+)
 from perflint.bench.notes import advice
 from perflint.bench.table import table
 from perflint.text.colour import Palette

@@ -1,4 +1,4 @@
-"""The figures shown in a bench report: of each variant, and of each comparison in words."""
+"""The figures shown in a bench report, of each variant and of each comparison, and names shortened to fit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,38 @@ from enum import Enum
 from statistics import fmean, geometric_mean
 
 from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Variant
+from perflint.text.visible import visible
+from perflint.text.width import char_width
+
+
+def width(text: str) -> int:
+    """The number of terminal columns that a text takes."""
+    return sum(map(char_width, text))
+
+
+def shortened(text: str, columns: int) -> str:
+    """Text shortened to at most ``columns`` columns by cutting out its middle; control characters are escaped."""
+    text = visible(text)
+    if width(text) <= columns:
+        return text
+    head = max(0, columns - 1) // 3
+    tail = max(0, columns - 1 - head)
+    return f"{_fitting(text, head)}…{_fitting(text[::-1], tail)[::-1]}"
+
+
+def start_of(text: str, columns: int) -> str:
+    """The beginning of a text, in at most ``columns`` columns; control characters are escaped."""
+    text = visible(text)
+    return text if width(text) <= columns else f"{_fitting(text, columns - 1)}…"[: max(0, columns)]
+
+
+def _fitting(text: str, columns: int) -> str:
+    taken = 0
+    for at, char in enumerate(text):
+        taken += char_width(char)
+        if taken > columns:
+            return text[:at]
+    return text
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from perflint import REPORT_TO, catalogue
-from perflint.bench.figures import Verdict, by_name, least_seen, times, verdict
-from perflint.bench.labels import shortened
+from perflint.bench.figures import Verdict, by_name, least_seen, shortened, times, verdict
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
 from perflint.bench.statistics import Rounds, largest_difference
 from perflint.bench.variants import Fixes, has_edit

@@ -16,9 +16,10 @@ from perflint.bench.figures import (
     ratio,
     saved,
     sentence,
+    shortened,
     verdict,
+    width,
 )
-from perflint.bench.labels import shortened, width
 from perflint.bench.notes import advice
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.text.colour import Palette

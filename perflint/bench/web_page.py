@@ -1,4 +1,8 @@
-"""Parts of SVG: elements, scales and ticks. Colours are CSS classes, so the page's style can be light or dark. The parts that all pages share: a head with a policy, and the figures for programs."""
+"""Self-contained HTML pages with SVG pictures: no network, no script, and every text escaped.
+
+Colours are CSS classes, so a page's style can be light or dark. The fixed text of a page is in a file beside its
+module, which has a `Template` for each part.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,90 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from string import Template
 from typing import Any
 
-from perflint.bench.labels import markup
+from perflint.text.visible import visible
 
-# Parts of SVG: elements, scales and ticks. Colours are CSS classes, so the page's style can be light or dark.
-
+STYLE = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+"""The style that all pages share."""
 COLOURS = 8
-"""The number of classes ``c0``, ``c1``, ... that have a colour in the page's style."""
+"""The number of classes ``c0``, ``c1``, ... that have a colour in `STYLE`."""
 CHARACTER = 6.6
 """Approximate pixels for each column of a label; labels are 12 px high."""
+
+
+def templates(file: Path) -> dict[str, Template]:
+    """The parts of a file of HTML by name; each begins with a row ``<!-- part NAME -->``."""
+    _, *found = re.split(r"<!-- part (\w+) -->\n", file.read_text(encoding="utf-8"))
+    return {name: Template(text.removesuffix("\n")) for name, text in zip(found[::2], found[1::2], strict=True)}
+
+
+_DOCUMENT = templates(Path(__file__).with_name("page.html"))["document"]
+
+
+def document(title: str, style: str, parts: Iterable[str], name: str, data: Any) -> str:
+    """A whole page.
+
+    Its policy (Content-Security-Policy in a meta element) allows only its own style, by hash. At its end are the
+    figures for programs, in a block of JSON, which browsers do not run.
+
+    Args:
+        title: its title.
+        style: CSS.
+        parts: the rows of its body.
+        name: the id of the block of JSON.
+        data: its contents, for ``json.dumps``.
+    """
+    found = _DOCUMENT.substitute(
+        title=markup(title),
+        style=style,
+        digest=base64.b64encode(hashlib.sha256(style.encode()).digest()).decode(),
+        body="\n".join(parts),
+        name=name,
+        # so that no text can end the block
+        data=json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c"),
+    )
+    return f"{found}\n"
+
+
+def _finite(value: Any) -> Any:
+    """A value with NaN and infinity replaced by None, since JSON has neither."""
+    if isinstance(value, dict):
+        return {key: _finite(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(child) for child in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def markup(text: str) -> str:
+    """Text for HTML or SVG, between tags or in a quoted attribute.
+
+    A path may contain control characters, which neither allows, and half of a surrogate pair, which UTF-8 does not
+    allow.
+    """
+    return escape(visible(text))
+
+
+def facts(values: Mapping[str, str]) -> str:
+    """The rows of a list of facts, by name; ``values`` are markup, and those that are empty are left out."""
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in values.items() if value)
+
+
+def two_widths(draw: Callable[[str, float, str], str], name: str, wide: float) -> str:
+    """A wide and a narrow version of a picture, of which the style shows one.
+
+    Args:
+        draw: makes one, from its name, its width in pixels, and its class.
+        name: the beginning of the names.
+        wide: the width of the wide one.
+    """
+    return draw(f"{name}-wide", wide, "wide") + draw(f"{name}-narrow", 340.0, "narrow")
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
@@ -85,45 +161,9 @@ class Scale:
         return self.start + (value - low) / (high - low) * (self.end - self.start)
 
 
-def ticks(high: float, count: int) -> list[float]:
-    """About ``count`` round values from 0 up to at most ``high``, which is above 0."""
-    rough = high / max(1, count)
+def ticks(high: float) -> list[float]:
+    """About five round values from 0 up to at most ``high``, which is above 0."""
+    rough = high / 5
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
     return [at * step for at in range(math.floor(high / step * 1.000001) + 1)]
-
-
-# The parts that all pages share: a head with a policy, and the figures for programs.
-
-
-def head(title: str, style: str) -> Iterator[str]:
-    """The head of a page that loads nothing: its policy allows only this style, by its hash."""
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    yield '<head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{markup(title)}</title>"
-    yield f"<style>{style}</style></head>"
-
-
-def data_block(name: str, data: Any) -> str:
-    """A block of JSON, which browsers do not run.
-
-    ``<`` is written as an escape, so that no text can end the block.
-
-    Args:
-        name: the id of the block.
-        data: a value for ``json.dumps``.
-    """
-    written = json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{written}</script>'
-
-
-def _finite(value: Any) -> Any:
-    """A value with NaN and infinity replaced by None, since JSON has neither."""
-    if isinstance(value, dict):
-        return {key: _finite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

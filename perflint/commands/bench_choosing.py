@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.measure import Bench
-from perflint.bench.pictures import section
+from perflint.bench.page import curve_section
 from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.script_run import Outcome, Plan
 from perflint.bench.searching import CannotSearch, Search, candidates, most_runs
@@ -88,7 +88,7 @@ def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: 
     progress.start(len(varied.states) * options.rounds, first.seconds)
     report = bench.measure(varied.states, options.rounds, progress.run, until=options.until)
     report.notes[:0] = said(report, varied)
-    return Choice(report, [section(report, varied)], {"tuned": _kept(report, varied)})
+    return Choice(report, [curve_section(report, varied)], {"tuned": _kept(report, varied)})
 
 
 def search(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from perflint.bench.figures import number
-from perflint.bench.labels import shortened, start_of, width
+from perflint.bench.figures import number, shortened, start_of, width
 from perflint.bench.runner import step_kinds
 from perflint.bench.runner.profiler import AFTER
 from perflint.bench.table import folded
