@@ -1,4 +1,8 @@
-"""Inserts ranges into a file: finds its training steps, and adds the rows that mark their parts."""
+"""Inserts ranges into a file: finds its training steps, and adds the rows that mark their parts.
+
+At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
+block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +30,12 @@ from perflint.ranges.phases import (
     named,
 )
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope
+from perflint.syntax.scopes import LOOPS, TRIES, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
 from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
 from perflint.training.looks import step_loops
 from perflint.training.training_calls import TrainingCalls
-
-# Decides where ranges begin and end in one step loop or step function, as whole rows to insert.
-#
-# At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
-# block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
 
 _UNKNOWN = "?"
 """Marks that the open range depends on the path that the step took."""
@@ -50,7 +49,77 @@ class CannotPlace(Exception):
 
 
 @dataclass(frozen=True)
-class Row:
+class Instrumented:
+    """A file with ranges.
+
+    ``loops`` and ``functions``: the original rows of the step loops and of the functions that get ranges.
+    ``ranges``: their names. ``elsewhere``: other files of the project with a part of the step, by path.
+    """
+
+    text: str
+    loops: list[int]
+    functions: list[int]
+    ranges: list[str]
+    elsewhere: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
+    """Insert ranges around the parts of a file's training steps.
+
+    Raises:
+        CannotPlace: it contains no step to put ranges around; the error says why.
+    """
+    loops = list(_loops(file))
+    functions = _functions(file, {scope for scope, _ in loops})
+    if not loops and not functions:
+        raise CannotPlace(_nothing(file))
+    if file.is_static:
+        raise CannotPlace(
+            "it builds a static graph: forward, backward and optimizer are one call of Executor.run there, which "
+            "Paddle's profiler takes apart by itself"
+        )
+    # the rows of statements without nested statements, where a "#" may be in a string
+    simple = (node for node in walk(file.tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    covered = frozenset(row for node in simple for row in range(node.lineno, _end(node) + 1))
+    placings = [_Placing(file, scope, covered).in_loop(loop) for scope, loop in loops]
+    placings += [_Placing(file, scope, covered).in_function(node) for scope, node in functions]
+    rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
+    # the object's code comes before the first statement of the module that uses it
+    first = next(first_row(node) for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
+    text = _with_rows(file, placings, first, covered, inserted_code.block(recording, bool(loops)))
+    _insist_same(file, text)
+    names = dict.fromkeys(name for placing in placings for name in placing.names)
+    notes = [note for placing in placings for note in placing.notes]
+    return Instrumented(text, *rows, list(names), _elsewhere(file, loops), notes)
+
+
+def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
+    """The step loops of a file, in order; a nested one belongs to the step of the outer one."""
+    found = [(scope, loop) for scope in file.scopes.scopes for loop in step_loops(file, scope)]
+    found.sort(key=lambda each: each[1].lineno)
+    end = 0
+    for scope, loop in found:
+        if loop.lineno > end:
+            yield scope, loop
+            end = _end(loop)
+
+
+def _functions(file: FileIndex, around: Collection[Scope]) -> list[tuple[Scope, Function]]:
+    """The functions one call of which is a training step, or a part of it, without those around step loops."""
+    trains = TrainingCalls.of(file.project).trains
+    return [
+        (scope, scope.node)
+        for scope in file.scopes.scopes
+        if not isinstance(scope.node, ast.Module)
+        and scope not in around
+        and can_hold_ranges(file, scope)
+        and trains(file, scope)
+    ]
+
+
+@dataclass(frozen=True)
+class _Row:
     """A row to insert before the row ``at`` of the file (from 1), with the indentation of the row ``like``.
 
     ``order``: of two at the same place, the one with the lower order comes first.
@@ -62,96 +131,65 @@ class Row:
     order: int = 0
 
 
-@dataclass
-class Placed:
-    """The rows for one loop or function, the functions of the file that its step calls, and notes for the user.
-
-    ``names``: the ranges, in the order of the file.
-    """
-
-    rows: list[Row] = field(default_factory=list)
-    calls: list[Scope] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def in_loop(phases: Phases, scope: Scope, loop: Loop, lines: LineTable, covered: Collection[int]) -> Placed:
-    """The rows for a step loop.
+class _Placing:
+    """Decides where ranges begin and end in one step loop or step function.
 
     Args:
-        phases: the parts of the statements of its function.
-        scope: that function.
-        loop: the loop.
-        lines: the rows of the file.
+        file: the file.
+        scope: the function around the loop, or that function itself.
         covered: the rows of simple statements, where a ``#`` may be in a string.
-
-    Raises:
-        CannotPlace: its body is on the row of its header.
     """
-    if not _begins_row(loop.body[0], lines):
-        raise CannotPlace(f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows")
-    return _sorted(_Placing(phases, lines, covered).loop(scope, loop))
 
-
-def in_function(phases: Phases, scope: Scope, lines: LineTable, covered: Collection[int]) -> Placed:
-    """The rows for a function that does parts of a step; the arguments are those of ``in_loop``.
-
-    Raises:
-        CannotPlace: its body is on the row of its header.
-    """
-    assert not isinstance(scope.node, ast.Module)
-    if not _begins_row(scope.node.body[0], lines):
-        raise CannotPlace(f"line {scope.node.lineno}: the function's body is on the row of its header")
-    return _sorted(_Placing(phases, lines, covered).function(scope, scope.node.body))
-
-
-def draws(loop: Loop) -> bool:
-    """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
-    if isinstance(loop, ast.While):
-        return False
-    if any(means_loader(name) for name in names_in(loop.iter)):
-        return True
-    counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
-    return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
-
-
-def _sorted(placed: Placed) -> Placed:
-    placed.rows.sort(key=lambda row: (row.at, row.order))  # stable: parts that come first in a step were added first
-    return placed
-
-
-class _Placing:
-    def __init__(self, phases: Phases, lines: LineTable, covered: Collection[int]) -> None:
-        self._phases = phases
-        self._lines = lines
+    def __init__(self, file: FileIndex, scope: Scope, covered: Collection[int]) -> None:
+        self._phases = Phases(file, scope)
+        self._scope = scope
+        self._lines = file.source.lines
         self._covered = covered
-        self._placed = Placed()
+        self._rows: list[_Row] = []
+        self.names: list[str] = []
+        """The ranges, in the order of the file."""
+        self.notes: list[str] = []
+        """Notes for the user."""
 
-    def loop(self, scope: Scope, loop: Loop) -> Placed:
-        """The rows for a step loop."""
-        reads = draws(loop)
-        body = loop.body
+    @property
+    def rows(self) -> list[_Row]:
+        """The rows in order; of those with the same order, parts that come first in a step were added first."""
+        return sorted(self._rows, key=lambda row: (row.at, row.order))
+
+    def in_loop(self, loop: Loop) -> _Placing:
+        """Add the rows for a step loop.
+
+        Raises:
+            CannotPlace: its body is on the row of its header.
+        """
+        body, reads = loop.body, _draws(loop)
+        if not _begins_row(body[0], self._lines):
+            raise CannotPlace(
+                f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows"
+            )
         if reads:
             self._put(self._above(loop), READER, loop.lineno)
-        self._placed.rows.append(Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
+        self._rows.append(_Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
         state = self._block(body, None, None)
-        after = _end(body[-1]) + 1
-        if not isinstance(body[-1], _JUMPS):
-            if reads:
-                self._put(after, READER, body[0].lineno)
-            elif state is not None:
-                self._put(after, None, body[0].lineno)
-        self._jumps(scope, loop, reads)
+        if not reads:
+            self._end_block(body, state)
+        elif not isinstance(body[-1], _JUMPS):
+            self._put(_end(body[-1]) + 1, READER, body[0].lineno)
+        self._jumps(loop, reads)
         self._put(_end(loop) + 1, None, loop.lineno, order=1)
-        return self._placed
+        return self
 
-    def function(self, scope: Scope, body: Sequence[ast.stmt]) -> Placed:
-        """The rows for a function."""
-        state = self._block(body, None, None)
-        if state is not None and not isinstance(body[-1], _JUMPS):
-            self._put(_end(body[-1]) + 1, None, body[0].lineno)
-        self._jumps(scope, None, False)
-        return self._placed
+    def in_function(self, node: Function) -> _Placing:
+        """Add the rows for a function that does parts of a step.
+
+        Raises:
+            CannotPlace: its body is on the row of its header.
+        """
+        if not _begins_row(node.body[0], self._lines):
+            raise CannotPlace(f"line {node.lineno}: the function's body is on the row of its header")
+        self._end_block(node.body, self._block(node.body, None, None))
+        self._jumps(None, False)
+        return self
 
     # -- the parts of the step ----------------------------------------------------------------------------------
 
@@ -173,7 +211,12 @@ class _Placing:
         Returns:
             The range that is open at its end.
         """
-        units = self._units(body)
+        units: list[list[ast.stmt]] = []  # the statements, grouped by shared rows
+        for node in body:
+            if units and first_row(node) <= _end(units[-1][-1]):
+                units[-1].append(node)
+            else:
+                units.append([node])
         for index, unit in enumerate(units):
             later = self._in_order([node for other in units[index + 1 :] for node in other])
             following = next((part for part in later if part != CLEAR), after)
@@ -185,30 +228,22 @@ class _Placing:
         parts = frozenset[Part]().union(*map(self._phases.inside, unit))
         node = unit[0]
         if not parts:
-            return self._other(unit, state, following)
+            if _passes(node):
+                return state
+            # right before the backward pass, code that is not a part by itself counts as the loss, so as forward
+            return self._switch(node, state, FORWARD if following == BACKWARD else None)
         if self._is_to_open(unit, parts):
             return self._opened(node, state, following)
-        if parts == {FORWARD} and following not in (FORWARD, BACKWARD):
-            return self._switch(node, state, None)  # it runs a model for something other than this step's loss
-        if all(isinstance(part, Inside) for part in parts):
-            self._placed.calls += [part.function for part in parts if isinstance(part, Inside)]
-            self._switch(node, state, None)
-            return None
-        return self._switch(node, state, named(parts))
-
-    def _other(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
-        """Code that is not a part by itself: right before the backward pass it counts as the loss, so as forward."""
-        if _passes(unit[0]):
-            return state
-        return self._switch(unit[0], state, FORWARD if following == BACKWARD else None)
+        # a model may be run for something other than this step's loss; and functions of this file have their own ranges
+        is_other = parts == {FORWARD} and following not in (FORWARD, BACKWARD)
+        has_none = is_other or all(isinstance(part, Inside) for part in parts)
+        return self._switch(node, state, None if has_none else named(parts))
 
     def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
         """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
         node = unit[0]
         blocks = list(_blocks(node))
-        if len(unit) > 1 or not blocks or not self._has_rows(node):
-            return False
-        if self._phases.own(node) - {FORWARD}:
+        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {FORWARD}:
             return False
         if (
             len(parts - {CLEAR}) > 1
@@ -261,16 +296,6 @@ class _Placing:
         start = self._lines.offset(node.lineno, node.col_offset)
         return self._lines.text.startswith("elif", start)
 
-    def _units(self, body: Sequence[ast.stmt]) -> list[list[ast.stmt]]:
-        """The statements, grouped by shared rows."""
-        units: list[list[ast.stmt]] = []
-        for node in body:
-            if units and first_row(node) <= _end(units[-1][-1]):
-                units[-1].append(node)
-            else:
-                units.append([node])
-        return units
-
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
@@ -281,20 +306,20 @@ class _Placing:
 
     def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
         if name is not None:
-            self._placed.names.append(name)
-        self._placed.rows.append(Row(at, like, inserted_code.row(name), order))
+            self.names.append(name)
+        self._rows.append(_Row(at, like, inserted_code.row(name), order))
 
     def _above(self, node: ast.stmt) -> int:
         """The row of a statement, or that of the comment above it."""
         row = first_row(node)
-        indent = indent_of(self._lines.line(row))
+        indent = _indent(self._lines.line(row))
         while row > 1 and row - 1 not in self._covered and self._lines.line(row - 1).startswith(f"{indent}#"):
             row -= 1
         return row
 
-    def _jumps(self, scope: Scope, loop: Loop | None, reads: bool) -> None:
-        """The rows before statements that leave an iteration of the loop, or the function, early."""
-        for statement in scope.statements:
+    def _jumps(self, loop: Loop | None, reads: bool) -> None:
+        """Add the rows before statements that leave an iteration of the loop, or the function, early."""
+        for statement in self._scope.statements:
             node = statement.node
             goes_on = isinstance(node, ast.Continue) and loop is not None and statement.loop is loop and reads
             leaves = isinstance(node, ast.Return) and (loop is None or statement.is_in(loop))
@@ -303,9 +328,19 @@ class _Placing:
             if _begins_row(node, self._lines):
                 self._put(first_row(node), READER if goes_on else None, node.lineno, order=2)
             elif goes_on:
-                self._placed.notes.append(
+                self.notes.append(
                     f"line {node.lineno}: `continue` shares its row, so the wait for a batch after it has no range"
                 )
+
+
+def _draws(loop: Loop) -> bool:
+    """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
+    if isinstance(loop, ast.While):
+        return False
+    if any(map(means_loader, names_in(loop.iter))):
+        return True
+    counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
+    return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
 
 
 def _passes(node: ast.stmt) -> bool:
@@ -337,101 +372,19 @@ def _begins_row(node: ast.stmt, lines: LineTable) -> bool:
     return lines.line(row)[: node.col_offset if row == node.lineno else None].strip()[:1] in ("", "@")
 
 
-def indent_of(row: str) -> str:
+def _indent(row: str) -> str:
     """The indentation of a row."""
     return row[: len(row) - len(row.lstrip(" \t\f"))]
 
 
-@dataclass(frozen=True)
-class Instrumented:
-    """A file with ranges.
-
-    ``loops`` and ``functions``: the original rows of the step loops and of the functions that get ranges.
-    ``ranges``: their names. ``elsewhere``: other files of the project with a part of the step, by path.
-    """
-
-    text: str
-    loops: list[int]
-    functions: list[int]
-    ranges: list[str]
-    elsewhere: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
-    """Insert ranges around the parts of a file's training steps.
-
-    Raises:
-        CannotPlace: it contains no step to put ranges around; the error says why.
-    """
-    loops = list(_loops(file))
-    functions = _functions(file, loops)
-    if not loops and not functions:
-        raise CannotPlace(_nothing(file))
-    if file.is_static:
-        raise CannotPlace(
-            "it builds a static graph: forward, backward and optimizer are one call of Executor.run there, which "
-            "Paddle's profiler takes apart by itself"
-        )
-    lines = file.source.lines
-    covered = _covered(file.tree)
-    placed = [in_loop(Phases(file, scope), scope, loop, lines, covered) for scope, loop in loops]
-    placed += [in_function(Phases(file, scope), scope, lines, covered) for scope in functions]
-    text = _with_rows(file, placed, _first(file, loops, functions), inserted_code.block(recording, bool(loops)))
-    _insist_same(file, text)
-    return Instrumented(
-        text,
-        [loop.lineno for _, loop in loops],
-        [scope.node.lineno for scope in functions if not isinstance(scope.node, ast.Module)],
-        list(dict.fromkeys(name for one in placed for name in one.names)),
-        _elsewhere(file, loops),
-        [note for one in placed for note in one.notes],
-    )
-
-
-def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
-    """The step loops of a file, in order; a nested one belongs to the step of the outer one."""
-    found = [(scope, loop) for scope in file.scopes.scopes for loop in step_loops(file, scope)]
-    found.sort(key=lambda each: each[1].lineno)
-    end = 0
-    for scope, loop in found:
-        if loop.lineno > end:
-            yield scope, loop
-            end = loop.end_lineno or loop.lineno
-
-
-def _functions(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[Scope]:
-    """The functions one call of which is a training step, or a part of it."""
-    trains = TrainingCalls.of(file.project).trains
-    around = {scope for scope, _ in loops}
-    found = [scope for scope in file.scopes.scopes if scope not in around and can_hold_ranges(file, scope)]
-    return [scope for scope in found if trains(file, scope)]
-
-
-def _first(file: FileIndex, loops: list[tuple[Scope, Loop]], functions: list[Scope]) -> int:
-    """The row before which the object's code is inserted: that of the first statement of the module that uses it."""
-    rows = [loop.lineno for _, loop in loops]
-    rows += [scope.node.lineno for scope in functions if not isinstance(scope.node, ast.Module)]
-    holder = next(node for node in file.tree.body if (node.end_lineno or node.lineno) >= min(rows))
-    return first_row(holder)
-
-
-def _covered(tree: ast.Module) -> frozenset[int]:
-    """The rows of statements without nested statements."""
-    simple = (node for node in walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
-    return frozenset(row for node in simple for row in range(node.lineno, (node.end_lineno or node.lineno) + 1))
-
-
-def _with_rows(file: FileIndex, placed: list[Placed], first: int, block: str) -> str:
-    """The text of a file with all rows."""
+def _with_rows(file: FileIndex, placings: list[_Placing], first: int, covered: Collection[int], block: str) -> str:
+    """The text of a file with all rows, and with the object's code before the row ``first``."""
     source, lines = file.source, file.source.lines
-    rows = sorted((row for one in placed for row in one.rows), key=lambda row: row.at)
-    covered = _covered(file.tree)
     while first > 1 and first - 1 not in covered and lines.line(first - 1).startswith("#"):
         first -= 1  # the comment above belongs to the statement
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
-    for row in rows:
-        edits.append(_inserted(row.at, indent_of(lines.line(row.like)) + row.text, lines, source.newline))
+    for row in sorted((row for placing in placings for row in placing.rows), key=lambda row: row.at):
+        edits.append(_inserted(row.at, _indent(lines.line(row.like)) + row.text, lines, source.newline))
     edits.sort(key=lambda edit: edit.start)  # stable: rows at the same place stay in order
     return spliced(source.text, 0, len(source.text), edits)
 
