@@ -1,4 +1,4 @@
-"""Notes about a measurement that are printed with its figures."""
+"""Notes that are printed with the figures of a measurement: what is odd about it, left out, or could not be shown."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from perflint.bench.statistics import Rounds, largest_difference
 from perflint.bench.variants import Fixes, has_edit
 from perflint.findings import Finding, Level
 from perflint.text.wording import counted, listed
-
-# Advice for the reader of a report: which gains it could not have shown, and what an event costs.
 
 _WORTH = 0.05
 """A gain that is worth more rounds, if the rounds that were run could not have shown it."""
@@ -143,8 +141,6 @@ def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
         )
     return found
 
-
-# A note about findings that are not measured, so that nobody thinks the measured ones are all.
 
 _LEFT_OUT_SHOWN = 3
 """How many places of each kind are named; the others are only counted."""

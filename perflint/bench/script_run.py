@@ -1,4 +1,4 @@
-"""How a script is run, and the outcome of one run. Combines several processes that train together into one training. Error messages for a run that has measured nothing: why, and what to do. Runs a script once, through ``runner``, and stops it with all its processes."""
+"""Runs a script once, through ``runner``, stops it with all its processes, and says why if it has measured nothing."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
 from perflint.bench.workspace import held
 from perflint.text.wording import counted
-
-# How a script is run, and the outcome of one run.
 
 
 class RunFailed(Exception):
@@ -68,9 +66,6 @@ class Outcome:
     profile: dict[str, Any] | None = None
 
 
-# Combines several processes that train together into one training.
-
-
 def together(ranks: Sequence[Steps]) -> Steps:
     """Combine the steps of all ranks into those of one training.
 
@@ -100,8 +95,6 @@ def _mean(losses: Sequence[float | None]) -> float | None:
     known = [loss for loss in losses if loss is not None]
     return sum(known) / len(known) if known and len(known) == len(losses) else None
 
-
-# Error messages for a run that has measured nothing: why, and what to do.
 
 _TAIL = 15
 """How many lines of a script's output are shown."""
@@ -213,8 +206,6 @@ def _last(said: Sequence[str]) -> tuple[str, str]:
     before = "".join(f"\n{line}" for line in said[:-1])
     return said[-1] if said else "nothing", f"\nbefore that:{before}" if before else ""
 
-
-# Runs a script once, through ``runner``, and stops it with all its processes.
 
 Waiting = Callable[[str], None]
 """A function that is called with messages for the waiting user."""

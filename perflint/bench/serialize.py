@@ -1,4 +1,8 @@
-"""Writes a measurement to a file: everything needed to compute its comparisons again, and no more. Continues a measurement that was interrupted: its rounds count if they were measured under the same conditions."""
+"""Writes a measurement to a file, and reads it to continue it.
+
+A file has everything needed to compute its comparisons again, and no more. Its rounds count for another measurement if
+they were measured under the same conditions.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,6 @@ from perflint.bench.results import BenchReport, Steps
 from perflint.bench.script_run import Outcome, Plan, RunFailed
 from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
-
-# Writes a measurement to a file: everything needed to compute its comparisons again, and no more.
 
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
 """A list of numbers, which is written on one line."""
@@ -40,8 +42,6 @@ def _rounded(run: Steps) -> Steps:
     batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
     return replace(run, batch_s=batch, reader_s=reader)
 
-
-# Continues a measurement that was interrupted: its rounds count if they were measured under the same conditions.
 
 _FILE, _VARIANT = "file ", "variant "
 """How the conditions about files and about variants begin; their values are hashes."""

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 
 from perflint.bench.results import Comparison, Steps
 
-# Compares the losses before and after a fix.
-
 
 def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | None, int | None, float | None]:
     """Compare the losses of two variants step by step.
@@ -166,8 +164,6 @@ def _t(degrees: int) -> float:
     # Beyond the table, the quantile is nearly linear in 1 / degrees.
     return _T[degrees - 1] if degrees <= len(_T) else 1.96 + 2.46 / degrees
 
-
-# Decides how many rounds are run: a fixed number, or until every interval is narrow enough.
 
 _MOST = 1_000_000
 """The largest number of rounds to predict; the time limit is reached long before."""

@@ -1,4 +1,4 @@
-"""Runs a script under ``runner.supervisor``, which stops it even if this process is killed."""
+"""Runs a script under ``runner.supervisor``, which stops it even if this process is killed, and sees when it hangs."""
 
 from __future__ import annotations
 
@@ -100,8 +100,6 @@ class Supervised:
         except ValueError:
             raise OSError(said) from None
 
-
-# Notices when a running script no longer makes progress, and finds out where it hangs.
 
 AT_FIRST = 120.0
 """Seconds without progress before the first step after which a script counts as hanging: it may load or unpack data."""

@@ -1,4 +1,4 @@
-"""Variants of a script that differ in one argument of its training loader: ``num_workers`` of 0, 2, 4 and 8."""
+"""Varies one argument of a script's training loader (``num_workers`` of 0, 2, 4 and 8), and recommends a value."""
 
 from __future__ import annotations
 
@@ -263,8 +263,6 @@ def _is_none(node: ast.expr) -> bool:
 def _place(file: FileIndex, call: ast.Call, root: Path) -> str:
     return f"{Path(file.path).resolve().relative_to(root).as_posix()}:{file.row(call)}"
 
-
-# Recommends a value of a tuned argument: the smallest one that no other value is surely faster than.
 
 _COSTLY = frozenset({"num_workers", "prefetch_factor", "batch_size"})
 """Arguments whose smallest equally fast value is best: workers and batches take memory."""

@@ -156,8 +156,6 @@ def _event(item: Finding) -> str:
     return event.what if event is not None and is_one else ""
 
 
-# Finds the finding meant by ``PPF201:train.py:70``, or by ``PPF201:70`` if only one file has it.
-
 _WRITTEN = re.compile(r"(?P<code>[A-Za-z]+[0-9]+)(?:[: ](?P<path>.+))?[: ](?P<row>[0-9]+)")
 _NEAR = 3
 """How many nearby findings are named instead of one that does not exist."""

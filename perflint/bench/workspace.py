@@ -1,4 +1,11 @@
-"""Delays requests to stop (Ctrl-C, SIGTERM, SIGHUP) while something is started or cleaned up. The directory of one run of a script, which is removed after the run, or by the next ``perflint bench``. Copies a project to run a script in the copy, so that the user's own files stay unchanged."""
+"""The directory of one run of a script, with a copy of its project, so that the user's own files stay unchanged.
+
+The directory is removed after the run, or by the next ``perflint bench``: a file in it is locked by this process and by
+those that it starts, so a directory whose lock is free was left by a killed process.
+
+Each run gets its own copy, so that no run finds files saved by another. If a project is too large to be copied each
+time, its data are linked (`runner.running.guard` replaces a link by a file before it is written).
+"""
 
 from __future__ import annotations
 
@@ -56,11 +63,6 @@ def held() -> Iterator[None]:
             before[asked[0]](asked[0], None)
 
 
-# The directory of one run of a script, which is removed after the run, or by the next ``perflint bench``.
-#
-# A file in it is locked by this process and by those that it starts, so a directory whose lock is free was left by a
-# killed process.
-
 _PREFIX = "perflint-bench-"
 _NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
 _LOCK = "lock"
@@ -117,11 +119,6 @@ def _sweep(place: Path, status: os.stat_result) -> None:
     finally:
         os.close(lock)
 
-
-# Copies a project to run a script in the copy, so that the user's own files stay unchanged.
-#
-# Each run gets its own copy, so that no run finds files saved by another. If a project is too large to be copied each
-# time, its data are linked (``runner.write_guard`` replaces a link by a file before it is written).
 
 BUDGET = 256 << 20
 """The largest size in bytes of a project that is copied completely."""

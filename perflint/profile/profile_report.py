@@ -1,4 +1,4 @@
-"""A profile as stored in JSON: the phases of a step, and the lines that take its time.
+"""A profile as stored in JSON, made from the records of the profiler in the script's process.
 
 All times are in milliseconds, and means of one measured step; a share is a part of such a step, from 0 to 1.
 """
@@ -150,8 +150,6 @@ class ProfileReport(KeptAsJson):
         except (TypeError, AttributeError) as error:
             raise ProfileError("its parts are not what a profile has") from error
 
-
-# Makes a report from the records of the profiler in the script's process: means per step, and shares of it.
 
 _LEAST_LOOKS = 3
 """The least number of samples of the code between two calls for naming its lines: fewer say too little."""

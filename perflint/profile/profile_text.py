@@ -1,4 +1,4 @@
-"""Summarizes a profile in sentences. A profile for the terminal: the bottleneck in a sentence, the phases, and the lines that take most of a step."""
+"""A profile in sentences, and as a table for the terminal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.text.colour import Palette
 from perflint.text.visible import visible
 from perflint.text.wording import listed
-
-# Summarizes a profile in sentences.
 
 _SAYS = {
     step_kinds.READER: "waits for the loader",
@@ -161,8 +159,6 @@ def percent(share: float) -> str:
     value = 100 * share
     return f"{value:.0f} %" if value >= 9.95 or value < 0.05 else f"{value:.1f} %"
 
-
-# A profile for the terminal: the bottleneck in a sentence, the phases, and the lines that take most of a step.
 
 _GAP = "  "
 _BAR = 24

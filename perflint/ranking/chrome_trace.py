@@ -5,6 +5,8 @@ The names of events end in their time (``"Linear[12.5 us]"``). ``cat`` says what
 of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id. There is no event
 for a read on the host without a GPU. This comes from files that Paddle 3.3.1 wrote, and for the GPU from
 paddle/fluid/platform/profiler/chrometracing_logger.cc.
+
+Events are read one by one, so that a file of any size takes little memory.
 """
 
 from __future__ import annotations
@@ -18,8 +20,6 @@ from typing import Any, BinaryIO, TypeGuard
 from perflint.ranking.shares import Profiled, UnusableProfile
 from perflint.ranking.traced_steps import Span, TracedSteps
 from perflint.text.wording import counted
-
-# Reads a long list out of a JSON file entry by entry, so that a file of any size takes little memory.
 
 _PIECE = 1 << 20
 _MOST_BEFORE = 16 << 20

@@ -1,4 +1,4 @@
-"""Matches findings with a profile: by their line, by the layer or range around it, or by the phase of their rule."""
+"""Matches findings with a profile, by line, layer, range or phase, and computes how much each can save."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from perflint.findings import Finding
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.text.source import Source
 from perflint.text.wording import counted
-
-# How much a finding can save by a profile: its share of the step, how certain that is, and the resulting bound.
 
 
 class Grade(enum.IntEnum):
@@ -89,8 +87,6 @@ def percent(share: float) -> str:
     """
     return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
-
-# Finds the blocks of a file that traces can name: layers by their class, and code in ``with RecordEvent("name"):``.
 
 LAYER, RANGE = "class", "range"
 

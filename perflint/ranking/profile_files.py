@@ -1,4 +1,4 @@
-"""Opens a profile, and recognizes by the contents of the file, not by its name, what has written it."""
+"""Opens a profile of any kind, which its contents show, and reads those of ``perflint profile`` and training logs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from perflint.measuring import PHASES
 from perflint.ranking import chrome_trace, nsys_export
 from perflint.ranking.shares import LOG, LineShare, Profiled, UnusableProfile, share
 from perflint.text.wording import counted
-
-# Reads the JSON that ``perflint profile`` writes: what each line of a training costs, measured while it ran.
 
 FORMAT = "perflint-profile"
 VERSION = 1
@@ -111,13 +109,6 @@ def _list(value: Any, what: str) -> list[Any]:
     return value
 
 
-# Reads a training log: the times for a step and for reading data, as printed by the Paddle suites.
-#
-# PaddleDetection prints ``batch_cost: 0.4432 data_cost: 0.0002 ips: 4.5``, PaddleSeg ``batch_cost: 0.1, reader_cost:
-# 0.02``, PaddleClas ``reader_cost: 0.00071s, batch_cost: 0.05s`` in either order, PaddleOCR, PaddleRec and PaddleNLP
-# ``avg_reader_cost: 0.02 s, avg_batch_cost: 0.5 s``, older ones ``batch_cost=0.1``, and ``paddle.profiler.Profiler``
-# (``step_info()``) ``reader_cost: 0.02 s batch_cost: 0.5 s``. In all of them, the batch time includes the reading time.
-
 _COST = re.compile(
     r"\b(?:avg_|train_)*(reader|data|batch)[_ ]cost\s*[:=]\s*"
     r"(\d{1,9}(?:\.\d{0,20})?(?:e[-+]?\d\d?)?)(?!\d)\s*(ms|us|s)?",
@@ -133,7 +124,13 @@ _ENOUGH = 3
 
 
 def read_log(file: BinaryIO, name: str) -> Profiled:
-    """Read a log: the average of its rows, which all have the same weight.
+    """Read a training log: the average of its rows, which all have the same weight.
+
+    PaddleDetection prints ``batch_cost: 0.4432 data_cost: 0.0002 ips: 4.5``, PaddleSeg ``batch_cost: 0.1, reader_cost:
+    0.02``, PaddleClas ``reader_cost: 0.00071s, batch_cost: 0.05s`` in either order, PaddleOCR, PaddleRec and PaddleNLP
+    ``avg_reader_cost: 0.02 s, avg_batch_cost: 0.5 s``, older ones ``batch_cost=0.1``, and ``paddle.profiler.Profiler``
+    (``step_info()``) ``reader_cost: 0.02 s batch_cost: 0.5 s``. In all of them, the batch time includes the reading
+    time.
 
     Raises:
         UnusableProfile: no row has the time of a step.

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from perflint.ranking.shares import GAP, UnusableProfile
 
-# Collects many time spans: joins those that overlap, and measures them within windows.
-
 Span = tuple[float, float]
 """A start and an end, in the same unit."""
 

@@ -1,10 +1,12 @@
-"""Measures where the time of a step goes: all time is charged to the wrapped call that is running."""
+"""Measures where the time of a step goes: all time is charged to the wrapped call that is running.
+
+While none is, samples show which line of the project is running.
+"""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import sys
 import threading
 import time
@@ -13,8 +15,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
-from perflint.bench.runner import step_kinds, surroundings
-from perflint.bench.runner.watcher import WatchedCall, Watcher, line_of
+from . import step_kinds, surroundings
+from .watcher import WatchedCall, Watcher
 
 _INSIDE = frozenset(
     {step_kinds.FORWARD, step_kinds.EVALUATE, step_kinds.BACKWARD, step_kinds.OPTIMIZER, step_kinds.LOG}
@@ -34,6 +36,13 @@ _PART_OF = {
 
 AFTER = "after this line"
 """The note of code that is only known by the wrapped call before it."""
+
+PERIOD = 0.02
+"""Seconds between two samples. Each sample takes Python's lock from the training for a moment, so sampling every 5
+ms makes steps longer if the machine has other work.
+"""
+
+_sleep = time.sleep  # taken before it is wrapped
 
 
 class Spent(NamedTuple):
@@ -209,16 +218,6 @@ def _add(total: dict[Any, Any], more: dict[Any, Any]) -> None:
         total[key] = total.get(key, 0) + value
 
 
-# Samples which line of the project is running while no wrapped call is, to attribute that time to lines.
-
-PERIOD = 0.02
-"""Seconds between two samples. Each sample takes Python's lock from the training for a moment, so sampling every 5
-ms makes steps longer if the machine has other work.
-"""
-
-_sleep = time.sleep  # taken before it is wrapped
-
-
 class Sampler:
     """Counts how often a line was seen to run, by the line of the wrapped call before it, and by its own place.
 
@@ -245,10 +244,9 @@ class Sampler:
                 self._look(after, sys._current_frames().get(self._thread))
 
     def _look(self, after: Spent, frame: FrameType | None) -> None:
-        root = self._profiler.root
         while frame is not None:
-            if self._profiler.is_in_project(frame.f_code):
-                name = frame.f_code.co_filename[len(root) :].replace(os.sep, "/")
-                self.counts[after.path, after.line, name, line_of(frame)] += 1
+            place = self._profiler.place_of(frame)
+            if place is not None:
+                self.counts[(after.path, after.line, *place)] += 1
                 return
             frame = frame.f_back

@@ -12,13 +12,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.runner import surroundings
-from perflint.bench.runner.heartbeat import Heartbeat
-
-# Ends the worker processes of a Paddle loader that a run has not read to its end.
-#
-# Paddle tells them to end and then waits for as long as it takes. A worker that was forked while another thread held a
-# lock never ends: with it, the wait would not either.
+from . import surroundings
+from .heartbeat import Heartbeat
 
 PATIENCE = 10.0
 """Seconds that the workers of a loader have to end before they are killed."""
@@ -26,6 +21,9 @@ PATIENCE = 10.0
 
 def end_workers(iterator: Any, seconds: float = PATIENCE) -> None:
     """End the workers of ``iter(loader)``; nothing is done for a loader without workers, or of another library.
+
+    Paddle tells them to end and then waits for as long as it takes. A worker that was forked while another thread held
+    a lock never ends: with it, the wait would not either.
 
     Args:
         iterator: what ``iter(loader)`` returned.

@@ -1,4 +1,7 @@
-"""Runs the script of a plan as ``__main__``, with the hooks and the write guard installed."""
+"""Runs the script of a plan as ``__main__``, with hooks, and without writing to the original files.
+
+Several processes may train together; each notes which rank it is.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.runner.hooks import after_import, hook
-from perflint.bench.runner.profiler import Profiler
-from perflint.bench.runner.recorder import SPAWNED, Recorder
-from perflint.bench.runner.watched_calls import watch_pauses, watch_steps
-
-# The runs of several processes that train together: which rank this is, and processes started by the script.
+from .hooks import after_import, hook
+from .profiler import Profiler
+from .recorder import SPAWNED, Recorder
+from .watched_calls import watch_pauses, watch_steps
 
 _PATIENCE = 20.0
 """Seconds that a rank waits for the others to finish measuring."""
@@ -112,9 +113,6 @@ def note_scripts(recorder: Recorder, root: str) -> None:
         begin(self, args, *arguments, **keywords)
 
     subprocess.Popen.__init__ = note  # type: ignore[method-assign]
-
-
-# Prevents a script that runs in a copy of a project from writing to the original files.
 
 
 def guard(copy: str, original: str) -> None:

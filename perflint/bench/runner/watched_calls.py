@@ -1,6 +1,6 @@
-"""Wraps functions that read, copy, wait, save or log, so that a watcher is called for each.
+"""Wraps functions that read, copy, wait, save or log, and for a profile all that a step consists of.
 
-Functions that an old Paddle does not have are skipped.
+A watcher is called for each. Functions that an old Paddle does not have are skipped.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import logging
 import time
 from typing import Any
 
-from perflint.bench.runner import step_kinds
-from perflint.bench.runner.hooks import after_import
-from perflint.bench.runner.watcher import WatchedCall, Watcher
+from . import step_kinds
+from .hooks import after_import
+from .watcher import WatchedCall, Watcher
 
 READS = (
     "numpy",
@@ -192,8 +192,6 @@ def _loaders(watcher: Watcher, loader: Any) -> None:
 
     loader.__init__, loader.__iter__ = __init__, __iter__
 
-
-# Wraps what a profile times beyond ``watched_calls``: forward and backward passes, optimizers, pauses.
 
 _GRADIENTS = ("clear_grad", "clear_gradients", "zero_grad")
 _SCALER = ("unscale_", "update")

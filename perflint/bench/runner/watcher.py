@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 from .recorder import Recorder
@@ -57,16 +57,27 @@ class Watcher(Recorder):
         via = ""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and len(found) < most:
-            if self.is_in_project(frame.f_code):
-                found.append((frame.f_code.co_filename[len(self.root) :].replace(os.sep, "/"), line_of(frame)))
-            elif not found and "site-packages" in frame.f_code.co_filename and not _is_ours(frame):
+            place = self.place_of(frame)
+            if place is not None:
+                found.append(place)
+            elif (
+                not found
+                and "site-packages" in frame.f_code.co_filename
+                and frame.f_globals.get("__package__") != __package__
+            ):
                 via = f"{frame.f_globals.get('__name__', '')}.{frame.f_code.co_name}"
             frame = frame.f_back
         return found, via
 
-    def is_in_project(self, code: CodeType) -> bool:
-        """Whether code is from a file of the project."""
-        return code.co_filename.startswith(self.root)  # not cached by code object: its hash reads all of it
+    def place_of(self, frame: FrameType) -> tuple[str, int] | None:
+        """The file, relative to the root of the project, and the line that a frame is at; None outside the project.
+
+        For some internal instructions Python has no line; then it is that of the head.
+        """
+        code = frame.f_code
+        if not code.co_filename.startswith(self.root):  # not cached by code object: its hash reads all of it
+            return None
+        return code.co_filename[len(self.root) :].replace(os.sep, "/"), frame.f_lineno or code.co_firstlineno
 
     def made_loader(self, loader: Any) -> None:
         """Note that a loader was made, and where."""
@@ -91,15 +102,6 @@ class Watcher(Recorder):
             self._optimizers.add(id(optimizer))
             self.trained |= {id(parameter) for parameter in _parameters(optimizer)}
         super()._end(optimizer)
-
-
-def line_of(frame: FrameType) -> int:
-    """The line that a frame is at. For some internal instructions Python has none; then that of the head."""
-    return frame.f_lineno or frame.f_code.co_firstlineno
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return bool(frame.f_globals.get("__package__") == __package__)
 
 
 def _parameters(optimizer: Any) -> list[Any]:
