@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench.workspace import scratch, sweep
+from perflint.bench.run_directory import scratch, sweep
 from tests.cli_runs import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and signals of POSIX")

@@ -14,10 +14,10 @@ from datetime import datetime, timezone
 from perflint import __version__
 from perflint.bench import notes, script_run
 from perflint.bench.results import BenchReport, Variant
+from perflint.bench.run_directory import ProjectCopy, scratch, sweep
 from perflint.bench.script_run import Outcome, Plan, RunFailed
 from perflint.bench.statistics import LEAST_ROUNDS, Rounds, compare
 from perflint.bench.variants import VariantFiles
-from perflint.bench.workspace import ProjectCopy, scratch, sweep
 
 Tell = Callable[[int, int, str], None]
 """Called before each run with the number of finished runs, the number of all runs, and the name of the variant."""

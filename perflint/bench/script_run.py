@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.results import Steps
+from perflint.bench.run_directory import held
 from perflint.bench.runner import heartbeat
 from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
-from perflint.bench.workspace import held
 from perflint.text.wording import counted
 
 

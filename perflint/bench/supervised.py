@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from perflint.bench.run_directory import held
 from perflint.bench.runner import heartbeat, supervisor
 from perflint.bench.runner.heartbeat import Beat
-from perflint.bench.workspace import held
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE

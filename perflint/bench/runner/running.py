@@ -120,7 +120,7 @@ def guard(copy: str, original: str) -> None:
 
     A file that is a link in the copy is replaced by a real file before it is written. Other writes into the original,
     by its absolute path or through a linked directory, are refused. Libraries that open files without Python are not
-    covered; ``perflint.bench.workspace`` checks the linked files afterwards.
+    covered; ``perflint.bench.run_directory`` checks the linked files afterwards.
 
     Args:
         copy: the real path of the copy.
