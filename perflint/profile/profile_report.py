@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from statistics import fmean, median
@@ -21,11 +21,8 @@ from perflint.bench.script_run import Outcome, Plan
 from perflint.files import plain_files
 from perflint.text.source import Source, UnreadableSource, decode
 
-FORMAT, VERSION = "perflint-profile", 1
-
-
-class ProfileError(Exception):
-    """JSON is not what ``perflint profile --json`` writes; ``str(error)`` says why."""
+_LEAST_LOOKS = 3
+"""The least number of samples of the code between two calls for naming its lines: fewer say too little."""
 
 
 @dataclass(frozen=True)
@@ -123,37 +120,7 @@ class ProfileReport(KeptAsJson):
 
     def to_json(self) -> dict[str, Any]:
         """The fields for ``json.dumps``."""
-        return {"format": FORMAT, "version": VERSION, **super().to_json()}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ProfileReport:
-        """Read what ``to_json`` has returned; unknown keys, which a later version may have added, are ignored.
-
-        Raises:
-            ProfileError: it is not a profile, or a key is missing.
-        """
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ProfileError(f'it is not a profile: "format" should be "{FORMAT}"')
-        if data.get("version") != VERSION:
-            raise ProfileError(
-                f"it is a profile of version {data.get('version')}, and this perflint reads version {VERSION}"
-            )
-        try:
-            parts = {
-                "step_ms": StepTimes.from_json(data["step_ms"]),
-                "phases": {name: PhaseTime.from_json(phase) for name, phase in data["phases"].items()},
-                "events": [ProfileEvent.from_json(event) for event in data["events"]],
-            }
-            return super().from_json({**data, **parts})
-        except KeyError as error:
-            raise ProfileError(f"its key {error} is missing") from error
-        except (TypeError, AttributeError) as error:
-            raise ProfileError("its parts are not what a profile has") from error
-
-
-_LEAST_LOOKS = 3
-"""The least number of samples of the code between two calls for naming its lines: fewer say too little."""
-_SEEN = "by sampling"
+        return {"format": "perflint-profile", "version": 1, **super().to_json()}
 
 
 def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> ProfileReport:
@@ -168,12 +135,19 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
     steps = [1000 * second for second in outcome.steps.batch_s]
     mean = fmean(steps)
     spent = [{**each, "ms": 1000 * each["seconds"] / len(steps)} for each in noted["spent"]]
-    phases = _phases(spent, mean)
-    events = [
-        *_events([each for each in spent if each["kind"] != step_kinds.OTHER], len(steps), mean),
-        *_others([each for each in spent if each["kind"] == step_kinds.OTHER], noted["sampled"], mean),
-    ]
-    texts = _Texts(plan.root, noted["sha256"])
+    text_of = _Texts(plan.root, noted["sha256"]).line
+
+    def event(path: str, line: int, kind: str, what: str, ms: float, times: float, **more: Any) -> ProfileEvent:
+        more = {"phase": step_kinds.PHASE_OF[kind], "source": text_of(path, line), **more}
+        return ProfileEvent(path, line, kind, what, _rounded(times), _rounded(ms), _share(ms, mean), **more)
+
+    calls = (each for each in spent if each["kind"] != step_kinds.OTHER and each["path"])
+    named = ("path", "line", "kind", "what", "ms", "note", "via", "evaluating")
+    events = [event(times=each["times"] / len(steps), **{name: each[name] for name in named}) for each in calls]
+    others = _others((each for each in spent if each["kind"] == step_kinds.OTHER), noted["sampled"])
+    for (path, line, note), ms in others.items():
+        if path:
+            events.append(event(path, line, step_kinds.OTHER, "other code", ms, 0.0, note=note))
     return ProfileReport(
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         script=plan.script.as_posix(),
@@ -186,8 +160,8 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
         steps=len(steps),
         step_ms=StepTimes(_rounded(mean), _rounded(median(steps)), _rounded(quantile(steps, 0.95))),
         ips=_rounded(outcome.steps.ips),
-        phases=phases,
-        events=[texts.with_source(each) for each in sorted(events, key=lambda each: (-each.ms, each.path, each.line))],
+        phases=_phases(spent, mean),
+        events=sorted(events, key=lambda each: (-each.ms, each.path, each.line)),
         files={path: {"sha256": digest} for path, digest in noted["sha256"].items()},
         notes=list(notes),
     )
@@ -202,28 +176,10 @@ def _phases(spent: Iterable[Mapping[str, Any]], mean: float) -> dict[str, PhaseT
     return {name: PhaseTime(_rounded(ms), _share(ms, mean)) for name, ms in found.items()}
 
 
-def _events(spent: Iterable[Mapping[str, Any]], steps: int, mean: float) -> Iterator[ProfileEvent]:
-    for each in spent:
-        if each["path"]:
-            yield ProfileEvent(
-                path=each["path"],
-                line=each["line"],
-                kind=each["kind"],
-                what=each["what"],
-                times=_rounded(each["times"] / steps),
-                ms=_rounded(each["ms"]),
-                share=_share(each["ms"], mean),
-                phase=step_kinds.PHASE_OF[each["kind"]],
-                note=each["note"],
-                via=each["via"],
-                evaluating=each["evaluating"],
-            )
-
-
 def _others(
-    spent: Iterable[Mapping[str, Any]], looks: Iterable[tuple[str, int, str, int, int]], mean: float
-) -> Iterator[ProfileEvent]:
-    """The code between wrapped calls, divided among its lines if there are enough samples."""
+    spent: Iterable[Mapping[str, Any]], looks: Iterable[tuple[str, int, str, int, int]]
+) -> dict[tuple[str, int, str], float]:
+    """The milliseconds between wrapped calls by file, line and note, divided among lines if samples suffice."""
     seen: dict[tuple[str, int], Counter[tuple[str, int]]] = {}
     for after, row, path, line, count in looks:
         seen.setdefault((after, row), Counter())[path, line] += count
@@ -231,14 +187,12 @@ def _others(
     for each in spent:
         counts = seen.get((each["path"], each["line"]), Counter())
         total = sum(counts.values())
-        parts = {(*place, _SEEN): count / total for place, count in counts.items()} if total >= _LEAST_LOOKS else {}
-        for key, part in (parts or {(each["path"], each["line"], each["note"]): 1.0}).items():
+        parts = {(each["path"], each["line"], each["note"]): 1.0}
+        if total >= _LEAST_LOOKS:
+            parts = {(*place, "by sampling"): count / total for place, count in counts.items()}
+        for key, part in parts.items():
             found[key] = found.get(key, 0.0) + each["ms"] * part
-    for (path, line, note), ms in found.items():
-        if path:
-            yield ProfileEvent(
-                path, line, step_kinds.OTHER, "other code", 0.0, _rounded(ms), _share(ms, mean), step_kinds.OTHER, note
-            )
+    return found
 
 
 def _share(ms: float, mean: float) -> float:
@@ -259,12 +213,12 @@ class _Texts:
         self._sha256 = sha256
         self._sources: dict[str, Source | None] = {}
 
-    def with_source(self, event: ProfileEvent) -> ProfileEvent:
-        if event.path not in self._sources:
-            self._sources[event.path] = self._read(event.path)
-        source = self._sources[event.path]
-        known = source is not None and 0 < event.line <= source.lines.rows
-        return replace(event, source=source.lines.line(event.line).strip()) if source and known else event
+    def line(self, path: str, row: int) -> str:
+        """The text of a line without its indentation; "" if it is not known."""
+        if path not in self._sources:
+            self._sources[path] = self._read(path)
+        source = self._sources[path]
+        return source.lines.line(row).strip() if source is not None and 0 < row <= source.lines.rows else ""
 
     def _read(self, path: str) -> Source | None:
         try:

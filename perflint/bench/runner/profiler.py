@@ -247,6 +247,7 @@ class Sampler:
         while frame is not None:
             place = self._profiler.place_of(frame)
             if place is not None:
-                self.counts[(after.path, after.line, *place)] += 1
+                path, line = place
+                self.counts[after.path, after.line, path, line] += 1
                 return
             frame = frame.f_back
