@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench import script_run, supervised
+from perflint.bench import supervised
 from perflint.bench.runner import heartbeat
 from perflint.bench.runner.heartbeat import Beat, Heartbeat
 from perflint.bench.runner.supervisor import Process
-from perflint.bench.script_run import Plan
+from perflint.bench.script_run import Plan, stall_message
 from perflint.bench.supervised import Call, StallWatch
 
 PLAN = Plan(Path("/project"), Path("train.py"), Path(), [], "python", warmup=2, steps=6)
@@ -99,7 +99,7 @@ def test_what_is_said_of_a_script_that_hangs() -> None:
     watch = StallWatch(None, start=0.0)
     watch.look([Beat(pid=1, batches=4, backward=3, steps=3, longest=0.25)], 10.0)
     processes = [Process(7, 1, "Z", 1 << 8), Process(8, 1, "Z", 9), Process(9, 1, "Z", 0), Process(10, 1, "S", 0)]
-    lines = script_run.of_stall(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()
+    lines = stall_message(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()
     assert lines[0] == (
         "train.py was stopped, because nothing happened for 30 s after 3 steps, 4 batches, 3 calls of backward "
         "(a step took up to 0.25 s): it hangs at lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__); "
@@ -118,7 +118,7 @@ def test_of_several_ranks_each_is_named() -> None:
     assert supervised.where_all([one, other, [], one]) == (
         "lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__) (rank 0, 3); train.py:3 (<module>) (rank 1)"
     )
-    lines = script_run.of_stall(PLAN, StallWatch(None, 0.0), 120.0, [one, other, [], one], [], []).splitlines()
+    lines = stall_message(PLAN, StallWatch(None, 0.0), 120.0, [one, other, [], one], [], []).splitlines()
     assert [line for line in lines if line.startswith("what")] == [
         "what the main thread of rank 0 was doing, the innermost call first:",
         "what the main thread of rank 1 was doing, the innermost call first:",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import fmean, geometric_mean
@@ -43,6 +43,23 @@ def _fitting(text: str, columns: int) -> str:
     return text
 
 
+def padded(text: str, columns: int, to_the_right: bool = False) -> str:
+    """Text with spaces, to fill so many columns."""
+    space = " " * (columns - width(text))
+    return space + text if to_the_right else text + space
+
+
+def folded(text: str, columns: int, indent: str) -> Iterator[str]:
+    """Lines of ``text``, broken at spaces; a word wider than a line gets its own line."""
+    line = indent
+    for word in text.split(" "):
+        if line.strip() and width(line) + width(word) > columns:
+            yield line.rstrip()
+            line = indent + ("  " if indent else "")
+        line += word + " "
+    yield line.rstrip()
+
+
 @dataclass(frozen=True)
 class Figures:
     """A summary of a variant's measured steps.
@@ -69,7 +86,7 @@ class Figures:
         return min(1.0, self.reader_ms / self.batch_ms) if self.batch_ms else 0.0
 
 
-def figures(variant: Variant) -> Figures | None:
+def summary(variant: Variant) -> Figures | None:
     """The figures of a variant; None if its steps took no time."""
     runs = [run for run in variant.runs if run.ips]
     if not runs:

@@ -15,8 +15,10 @@ from perflint.text.wording import counted, listed
 
 _WORTH = 0.05
 """A gain that is worth more rounds, if the rounds that were run could not have shown it."""
-_ADVICE_SHOWN = 5
-"""How many variants are named; the others are only counted."""
+_SHOWN = 5
+"""How many variants, or files, are named; the others are only counted."""
+_PLACES = 3
+"""How many places of each kind of finding are named."""
 _NAME = 36
 """The width of a name."""
 
@@ -40,7 +42,7 @@ def _more_rounds(report: BenchReport) -> Iterator[str]:
     rounds = math.ceil(report.rounds * (math.log(max(hidden.values())) / math.log1p(_WORTH)) ** 2)
     yield (
         f"No gain measured does not mean that there is none: these {counted(report.rounds, 'round')} could only have "
-        f"shown {listed(each, _ADVICE_SHOWN)}. To see {times(1 + _WORTH)}, ask for --until {100 * _WORTH:g}%, or for "
+        f"shown {listed(each, _SHOWN)}. To see {times(1 + _WORTH)}, ask for --until {100 * _WORTH:g}%, or for "
         f"--rounds {rounds}, if the runs keep differing this much."
     )
 
@@ -57,10 +59,6 @@ def _events(report: BenchReport) -> Iterator[str]:
                 f"{variant.fixes[0]} is about {variant.event}, once a step: the time saved per step is what one costs "
                 "here, minus what the fix itself costs."
             )
-
-
-_SHOWN = 5
-"""How many files are named; the others are only counted."""
 
 
 def of_failures(errors: Iterable[Exception]) -> list[str]:
@@ -94,23 +92,19 @@ def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[
         return ["No loss was seen, so whether the losses stay the same is not known."]
     if any(item.same_losses is None for item in comparisons):
         first = before.runs[0]
+        before_as = "as it is" if before.name == BEFORE else f"in {before.name}"
+        others_as = f"in {', '.join(other.name for other in others)}"
+        if any(other.codes for other in others):
+            others_as = "with fixes"
         alone = largest_difference(first, before.runs[1:])
         fixed = largest_difference(first, [run for other in others for run in other.runs])
         return [
             "The script gives other losses each time it runs, so a fix cannot be told to change them: "
-            f"{_alone(before)} they differ by {_part(alone)} between runs, "
-            f"and {_others(others)} by {_part(fixed)} from the first run."
+            f"{before_as} they differ by {_part(alone)} between runs, "
+            f"and {others_as} by {_part(fixed)} from the first run."
         ]
     codes = {variant.name: variant.codes for variant in others}
     return [_differing(item, before.name, codes[item.variant]) for item in comparisons if item.same_losses is False]
-
-
-def _alone(before: Variant) -> str:
-    return "as it is" if before.name == BEFORE else f"in {before.name}"
-
-
-def _others(others: Sequence[Variant]) -> str:
-    return "with fixes" if any(other.codes for other in others) else f"in {', '.join(other.name for other in others)}"
 
 
 def _part(difference: float | None) -> str:
@@ -142,10 +136,6 @@ def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
     return found
 
 
-_LEFT_OUT_SHOWN = 3
-"""How many places of each kind are named; the others are only counted."""
-
-
 def not_measured(fixes: Fixes, with_suggestions: bool) -> list[str]:
     """A sentence about the findings in files that the script runs that are not part of any variant, if there are any.
 
@@ -164,11 +154,11 @@ def not_measured(fixes: Fixes, with_suggestions: bool) -> list[str]:
         ),
         (bare, "has no edit", "have no edit"),
     ]
-    parts = [
-        f"{len(items)} {one if len(items) == 1 else many} ({listed(_named(fixes, items), _LEFT_OUT_SHOWN)})"
-        for items, one, many in kinds
-        if items
-    ]
+    parts = []
+    for items, one, many in kinds:
+        if items:
+            named = [f"{item.code} {fixes.places([item])[0]}" for item in items]
+            parts.append(f"{len(items)} {one if len(items) == 1 else many} ({listed(named, _PLACES)})")
     count = len(left) + len(bare)
     verb = "was" if count == 1 else "were"
     return [f"{counted(count, 'finding')} {verb} not measured: {'; '.join(parts)}."] if parts else []
@@ -176,7 +166,3 @@ def not_measured(fixes: Fixes, with_suggestions: bool) -> list[str]:
 
 def _of_level(findings: Sequence[Finding], level: Level) -> list[Finding]:
     return [item for item in findings if item.fix is not None and item.fix.level is level]
-
-
-def _named(fixes: Fixes, findings: Sequence[Finding]) -> list[str]:
-    return [f"{item.code} {fixes.places([item])[0]}" for item in findings]

@@ -7,22 +7,8 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from perflint.bench import pictures
-from perflint.bench.figures import (
-    Figures,
-    Verdict,
-    by_name,
-    difference,
-    figures,
-    headline,
-    interval,
-    losses,
-    number,
-    ratio,
-    saved,
-    sentence,
-    verdict,
-)
+from perflint.bench import figures, pictures
+from perflint.bench.figures import Figures, Verdict, number
 from perflint.bench.notes import advice
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.tuning import Tuned
@@ -53,11 +39,11 @@ def curve_section(report: BenchReport, tuned: Tuned) -> str:
 
 
 def _opening(report: BenchReport) -> str:
-    last = headline(report)
+    last = figures.headline(report)
     lines = ['<p class="headline none">No fix was measured.</p>']
     if last is not None:
-        tone = _TONES[verdict(last)]
-        lines = [f'<p class="headline {tone}">{markup(last.variant)}: {sentence(last)}.</p>']
+        tone = _TONES[figures.verdict(last)]
+        lines = [f'<p class="headline {tone}">{markup(last.variant)}: {figures.sentence(last)}.</p>']
         if last.same_losses is False:
             lines.append('<p class="slower">The losses did not stay the same: look at what the fix changes.</p>')
     lines += [f"<p>{markup(note)}</p>" for note in (*report.notes, *advice(report))]
@@ -66,7 +52,7 @@ def _opening(report: BenchReport) -> str:
 
 
 def _results(report: BenchReport) -> str:
-    comparisons = by_name(report)
+    comparisons = figures.by_name(report)
     headings = "".join(f'<th scope="col" role="columnheader">{heading}</th>' for heading in _HEADINGS)
     rows = "".join(f"{_row(variant, comparisons.get(variant.name))}\n" for variant in report.variants)
     return _PARTS["results"].substitute(headings=headings, rows=rows)
@@ -84,7 +70,7 @@ def _row(variant: Variant, comparison: Comparison | None) -> str:
 
 
 def _measured(variant: Variant) -> Iterator[str]:
-    measured = figures(variant)
+    measured = figures.summary(variant)
     if measured is None:
         yield from ("not measured", "", "", "")
         return
@@ -103,13 +89,13 @@ def _compared(comparison: Comparison | None) -> Iterator[str]:
     if comparison is None:
         yield from [""] * len(_COMPARED)
         return
-    yield f"<span>{ratio(comparison)}<small>{interval(comparison)}</small></span>"
-    milliseconds, _, around = saved(comparison).partition(" (")
+    yield f"<span>{figures.ratio(comparison)}<small>{figures.interval(comparison)}</small></span>"
+    milliseconds, _, around = figures.saved(comparison).partition(" (")
     yield f"<span>{milliseconds}<small>{around.rstrip(')')}</small></span>" if milliseconds else "not known"
-    where = f"<small>{difference(comparison)}</small>" if difference(comparison) else ""
+    where = f"<small>{figures.difference(comparison)}</small>" if figures.difference(comparison) else ""
     tone = ' class="slower"' if comparison.same_losses is False else ""
-    yield f"<span{tone}>{losses(comparison)}{where}</span>"
-    yield f'<strong class="{_TONES[verdict(comparison)]}">{verdict(comparison).value}</strong>'
+    yield f"<span{tone}>{figures.losses(comparison)}{where}</span>"
+    yield f'<strong class="{_TONES[figures.verdict(comparison)]}">{figures.verdict(comparison).value}</strong>'
 
 
 def _pictures(report: BenchReport) -> Iterator[str]:

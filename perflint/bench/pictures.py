@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from perflint.bench.figures import Figures, figures, interval, number, quantile, ratio, sentence, shortened
+from perflint.bench.figures import Figures, interval, number, quantile, ratio, sentence, shortened, summary
 from perflint.bench.results import BenchReport, Comparison
 from perflint.bench.tuning import Tuned, TunedPoint, points
 from perflint.bench.web_page import (
@@ -281,7 +281,7 @@ def _horizontal_axis(scale: Scale, height: float, unit: str) -> Iterator[str]:
 
 def reader_share(report: BenchReport, name: str, width: float, class_: str) -> str:
     """A bar for each variant: a step's mean time, and the part of it spent waiting for the loader."""
-    found = [(index, variant.name, figures(variant)) for index, variant in enumerate(report.variants)]
+    found = [(index, variant.name, summary(variant)) for index, variant in enumerate(report.variants)]
     rows = [(index, title, measured) for index, title, measured in found if measured is not None]
     if not rows:
         return ""
@@ -305,7 +305,7 @@ def _waits(measured: Figures) -> str:
 
 def curve(report: BenchReport, tuned: Tuned) -> str:
     """How the ips depend on the value of one argument, in two widths; empty if nothing was measured."""
-    shown = [(point, found) for point in points(report, tuned) if (found := figures(point.variant)) is not None]
+    shown = [(point, found) for point in points(report, tuned) if (found := summary(point.variant)) is not None]
     highest = max((found.fastest for _, found in shown), default=0.0)
     if not shown or not 0 < highest < math.inf:
         return ""

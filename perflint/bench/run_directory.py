@@ -21,6 +21,7 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -233,12 +234,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 def _fits(root: Path) -> bool:
     """Whether a project is within the budget; stops counting beyond that."""
-    total = 0
-    for size in _sizes(root):
-        total += size
-        if total > BUDGET:
-            return False
-    return True
+    return all(total <= BUDGET for total in accumulate(_sizes(root)))
 
 
 def _sizes(directory: Path) -> Iterator[int]:

@@ -20,9 +20,30 @@ from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
 from perflint.text.wording import counted
 
+Waiting = Callable[[str], None]
+"""A function that is called with messages for the waiting user."""
+_RUNNER = Path(__file__).with_name("runner") / "__main__.py"
+_LOOK = 0.1
+"""Seconds between two checks of the script."""
+_BEAT, _RESULT, _ERROR = "beat-0.bin", "result-0.json", "error-0.txt"
+"""What a rank writes, with its number in place of 0."""
+_LOGS = "ranks"
+_TAIL = 15
+"""How many lines of a script's output are shown."""
+_STACK = 12
+"""How many calls of a stack are shown."""
+
 
 class RunFailed(Exception):
     """A run has not measured anything; ``str(error)`` says why, and what to do."""
+
+
+class OutOfTime(RunFailed):
+    """The time limit was reached before the run was finished."""
+
+
+class Stalled(RunFailed):
+    """The script no longer makes progress."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +53,7 @@ class Plan:
     ``script`` and ``directory`` (where it starts) are relative to ``root``, the project. ``warmup`` and ``steps`` are
     optimizer steps: those that are not counted, and those that are. ``seed`` None leaves the seeds unchanged.
     ``environment`` has variables in addition to those of this process. ``stall_limit`` is in seconds (None: the default
-    of `stalls`). ``launch`` is the module that starts several processes, such as ``paddle.distributed.launch``, and its
+    of `supervised`). ``launch`` is the module that starts several processes, such as ``paddle.distributed.launch``, and its
     arguments; if it is empty, there is one process. ``profile``: also record what the time of the steps is spent on.
     """
 
@@ -96,13 +117,7 @@ def _mean(losses: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known and len(known) == len(losses) else None
 
 
-_TAIL = 15
-"""How many lines of a script's output are shown."""
-_STACK = 12
-"""How many calls of a stack are shown."""
-
-
-def of_exit(plan: Plan, status: int, said: Sequence[str]) -> str:
+def exit_message(plan: Plan, status: int, said: Sequence[str]) -> str:
     """The message for a script that has ended with an error."""
     last, before = _last(said)
     if any("No module named 'paddle'" in line for line in said[-_TAIL:]) or _lacks_paddle(plan, said):
@@ -118,7 +133,7 @@ def _lacks_paddle(plan: Plan, said: Sequence[str]) -> bool:
     return subprocess.run([plan.python, "-I", "-c", look], check=False).returncode == 1
 
 
-def of_time(plan: Plan, watch: StallWatch, ranks: Sequence[Sequence[Call]], said: Sequence[str]) -> str:
+def time_message(plan: Plan, watch: StallWatch, ranks: Sequence[Sequence[Call]], said: Sequence[str]) -> str:
     """The message for a run that reached the time limit; ``ranks`` are the calls that each rank was in."""
     more = "allow more with --time-limit, or measure fewer steps with --steps"
     if not watch.steps:
@@ -128,7 +143,7 @@ def of_time(plan: Plan, watch: StallWatch, ranks: Sequence[Sequence[Call]], said
     return f"{plan.script} had made {watch.steps} of {plan.warmup + plan.steps} steps at the time limit; {more}"
 
 
-def of_stall(
+def stall_message(
     plan: Plan,
     watch: StallWatch,
     now: float,
@@ -165,7 +180,7 @@ def of_stall(
     return "\n".join(lines)
 
 
-def of_no_steps(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
+def no_steps_message(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
     """The message for a script that ended normally, but without a measured step."""
     result = min(results, key=lambda each: int(each["seen"]["steps"]))
     count = result["seen"]
@@ -207,24 +222,6 @@ def _last(said: Sequence[str]) -> tuple[str, str]:
     return said[-1] if said else "nothing", f"\nbefore that:{before}" if before else ""
 
 
-Waiting = Callable[[str], None]
-"""A function that is called with messages for the waiting user."""
-_RUNNER = Path(__file__).with_name("runner") / "__main__.py"
-_LOOK = 0.1
-"""Seconds between two checks of the script."""
-_BEAT, _RESULT, _ERROR = "beat-0.bin", "result-0.json", "error-0.txt"
-"""What a rank writes, with its number in place of 0."""
-_LOGS = "ranks"
-
-
-class OutOfTime(RunFailed):
-    """The time limit was reached before the run was finished."""
-
-
-class Stalled(RunFailed):
-    """The script no longer makes progress."""
-
-
 def run(
     plan: Plan, copy: Path, scratch: Path, seconds: float, lock: int | None = None, waiting: Waiting | None = None
 ) -> Outcome:
@@ -248,28 +245,26 @@ def run(
     temporary.mkdir()
     file.write_text(json.dumps(_data(plan, copy, scratch)), encoding="utf-8")
     start = time.monotonic()
-    script: Supervised | None = None
+    script = Supervised(
+        [plan.python, *_launcher(plan, scratch), str(_RUNNER), str(file)],
+        scratch,
+        copy / plan.directory,
+        _environment(plan, copy, temporary),
+        lock,
+    )
     try:
-        script = Supervised(
-            [plan.python, *_launcher(plan, scratch), str(_RUNNER), str(file)],
-            scratch,
-            copy / plan.directory,
-            _environment(plan, copy, temporary),
-            lock,
-        )
         problem = _watched(plan, script, copy, scratch, start + seconds, waiting)
     finally:
-        if script is not None:
-            with held():
-                script.end()
+        with held():
+            script.end()
     if problem is not None:
         raise problem
-    results = _results(scratch)
+    results = [json.loads(file.read_text(encoding="utf-8")) for file in _files(scratch, _RESULT)]
     status = script.status()
     if status or not results:
-        raise RunFailed(of_exit(plan, status, _said(scratch)))
+        raise RunFailed(exit_message(plan, status, _said(scratch)))
     if not all(result["steps"]["batch_s"] for result in results):
-        raise RunFailed(of_no_steps(plan, results))
+        raise RunFailed(no_steps_message(plan, results))
     steps = together([Steps.from_json(result["steps"]) for result in results])
     first, took = results[0], time.monotonic() - start
     return Outcome(steps, first["versions"], first["machine"], first["files"], took, first.get("profile"))
@@ -284,10 +279,10 @@ def _watched(
         now = time.monotonic()
         watch.look([heartbeat.read(file) for file in _files(scratch, _BEAT)], now)
         if now >= end:
-            return OutOfTime(of_time(plan, watch, _calls(scratch, copy), _said(scratch)))
+            return OutOfTime(time_message(plan, watch, _calls(scratch, copy), _said(scratch)))
         if watch.hangs(now):
             calls = _calls(scratch, copy)
-            return Stalled(of_stall(plan, watch, now, calls, script.started(), _said(scratch)))
+            return Stalled(stall_message(plan, watch, now, calls, script.started(), _said(scratch)))
         news = watch.news(now)
         if news and waiting:
             waiting(news)
@@ -327,10 +322,6 @@ def _files(scratch: Path, name: str) -> list[Path]:
     return sorted(scratch.glob(name.replace("0", "*")), key=lambda path: int(path.stem.rpartition("-")[2]))
 
 
-def _results(scratch: Path) -> list[dict[str, Any]]:
-    return [json.loads(file.read_text(encoding="utf-8")) for file in _files(scratch, _RESULT)]
-
-
 def _calls(scratch: Path, copy: Path) -> list[list[Call]]:
     """What each rank is doing."""
     found: list[list[Call]] = []
@@ -352,12 +343,11 @@ def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
     environment = {**os.environ, "TMPDIR": str(temporary), **plan.environment}
     if plan.seed is not None:
         environment["PYTHONHASHSEED"] = str(plan.seed)
-    entries = [entry for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries = [os.path.realpath(entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if entries:
-        environment["PYTHONPATH"] = os.pathsep.join(_moved(entry, plan.root, copy) for entry in entries)
+        environment["PYTHONPATH"] = os.pathsep.join(_moved(Path(entry), plan.root, copy) for entry in entries)
     return environment
 
 
-def _moved(entry: str, root: Path, copy: Path) -> str:
-    real = Path(os.path.realpath(entry))
-    return str(copy / real.relative_to(root)) if real.is_relative_to(root) else str(real)
+def _moved(entry: Path, root: Path, copy: Path) -> str:
+    return str(copy / entry.relative_to(root) if entry.is_relative_to(root) else entry)

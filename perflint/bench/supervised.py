@@ -22,6 +22,21 @@ _PATIENCE = 3 * supervisor.GRACE
 """Seconds after which the supervisor itself is killed, if it is waiting for a process that cannot be stopped."""
 
 
+AT_FIRST = 120.0
+"""Seconds without progress before the first step after which a script counts as hanging: it may load or unpack data."""
+LATER = 30.0
+"""The same after the first step, at least."""
+_STEPS = 20
+"""How many times the longest step may last before the script counts as hanging."""
+_TELL = 15.0
+"""Seconds without progress before a message (twice as many before the first step); doubled after each message."""
+_WAIT_FOR_STACK = 2.0
+_THREAD = re.compile(r"^(?:Current thread|Thread) 0x0*([0-9a-f]+)\b")
+_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$')
+_INSTALLED = re.compile(r"^.*[/\\](?:site|dist)-packages[/\\]")
+_RUNNER = str(Path(heartbeat.__file__).parent)
+
+
 class Supervised:
     """A command that is stopped, with everything that it has started, when `end` is called or this process dies."""
 
@@ -101,21 +116,6 @@ class Supervised:
             raise OSError(said) from None
 
 
-AT_FIRST = 120.0
-"""Seconds without progress before the first step after which a script counts as hanging: it may load or unpack data."""
-LATER = 30.0
-"""The same after the first step, at least."""
-_STEPS = 20
-"""How many times the longest step may last before the script counts as hanging."""
-_TELL = 15.0
-"""Seconds without progress before a message (twice as many before the first step); doubled after each message."""
-_WAIT_FOR_STACK = 2.0
-_THREAD = re.compile(r"^(?:Current thread|Thread) 0x0*([0-9a-f]+)\b")
-_FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$')
-_INSTALLED = re.compile(r"^.*[/\\](?:site|dist)-packages[/\\]")
-_RUNNER = str(Path(heartbeat.__file__).parent)
-
-
 @dataclass
 class StallWatch:
     """Notices when nothing happens any more: no batch, no backward, no step, on any rank.
@@ -152,7 +152,8 @@ class StallWatch:
 
     def look(self, beats: Sequence[Beat], now: float) -> None:
         """Take in the progress that the ranks have reported."""
-        if _counts(beats) != _counts(self.beats):
+        counts, before = ([(beat.batches, beat.backward, beat.steps) for beat in each] for each in (beats, self.beats))
+        if counts != before:
             self._since = now
             self._told = _TELL if any(beat.steps for beat in beats) else 2 * _TELL
         self.beats = beats
@@ -178,10 +179,6 @@ class StallWatch:
         batches = max((beat.batches for beat in self.beats), default=0)
         backward = max((beat.backward for beat in self.beats), default=0)
         return f"{self.steps} steps, {batches} batches, {backward} calls of backward"
-
-
-def _counts(beats: Sequence[Beat]) -> list[tuple[int, int, int]]:
-    return [(beat.batches, beat.backward, beat.steps) for beat in beats]
 
 
 @dataclass(frozen=True)
@@ -226,22 +223,19 @@ def stack(beat_file: Path, copy: Path) -> list[Call]:
 
 def frames(text: str, thread: int, copy: str) -> list[Call]:
     """The calls of one thread, from the output of ``faulthandler``, without those of the runner."""
-    found, inside = [], False
+    found: list[Call] = []
+    inside = False
     for line in text.splitlines():
         heading = _THREAD.match(line)
         if heading:
             inside = int(heading[1], 16) == thread
         match = _FRAME.match(line) if inside else None
         if match and not match["file"].startswith((_RUNNER, "<frozen ")):
-            found.append(_frame(match["file"], match["line"], match["name"], copy))
+            real, root = os.path.realpath(match["file"]), os.path.realpath(copy)
+            is_own = real.startswith(root + os.sep)
+            file = os.path.relpath(real, root) if is_own else _INSTALLED.sub("", match["file"])
+            found.append(Call(f"{file}:{match['line']}", match["name"], is_own))
     return found
-
-
-def _frame(file: str, line: str, name: str, copy: str) -> Call:
-    real, root = os.path.realpath(file), os.path.realpath(copy)
-    if real.startswith(root + os.sep):
-        return Call(f"{os.path.relpath(real, root)}:{line}", name, is_own=True)
-    return Call(f"{_INSTALLED.sub('', file)}:{line}", name, is_own=False)
 
 
 def where_all(ranks: Sequence[Sequence[Call]]) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from perflint.bench.figures import number, shortened, start_of, width
+from perflint.bench.figures import folded, number, padded, shortened, start_of, width
 from perflint.bench.runner import step_kinds
 from perflint.bench.runner.profiler import AFTER
-from perflint.bench.table import folded
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.text.colour import Palette
 from perflint.text.visible import visible
@@ -179,13 +178,17 @@ def profile_table(report: ProfileReport, columns: int, top: int, palette: Palett
         palette: the colours.
     """
     palette = palette or Palette()
+    left = report.events[top:]
+    notes = (bound(report), about_reads(report), *report.notes)
     blocks = (
         [palette.bold(line) for line in folded(visible(f"{headline(report)}."), columns, "")],
         list(folded(visible(steps(report)), columns, "")),
         _phases(report, palette),
         _lines(report.events[:top], columns, palette),
-        _left_out(report.events[top:]),
-        [line for note in _notes(report) for line in folded(visible(note), columns, "")],
+        [f"{len(left)} more take {number(sum(each.ms for each in left))} ms of a step together; --top shows more."]
+        if left
+        else [],
+        [line for note in notes for line in folded(visible(note), columns, "")],
     )
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
 
@@ -203,7 +206,10 @@ def _lines(events: Sequence[ProfileEvent], columns: int, palette: Palette) -> li
     if not events:
         return []
     heading = ("line", "share", "ms a step", "calls", "what", "code")
-    rows = [heading, *(_row(event) for event in events)]
+    rows = [heading]
+    for each in events:
+        what, code = visible(details(each)), visible(each.source)
+        rows.append((visible(each.place), percent(each.share), number(each.ms), calls(each), what, code))
     widths = [max(width(row[at]) for row in rows) for at in range(len(heading))]
     widths[0], widths[4] = min(widths[0], _PLACE), min(widths[4], _WHAT)
     room = columns - sum(widths[:5]) - 5 * len(_GAP)
@@ -215,35 +221,7 @@ def _lines(events: Sequence[ProfileEvent], columns: int, palette: Palette) -> li
     return [palette.frame(lines[0]), *lines[1:]]
 
 
-def _row(event: ProfileEvent) -> tuple[str, ...]:
-    return (
-        visible(event.place),
-        percent(event.share),
-        number(event.ms),
-        calls(event),
-        visible(details(event)),
-        visible(event.source),
-    )
-
-
 def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     cells = [shortened(cell, room) for cell, room in zip(row[:5], widths, strict=False)]
     cells.append(start_of(row[5], max(0, widths[5])))
-    spaces = [" " * max(0, room - width(cell)) for cell, room in zip(cells, widths, strict=True)]
-    return [
-        space + cell if at in (1, 2, 3) else cell + space
-        for at, (cell, space) in enumerate(zip(cells, spaces, strict=True))
-    ]
-
-
-def _left_out(events: Sequence[ProfileEvent]) -> list[str]:
-    if not events:
-        return []
-    ms = number(sum(event.ms for event in events))
-    return [f"{len(events)} more take {ms} ms of a step together; --top shows more."]
-
-
-def _notes(report: ProfileReport) -> Iterator[str]:
-    yield bound(report)
-    yield about_reads(report)
-    yield from report.notes
+    return [padded(cell, room, at in (1, 2, 3)) for at, (cell, room) in enumerate(zip(cells, widths, strict=True))]
