@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and signals of
 
 CODE = """
 import subprocess, sys, time
-from perflint.bench.scratch import scratch
+from perflint.bench.run_directory import scratch
 with scratch() as (place, lock):
     (place / "copy").mkdir()
     (place / "copy" / "model").write_text("large")

@@ -84,7 +84,7 @@ class Bench:
             tell: called with the progress.
             keep: called with the report after each round, which has no comparisons before ``LEAST_ROUNDS``.
             earlier: a report whose rounds count as the first ones, of the same variants.
-            until: continue until the intervals are this narrow, as in `stopping.Rounds`.
+            until: continue until the intervals are this narrow, as in `statistics.Rounds`.
 
         Raises:
             RunFailed: the first variant or all others failed, or too few rounds fit into the time limit.

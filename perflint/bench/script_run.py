@@ -53,8 +53,9 @@ class Plan:
     ``script`` and ``directory`` (where it starts) are relative to ``root``, the project. ``warmup`` and ``steps`` are
     optimizer steps: those that are not counted, and those that are. ``seed`` None leaves the seeds unchanged.
     ``environment`` has variables in addition to those of this process. ``stall_limit`` is in seconds (None: the default
-    of `supervised`). ``launch`` is the module that starts several processes, such as ``paddle.distributed.launch``, and its
-    arguments; if it is empty, there is one process. ``profile``: also record what the time of the steps is spent on.
+    of `StallWatch`). ``launch`` is the module that starts several processes, such as ``paddle.distributed.launch``, and
+    its arguments; if it is empty, there is one process. ``profile``: also record what the time of the steps
+    is spent on.
     """
 
     root: Path

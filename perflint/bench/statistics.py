@@ -179,7 +179,7 @@ class Rounds:
     says.
 
     Only the spread of the ratios decides, never their values, so the rounds do not continue until some verdict is
-    reached; `statistics.half_width` explains why the intervals keep their 95 %.
+    reached; `half_width` explains why the intervals keep their 95 %.
 
     ``resumed`` is the pilot of the measurement that is continued, 0 if there is none or if its widths were not checked.
     """

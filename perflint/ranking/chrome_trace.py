@@ -144,16 +144,11 @@ def read(file: BinaryIO, name: str) -> Profiled:
             trace.add(entry)
     notes = []
     if entries.spoilt:
-        notes.append(
-            f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {_are(entries.spoilt)} left out"
-        )
+        are = "is" if entries.spoilt == 1 else "are"
+        notes.append(f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {are} left out")
     if entries.is_cut:
         notes.append(f"{name} is cut off: its events up to that point are used")
     return trace.profiled(name, tuple(notes))
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 class _Trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import enum
 import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -128,13 +128,10 @@ def _forward(node: ast.ClassDef) -> Iterator[Block]:
         if method is None:
             continue
         yield Block(LAYER, node.name, method.lineno, method.end_lineno or method.lineno)
-        called = {each.attr for each in ast.walk(method) if isinstance(each, ast.Attribute) and _is_self(each.value)}
+        attributes = (each for each in ast.walk(method) if isinstance(each, ast.Attribute))
+        called = {each.attr for each in attributes if isinstance(each.value, ast.Name) and each.value.id == "self"}
         waiting += called - seen
         seen |= called
-
-
-def _is_self(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id == "self"
 
 
 def _names(node: ast.With | ast.AsyncWith) -> Iterator[str]:
@@ -181,15 +178,15 @@ class Matcher:
 
     def _lines(self, finding: Finding) -> list[LineShare]:
         """The events of the profile at the rows of a finding, if its file is the same as when it was profiled."""
-        known = self._known.get(finding.path)
-        phases = self._phases(finding) & AT_LINE
+        known, rule = self._known.get(finding.path), self._rules.get(finding.code)
+        phases = AT_LINE.intersection(rule.phase) if rule is not None else set()
         if known is None or not phases:
             return []
         if not self._is_fresh(finding.path, known):
             self.stale.add(finding.path)
             return []
         rows = _rows(finding, self._sources[finding.path])
-        return [line for line in self._by_path.get(known, ()) if line.row in rows and {line.kind, line.phase} & phases]
+        return [line for line in self._by_path[known] if line.row in rows and {line.kind, line.phase} & phases]
 
     def _exact(self, finding: Finding, lines: Sequence[LineShare]) -> Bound:
         named = list(dict.fromkeys(f"{line.what or line.kind} in line {line.row}" for line in lines))
@@ -237,29 +234,25 @@ class Matcher:
             return found
         return (share - others, phases) if share - others > _NOTHING_LEFT else None
 
-    def _phases(self, finding: Finding) -> set[str]:
-        rule = self._rules.get(finding.code)
-        return {*rule.phase} if rule is not None else set()
-
     @cached_property
-    def _by_path(self) -> dict[str, list[LineShare]]:
-        found: dict[str, list[LineShare]] = {}
+    def _by_path(self) -> defaultdict[str, list[LineShare]]:
+        found: defaultdict[str, list[LineShare]] = defaultdict(list)
         for line in self._profile.lines:
-            found.setdefault(line.path, []).append(line)
+            found[line.path].append(line)
         return found
 
     @cached_property
     def _known(self) -> dict[str, str]:
         """The paths of files in the profile, by those of the run: relative to the directory that fits most of them."""
-        by_name: dict[str, list[str]] = {}
+        by_name: defaultdict[str, list[str]] = defaultdict(list)
         for path in {*self._profile.files, *self._by_path}:
-            by_name.setdefault(path.rpartition("/")[2], []).append(path)
-        found: dict[str, dict[str, str]] = {}
+            by_name[path.rpartition("/")[2]].append(path)
+        found: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for path in self._sources if by_name else ():
             whole = Path(path).absolute().as_posix()
             for known in by_name.get(whole.rpartition("/")[2], ()):
                 if whole.endswith(f"/{known}"):
-                    found.setdefault(whole.removesuffix(known), {})[path] = known
+                    found[whole.removesuffix(known)][path] = known
         return max(found.values(), key=self._fits, default={})
 
     def _fits(self, paths: Mapping[str, str]) -> tuple[int, int]:

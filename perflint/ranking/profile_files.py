@@ -26,7 +26,10 @@ def read_recorded(data: bytes, name: str) -> Profiled:
     Raises:
         UnusableProfile: it is damaged, of another version, or contains no steps.
     """
-    found = _object(_json(data), "the file")
+    try:
+        found = _object(json.loads(data), "the file")
+    except (ValueError, RecursionError) as error:
+        raise UnusableProfile("it is damaged (no valid JSON): run perflint profile again") from error
     version = found.get("version")
     if version != VERSION:
         raise UnusableProfile(
@@ -49,13 +52,6 @@ def read_recorded(data: bytes, name: str) -> Profiled:
         files=_files(found),
         tells_all=True,
     )
-
-
-def _json(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise UnusableProfile("it is damaged (no valid JSON): run perflint profile again") from error
 
 
 def _phases(found: Mapping[str, Any], lines: tuple[LineShare, ...]) -> dict[str, float]:
@@ -156,11 +152,8 @@ def read_log(file: BinaryIO, name: str) -> Profiled:
         count, readers, batches = count - 1, readers - first[0], batches - first[1]
     if batches <= 0:
         raise UnusableProfile("its batch_cost is 0 everywhere: log a training that takes time")
-    return Profiled(name, LOG, count, phases={"reader": min(readers / batches, 1.0)}, notes=_notes(name, count))
-
-
-def _notes(name: str, rows: int) -> tuple[str, ...]:
-    return () if rows >= _ENOUGH else (f"{name} has only {counted(rows, 'row')} with reader_cost: log some more",)
+    notes = (f"{name} has only {counted(count, 'row')} with reader_cost: log some more",) if count < _ENOUGH else ()
+    return Profiled(name, LOG, count, phases={"reader": min(readers / batches, 1.0)}, notes=notes)
 
 
 def _costs(rows: Iterable[str]) -> Iterator[tuple[float | None, float]]:

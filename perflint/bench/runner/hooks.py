@@ -3,7 +3,7 @@
 - ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
 - ``Tensor.backward``: the loss;
 - ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step;
-- ``Executor.run`` of static graphs (``static_graphs``).
+- ``Executor.run`` of static graphs: each run of one that trains is a step.
 """
 
 from __future__ import annotations
