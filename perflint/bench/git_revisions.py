@@ -7,7 +7,6 @@ as data and ignored configurations, are in both as they are now: without them mo
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,9 +42,14 @@ class Revisions:
 class _Then:
     """The files of a revision that differ from those of the working tree."""
 
+    name: str
     changed: dict[Path, bytes] = field(default_factory=dict)
     removed: set[Path] = field(default_factory=set)
     left_alone: list[str] = field(default_factory=list)
+
+    def state(self, path: Path) -> bytes | bool | None:
+        """The content of a file; False if it does not exist then, None if it is that of the working tree."""
+        return False if path in self.removed else self.changed.get(path)
 
 
 def revisions(root: Path, wanted: str) -> Revisions:
@@ -61,14 +65,12 @@ def revisions(root: Path, wanted: str) -> Revisions:
     """
     git.top_of(root)  # git reports it in words if there is no repository
     first, second = _split(wanted)
-    names = _named(root, first), NOW if second is None else _named(root, second)
-    older = _then(root, git.commit_of(root, first))
-    newer = _Then() if second is None else _then(root, git.commit_of(root, second))
+    older, newer = _then(root, first), _Then(NOW) if second is None else _then(root, second)
     touched = {*older.changed, *older.removed, *newer.changed, *newer.removed}
     return Revisions(
-        VariantFiles(names[0], changed=older.changed, removed=older.removed),
-        VariantFiles(names[1], changed=newer.changed, removed=newer.removed),
-        sorted(path for path in touched if _state(older, path) != _state(newer, path)),
+        VariantFiles(older.name, changed=older.changed, removed=older.removed),
+        VariantFiles(newer.name, changed=newer.changed, removed=newer.removed),
+        sorted(path for path in touched if older.state(path) != newer.state(path)),
         sorted({*older.left_alone, *newer.left_alone}),
     )
 
@@ -80,18 +82,14 @@ def _split(wanted: str) -> tuple[str, str | None]:
     return first or "HEAD", second or "HEAD"
 
 
-def _named(root: Path, revision: str) -> str:
-    return f"{revision} ({git.commit_of(root, revision)[:_SHORT]})"
-
-
-def _state(then: _Then, path: Path) -> bytes | bool | None:
-    """The content at a revision; False if the file does not exist there, None if it is that of the working tree."""
-    return False if path in then.removed else then.changed.get(path)
-
-
-def _then(root: Path, commit: str) -> _Then:
-    found = _Then()
-    for mode, blob, path in _differing(root, commit):
+def _then(root: Path, revision: str) -> _Then:
+    commit = git.commit_of(root, revision)
+    found = _Then(f"{revision} ({commit[:_SHORT]})")
+    # mode and object at the commit, and path, of each file that differs from the working tree
+    said = git.diff(root, "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--").split(b"\0")
+    for what, name in zip(said[::2], said[1::2], strict=False):
+        path = Path(os.fsdecode(name))
+        mode, _, blob, *_ = os.fsdecode(what).removeprefix(":").split(" ")
         if mode == _ABSENT:
             found.removed.add(path)
             continue
@@ -109,11 +107,3 @@ def _is_now(path: Path, data: bytes) -> bool:
         return not path.is_symlink() and path.read_bytes() == data
     except OSError:
         return False
-
-
-def _differing(root: Path, commit: str) -> Iterator[tuple[str, str, Path]]:
-    """Mode and object at a commit, and path, of each file that differs from the working tree."""
-    said = git.diff(root, "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--").split(b"\0")
-    for what, path in zip(said[::2], said[1::2], strict=False):
-        mode, _, blob, *_ = os.fsdecode(what).removeprefix(":").split(" ")
-        yield mode, blob, Path(os.fsdecode(path))
