@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from perflint.bench import supervised
-from perflint.bench.runner import heartbeat
-from perflint.bench.runner.heartbeat import Beat, Heartbeat
+from perflint.bench.runner import recorder
+from perflint.bench.runner.recorder import Beat, Heartbeat
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.script_run import Plan, stall_message
 from perflint.bench.supervised import Call, StallWatch
@@ -80,7 +80,7 @@ Current thread 0x00007f00000000aa (most recent call first):
 
 
 def calls() -> list[Call]:
-    text = STACKS.format(runner=Path(heartbeat.__file__).parent)
+    text = STACKS.format(runner=Path(recorder.__file__).parent)
     return supervised.frames(text, 0x7F00000000AA, "/tmp/copy/p")
 
 
@@ -128,10 +128,10 @@ def test_of_several_ranks_each_is_named() -> None:
 def test_a_training_tells_how_far_it_is(tmp_path: Path) -> None:
     path = tmp_path / "beat-0.bin"
     beat = Heartbeat(path)
-    assert heartbeat.read(path)[:5] == (os.getpid(), threading.main_thread().ident, 0, 0, 0)
+    assert recorder.read_beat(path)[:5] == (os.getpid(), threading.main_thread().ident, 0, 0, 0)
     beat.note(3, 2, 1)
     beat.note(3, 2, 2)
-    found = heartbeat.read(path)
+    found = recorder.read_beat(path)
     assert (found.batches, found.backward, found.steps) == (3, 2, 2)
     assert found.longest > 0
 
@@ -144,7 +144,7 @@ def test_processes_that_it_forks_tell_nothing(tmp_path: Path) -> None:
         beat.note(9, 9, 9)
         os._exit(0)
     os.waitpid(worker, 0)
-    assert heartbeat.read(tmp_path / "beat-0.bin").batches == 0
+    assert recorder.read_beat(tmp_path / "beat-0.bin").batches == 0
 
 
 def waiting_here(path: Path) -> list[Call]:

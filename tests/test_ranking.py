@@ -11,8 +11,7 @@ import pytest
 from perflint import catalogue
 from perflint.findings import Finding, Impact, ImpactLevel
 from perflint.ranking import profile_files
-from perflint.ranking.matching import Bound, Grade, percent
-from perflint.ranking.ranked import Ranking, rank
+from perflint.ranking.ranked import Bound, Grade, Ranking, percent, rank
 from perflint.ranking.shares import LineShare, Profiled
 from perflint.text.source import Source
 from tests.ranking_samples import TRAIN, event, recorded, write_json

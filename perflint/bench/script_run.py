@@ -14,7 +14,7 @@ from typing import Any
 
 from perflint.bench.results import Steps
 from perflint.bench.run_directory import held
-from perflint.bench.runner import heartbeat
+from perflint.bench.runner import recorder
 from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
@@ -278,7 +278,7 @@ def _watched(
     watch = StallWatch(plan.stall_limit, time.monotonic())
     while not script.has_ended:
         now = time.monotonic()
-        watch.look([heartbeat.read(file) for file in _files(scratch, _BEAT)], now)
+        watch.look([recorder.read_beat(file) for file in _files(scratch, _BEAT)], now)
         if now >= end:
             return OutOfTime(time_message(plan, watch, _calls(scratch, copy), _said(scratch)))
         if watch.hangs(now):

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perflint.bench.run_directory import held
-from perflint.bench.runner import heartbeat, supervisor
-from perflint.bench.runner.heartbeat import Beat
+from perflint.bench.runner import recorder, supervisor
+from perflint.bench.runner.recorder import Beat
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE
@@ -34,7 +34,7 @@ _WAIT_FOR_STACK = 2.0
 _THREAD = re.compile(r"^(?:Current thread|Thread) 0x0*([0-9a-f]+)\b")
 _FRAME = re.compile(r'^  File "(?P<file>.*)", line (?P<line>\d+) in (?P<name>.*)$')
 _INSTALLED = re.compile(r"^.*[/\\](?:site|dist)-packages[/\\]")
-_RUNNER = str(Path(heartbeat.__file__).parent)
+_RUNNER = str(Path(recorder.__file__).parent)
 
 
 class Supervised:
@@ -203,8 +203,8 @@ def stack(beat_file: Path, copy: Path) -> list[Call]:
         beat_file: the file in which the process reports its progress.
         copy: the copy of the project, to which paths are relative.
     """
-    beat = heartbeat.read(beat_file)
-    file = heartbeat.stack_file(beat_file)
+    beat = recorder.read_beat(beat_file)
+    file = recorder.stack_file(beat_file)
     if not beat.stack_signal:
         return []
     before = file.stat().st_size

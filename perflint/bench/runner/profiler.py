@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from . import step_kinds, surroundings
-from .watcher import WatchedCall, Watcher
+from .watched_calls import WatchedCall, Watcher
 
 _INSIDE = frozenset(
     {step_kinds.FORWARD, step_kinds.EVALUATE, step_kinds.BACKWARD, step_kinds.OPTIMIZER, step_kinds.LOG}
