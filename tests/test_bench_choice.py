@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from perflint.bench import run_directory
-from perflint.bench.git_revisions import revisions
 from perflint.bench.measure import Bench
 from perflint.bench.notes import not_measured
 from perflint.bench.results import BEFORE, BenchReport, Steps
 from perflint.bench.run_directory import ProjectCopy
 from perflint.bench.script_run import Outcome, Plan
-from perflint.bench.variants import Fixes, NotPicked, VariantFiles, picked
+from perflint.bench.variants import Fixes, NotPicked, VariantFiles, picked, revisions
 from perflint.cli import main
 from perflint.commands import CommandError, bench_variants
 from perflint.commands.bench import judged

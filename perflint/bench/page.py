@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from perflint.bench.figures import Figures, Verdict, number
 from perflint.bench.notes import advice
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.tuning import Tuned
-from perflint.bench.web_page import STYLE, colour, document, facts, markup, templates, two_widths
+from perflint.bench.web_page import STYLE, colour, conditions, document, markup, templates, two_widths
 from perflint.text.wording import counted
 
 _PARTS = templates(Path(__file__).with_name("bench_page.html"))
@@ -115,17 +114,18 @@ def _pictures(report: BenchReport) -> Iterator[str]:
 
 
 def _conditions(report: BenchReport) -> str:
-    command = shlex.join(["perflint", "bench", report.script, *(["--", *report.arguments] if report.arguments else [])])
     devices = sorted({run.device for variant in report.variants for run in variant.runs})
     rounds = counted(report.rounds, "round")
-    known = {
-        "Command": f"<code>{markup(command)}</code>",
-        "Machine": markup(report.machine),
-        "Device": markup(", ".join(devices)),
-        "Versions": markup(", ".join(f"{name} {version}" for name, version in report.versions.items())),
-        "Measured": f"{counted(report.steps, 'step')} a run after {report.warmup} of warm-up, {rounds}",
-    }
-    return _PARTS["conditions"].substitute(facts=facts(known))
+    known = conditions(
+        "bench",
+        report.script,
+        report.arguments,
+        machine=report.machine,
+        device=", ".join(devices),
+        versions=", ".join(f"{name} {version}" for name, version in report.versions.items()),
+        measured=f"{counted(report.steps, 'step')} a run after {report.warmup} of warm-up, {rounds}",
+    )
+    return _PARTS["conditions"].substitute(facts=known)
 
 
 def _numbers(report: BenchReport) -> str:

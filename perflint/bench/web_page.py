@@ -11,7 +11,8 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -80,9 +81,11 @@ def markup(text: str) -> str:
     return escape(visible(text))
 
 
-def facts(values: Mapping[str, str]) -> str:
-    """The rows of a list of facts, by name; ``values`` are markup, and those that are empty are left out."""
-    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in values.items() if value)
+def conditions(command: str, script: str, arguments: Sequence[str], **known: str) -> str:
+    """The rows of a list of facts about a run, beginning with its command; those that are empty are left out."""
+    line = shlex.join(["perflint", command, script, *(["--", *arguments] if arguments else [])])
+    rows = {"Command": f"<code>{markup(line)}</code>", **{name.title(): markup(value) for name, value in known.items()}}
+    return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items() if value)
 
 
 def two_widths(draw: Callable[[str, float, str], str], name: str, wide: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,9 +12,9 @@ from perflint.bench.web_page import (
     STYLE,
     Scale,
     box,
+    conditions,
     document,
     element,
-    facts,
     markup,
     picture,
     templates,
@@ -132,13 +131,13 @@ def _table(events: Iterable[ProfileEvent]) -> str:
 
 
 def _conditions(report: ProfileReport) -> str:
-    arguments = ["--", *report.arguments] if report.arguments else []
-    command = shlex.join(["perflint", "profile", report.script, *arguments])
-    known = {
-        "Command": f"<code>{markup(command)}</code>",
-        "Machine": markup(report.machine),
-        "Device": markup(report.device),
-        "Versions": markup(f"python {report.python}, paddle {report.paddle}"),
-        "Measured": f"{counted(report.steps, 'step')} after {report.warmup} of warm-up",
-    }
-    return _PARTS["conditions"].substitute(facts=facts(known))
+    known = conditions(
+        "profile",
+        report.script,
+        report.arguments,
+        machine=report.machine,
+        device=report.device,
+        versions=f"python {report.python}, paddle {report.paddle}",
+        measured=f"{counted(report.steps, 'step')} after {report.warmup} of warm-up",
+    )
+    return _PARTS["conditions"].substitute(facts=known)

@@ -17,8 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, TypeGuard
 
-from perflint.ranking.shares import Profiled, UnusableProfile
-from perflint.ranking.traced_steps import Span, TracedSteps
+from perflint.ranking.shares import Profiled, Span, TracedSteps, UnusableProfile
 from perflint.text.wording import counted
 
 _PIECE = 1 << 20
