@@ -28,7 +28,8 @@ _LONGEST = 4 << 20
 
 _BETWEEN = re.compile(r'\}\s*,\s*(?=\{\s*["}])')
 """The end of an entry and the beginning of the next one."""
-_BLANK = re.compile(r"[\s,]*")
+_ENTRY = re.compile(r"[^\s,]")
+"""The beginning of an entry, or the end of the list."""
 
 
 class JsonEntries:
@@ -50,6 +51,7 @@ class JsonEntries:
         self._parse = json.JSONDecoder(strict=False).raw_decode
         self._text = ""
         self._is_over = False
+        self._key = key
         self._start = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
 
     def __iter__(self) -> Iterator[Any]:
@@ -59,51 +61,37 @@ class JsonEntries:
             UnusableProfile: the list is missing, or an entry has no end.
             OSError: the file cannot be read.
         """
-        at = self._find()
+        while (match := self._start.search(self._text)) is None:
+            if len(self._text) > _MOST_BEFORE or not self._read_on():
+                raise UnusableProfile(f"there is no {self._key} in it")
+        at = match.end()
         while True:
-            at = self._skip_blanks(at)
-            if at >= len(self._text):
-                self.is_cut = True
-                return
-            if self._text[at] == "]":
-                return
-            found, at = self._entry(at)
-            if at < 0:
-                return
-            if found is not None:
-                yield found
             if at > _PIECE:
                 self._text, at = self._text[at:], 0
-
-    def _find(self) -> int:
-        while True:
-            if (match := self._start.search(self._text)) is not None:
-                return match.end()
-            if len(self._text) > _MOST_BEFORE or not self._read_on():
-                raise UnusableProfile(f"there is no {self._start.pattern.split(chr(34))[1]} in it")
-
-    def _skip_blanks(self, at: int) -> int:
-        while True:
-            match = _BLANK.match(self._text, at)
-            at = match.end() if match is not None else at
-            if at < len(self._text) or not self._read_on():
-                return at
-
-    def _entry(self, at: int) -> tuple[Any, int]:
-        """The entry at a place, and its end: None for one that is not JSON, -1 if the file ends first."""
-        while True:
+            entry = _ENTRY.search(self._text, at)
+            if entry is None:
+                at = len(self._text)
+                if self._read_on():
+                    continue
+                self.is_cut = True
+                return
+            at = entry.start()
+            if self._text[at] == "]":
+                return
             try:
-                return self._parse(self._text, at)
+                found, at = self._parse(self._text, at)
             except (ValueError, RecursionError):
                 following = _BETWEEN.search(self._text, at)
-            if following is not None:
-                self.spoilt += 1
-                return None, following.end()
-            if len(self._text) - at > _LONGEST:
-                raise UnusableProfile("an entry of its list has no end: it is damaged; profile again")
-            if not self._read_on():
-                self.is_cut = True
-                return None, -1
+                if following is not None:
+                    self.spoilt += 1
+                    at = following.end()
+                elif len(self._text) - at > _LONGEST:
+                    raise UnusableProfile("an entry of its list has no end: it is damaged; profile again") from None
+                elif not self._read_on():
+                    self.is_cut = True
+                    return
+            else:
+                yield found
 
     def _read_on(self) -> bool:
         """Read more; return whether there was any."""
