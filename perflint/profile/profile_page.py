@@ -6,28 +6,15 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
+from perflint.bench import web_page
 from perflint.bench.figures import number, width
-from perflint.bench.web_page import (
-    CHARACTER,
-    STYLE,
-    Scale,
-    box,
-    conditions,
-    document,
-    element,
-    markup,
-    picture,
-    templates,
-    text,
-    two_widths,
-)
 from perflint.profile import profile_text
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.profile.profile_text import percent
 from perflint.text.wording import counted
 
-_PARTS = templates(Path(__file__).with_name("profile_page.html"))
-_STYLE = STYLE + Path(__file__).with_name("profile_page.css").read_text(encoding="utf-8")
+_PARTS = web_page.templates(Path(__file__).with_name("profile_page.html"))
+_STYLE = web_page.STYLE + Path(__file__).with_name("profile_page.css").read_text(encoding="utf-8")
 _WIDE, _BAR, _METER = 1080.0, 36.0, 96.0
 
 
@@ -39,35 +26,35 @@ def profile_page(report: ProfileReport, top: int) -> str:
         top: how many lines of code are shown at first; all others can be unfolded below.
     """
     parts = (_opening(report), _phases(report), *_files(report), *_lines(report, top), _conditions(report))
-    return document(f"perflint profile: {report.script}", _STYLE, parts, "perflint-profile", report.to_json())
+    return web_page.document(f"perflint profile: {report.script}", _STYLE, parts, "perflint-profile", report.to_json())
 
 
 def _opening(report: ProfileReport) -> str:
     notes = (profile_text.bound(report), *report.notes)
     return _PARTS["opening"].substitute(
-        script=markup(report.script),
-        made=markup(report.made),
-        headline=markup(profile_text.headline(report)),
-        steps=markup(profile_text.steps(report)),
-        notes="\n".join(f"<p>{markup(note)}</p>" for note in notes),
+        script=web_page.markup(report.script),
+        made=web_page.markup(report.made),
+        headline=web_page.markup(profile_text.headline(report)),
+        steps=web_page.markup(profile_text.steps(report)),
+        notes="\n".join(f"<p>{web_page.markup(note)}</p>" for note in notes),
     )
 
 
 def _phases(report: ProfileReport) -> str:
     rows = [
         _PARTS["phase"].substitute(
-            name=markup(name),
+            name=web_page.markup(name),
             ms=number(report.phases[name].ms),
             share=percent(share),
-            meaning=markup(profile_text.MEANS.get(name, "")),
+            meaning=web_page.markup(profile_text.MEANS.get(name, "")),
         )
         for name, share in profile_text.by_share(report)
     ]
     return _PARTS["phases"].substitute(
         mean=number(report.step_ms.mean),
-        bars=two_widths(partial(_bar, report), "step", _WIDE),
+        bars=web_page.two_widths(partial(_bar, report), "step", _WIDE),
         rows="".join(f"{row}\n" for row in rows),
-        about_reads=markup(profile_text.about_reads(report)),
+        about_reads=web_page.markup(profile_text.about_reads(report)),
     )
 
 
@@ -76,7 +63,7 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
     total = sum(phase.ms for phase in report.phases.values())
     if total <= 0:
         return ""
-    scale = Scale(0, total, 0, room)
+    scale = web_page.Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
     for phase, share in profile_text.by_share(report):
@@ -84,19 +71,19 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
         start, end = scale(at), scale(at + ms)
         at += ms
         words = f"{phase} {percent(share)}"
-        title = element("title", f"{words}, {number(ms)} ms")
-        parts.append(box(start, 0, end - start - 1, _BAR, f"bar {phase}", title))
-        if width(words) * CHARACTER + 12 < end - start:
-            parts.append(text(start + 8, _BAR / 2 + 4, words, "inside"))
+        title = web_page.element("title", f"{words}, {number(ms)} ms")
+        parts.append(web_page.box(start, 0, end - start - 1, _BAR, f"bar {phase}", title))
+        if width(words) * web_page.CHARACTER + 12 < end - start:
+            parts.append(web_page.text(start + 8, _BAR / 2 + 4, words, "inside"))
     desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_text.by_share(report))
-    return picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
+    return web_page.picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
 
 
 def _files(report: ProfileReport) -> Iterator[str]:
     shares = profile_text.by_file(report)
     if len(shares) > 1:
         rows = (
-            _PARTS["file"].substitute(path=markup(path), ms=number(ms), share=percent(share))
+            _PARTS["file"].substitute(path=web_page.markup(path), ms=number(ms), share=percent(share))
             for path, ms, share in shares
         )
         yield _PARTS["files"].substitute(rows="".join(f"{row}\n" for row in rows))
@@ -116,22 +103,22 @@ def _table(events: Iterable[ProfileEvent]) -> str:
     """A table of lines. Numbers are aligned to the right; bars and code are hidden if there is no room."""
     rows = []
     for event in events:
-        meter = box(0, 0, _METER * min(1.0, event.share), 10, f"bar {event.phase}")
+        meter = web_page.box(0, 0, _METER * min(1.0, event.share), 10, f"bar {event.phase}")
         row = _PARTS["line"].substitute(
-            place=markup(event.place),
+            place=web_page.markup(event.place),
             share=percent(event.share),
-            meter=element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
+            meter=web_page.element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
             ms=number(event.ms),
             calls=profile_text.calls(event),
-            details=markup(profile_text.details(event)),
-            code=f"<code>{markup(event.source)}</code>" if event.source else "",
+            details=web_page.markup(profile_text.details(event)),
+            code=f"<code>{web_page.markup(event.source)}</code>" if event.source else "",
         )
         rows.append(f"{row}\n")
     return _PARTS["table"].substitute(rows="".join(rows))
 
 
 def _conditions(report: ProfileReport) -> str:
-    known = conditions(
+    known = web_page.conditions(
         "profile",
         report.script,
         report.arguments,
