@@ -103,6 +103,11 @@ class Fixes:
 
     def alone(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
         """A variant with only the fixes of these findings; a fix that conflicts with another is left out."""
+        changed, left = self.made(findings)
+        return self._variant(name, left, changed)
+
+    def made(self, findings: Sequence[Finding]) -> tuple[dict[Path, bytes], list[Finding]]:
+        """The content of the files that fixes change, and the findings whose fixes do not conflict with others."""
         changed: dict[Path, bytes] = {}
         left: list[Finding] = []
         for path in dict.fromkeys(item.path for item in findings):
@@ -111,7 +116,7 @@ class Fixes:
             made = apply(source.text, [item.fix for item in there if item.fix is not None])
             changed[self.place(path)] = source.encode(made.text)
             left += [item for item in there if item.fix not in made.skipped]
-        return self._variant(name, left, changed)
+        return changed, left
 
     def places(self, findings: Sequence[Finding]) -> list[str]:
         """``path:row`` of each expression of some findings, without duplicates."""

@@ -205,24 +205,24 @@ def _rounded(value: float) -> float:
     return round(value, 3)
 
 
+@dataclass
 class _Texts:
     """The lines of the project's files. A file that has changed since the script ran it has none."""
 
-    def __init__(self, root: Path, sha256: Mapping[str, str]) -> None:
-        self._root = root
-        self._sha256 = sha256
-        self._sources: dict[str, Source | None] = {}
+    root: Path
+    sha256: Mapping[str, str]
+    sources: dict[str, Source | None] = field(default_factory=dict)
 
     def line(self, path: str, row: int) -> str:
         """The text of a line without its indentation; "" if it is not known."""
-        if path not in self._sources:
-            self._sources[path] = self._read(path)
-        source = self._sources[path]
+        if path not in self.sources:
+            self.sources[path] = self._read(path)
+        source = self.sources[path]
         return source.lines.line(row).strip() if source is not None and 0 < row <= source.lines.rows else ""
 
     def _read(self, path: str) -> Source | None:
         try:
-            data = plain_files.read(self._root / path)
-            return decode(path, data) if hashlib.sha256(data).hexdigest() == self._sha256.get(path) else None
+            data = plain_files.read(self.root / path)
+            return decode(path, data) if hashlib.sha256(data).hexdigest() == self.sha256.get(path) else None
         except (OSError, UnreadableSource):
             return None

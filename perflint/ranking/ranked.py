@@ -150,22 +150,19 @@ _NOTHING_LEFT = 0.0005
 """The largest share that may only be lost by rounding."""
 
 
+@dataclass
 class Matcher:
     """Matches one profile with the files of a run.
 
-    Args:
-        profile: the profile.
-        sources: the files, by the paths that findings have.
-        rules: the rules by code.
+    ``sources`` are the files, by the paths that findings have; ``rules`` the rules by code. ``stale`` has the files
+    with findings whose text differs from the profiled one.
     """
 
-    def __init__(self, profile: Profiled, sources: Mapping[str, Source], rules: Mapping[str, Rule]) -> None:
-        self._profile = profile
-        self._sources = sources
-        self._rules = rules
-        self._blocks: dict[str, list[Block]] = {}
-        self.stale: set[str] = set()
-        """The files with findings whose text differs from the profiled one."""
+    profile: Profiled
+    sources: Mapping[str, Source]
+    rules: Mapping[str, Rule]
+    stale: set[str] = field(default_factory=set)
+    _blocks: dict[str, list[Block]] = field(default_factory=dict)
 
     def bounds(self, findings: Iterable[Finding]) -> list[Bound]:
         """What each finding can save by this profile."""
@@ -179,29 +176,29 @@ class Matcher:
 
     def _lines(self, finding: Finding) -> list[LineShare]:
         """The events of the profile at the rows of a finding, if its file is the same as when it was profiled."""
-        known, rule = self._known.get(finding.path), self._rules.get(finding.code)
+        known, rule = self._known.get(finding.path), self.rules.get(finding.code)
         phases = AT_LINE.intersection(rule.phase) if rule is not None else set()
         if known is None or not phases:
             return []
         if not self._is_fresh(finding.path, known):
             self.stale.add(finding.path)
             return []
-        rows = _rows(finding, self._sources[finding.path])
+        rows = _rows(finding, self.sources[finding.path])
         return [line for line in self._by_path[known] if line.row in rows and {line.kind, line.phase} & phases]
 
     def _exact(self, finding: Finding, lines: Sequence[LineShare]) -> Bound:
         named = list(dict.fromkeys(f"{line.what or line.kind} in line {line.row}" for line in lines))
         key = finding.path, frozenset(lines)
         share = min(sum(line.share for line in lines), 1.0)
-        more = self._rules[finding.code].beyond_line
-        return Bound(Grade.EXACT, share, " and ".join(named), key, self._profile.name, more)
+        more = self.rules[finding.code].beyond_line
+        return Bound(Grade.EXACT, share, " and ".join(named), key, self.profile.name, more)
 
     def _around(self, finding: Finding, claimed: set[LineShare]) -> Bound:
         """The tightest bound from the layer, the range and the phase of a finding."""
-        rule = self._rules.get(finding.code)
+        rule = self.rules.get(finding.code)
         if rule is None or not rule.phase:
             return Bound()
-        name, more = self._profile.name, rule.beyond_line
+        name, more = self.profile.name, rule.beyond_line
         found = [
             Bound(Grade.CLASS, share, f"{block.kind} {block.name}", (name, block.kind, block.name), name, more)
             for block, share in self._shares_around(finding, rule)
@@ -214,7 +211,7 @@ class Matcher:
         return min(found, key=lambda bound: (bound.share, -bound.grade), default=Bound())
 
     def _shares_around(self, finding: Finding, rule: Rule) -> list[tuple[Block, float]]:
-        profile, source = self._profile, self._sources.get(finding.path)
+        profile, source = self.profile, self.sources.get(finding.path)
         if source is None or not AT_PLACE.issuperset(rule.phase) or not (profile.classes or profile.names):
             return []
         if finding.path not in self._blocks:
@@ -226,7 +223,7 @@ class Matcher:
 
     def _left_of_phase(self, rule: Rule, claimed: set[LineShare]) -> tuple[float, tuple[str, ...]] | None:
         """The share of a rule's phases without the lines of other findings, and the names of the phases."""
-        found = self._profile.share_of(rule.phase)
+        found = self.profile.share_of(rule.phase)
         if found is None or not AT_PLACE.issuperset(rule.phase):
             return found
         share, phases = found
@@ -238,7 +235,7 @@ class Matcher:
     @cached_property
     def _by_path(self) -> defaultdict[str, list[LineShare]]:
         found: defaultdict[str, list[LineShare]] = defaultdict(list)
-        for line in self._profile.lines:
+        for line in self.profile.lines:
             found[line.path].append(line)
         return found
 
@@ -246,10 +243,10 @@ class Matcher:
     def _known(self) -> dict[str, str]:
         """The paths of files in the profile, by those of the run: relative to the directory that fits most of them."""
         by_name: defaultdict[str, list[str]] = defaultdict(list)
-        for path in {*self._profile.files, *self._by_path}:
+        for path in {*self.profile.files, *self._by_path}:
             by_name[path.rpartition("/")[2]].append(path)
         found: defaultdict[str, dict[str, str]] = defaultdict(dict)
-        for path in self._sources if by_name else ():
+        for path in self.sources if by_name else ():
             whole = Path(path).absolute().as_posix()
             for known in by_name.get(whole.rpartition("/")[2], ()):
                 if whole.endswith(f"/{known}"):
@@ -261,7 +258,7 @@ class Matcher:
         return counts[True], counts[False]
 
     def _is_fresh(self, path: str, known: str) -> bool:
-        return self._profile.files.get(known) == _sum(self._sources[path])
+        return self.profile.files.get(known) == _sum(self.sources[path])
 
 
 def _rows(finding: Finding, source: Source) -> set[int]:
