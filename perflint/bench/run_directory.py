@@ -28,10 +28,22 @@ from typing import Any
 
 from perflint.files.leftovers import Lock, take_lock
 
-# Delays requests to stop (Ctrl-C, SIGTERM, SIGHUP) while something is started or cleaned up.
-
-# must be the last one, because ``commands.ending`` repeats the others with it
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+# SIGALRM must be the last one, because ``commands.ending`` repeats the others with it
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+"""Requests to stop."""
+_PREFIX = "perflint-bench-"
+_NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
+_LOCK = "lock"
+_OLD = 3600.0
+"""Seconds after which an empty directory, which has no lock yet, counts as left behind."""
+BUDGET = 256 << 20
+"""The largest size in bytes of a project that is copied completely."""
+SMALL = 4 << 10
+"""Smaller files, in bytes, are always copied."""
+MANY = 2000
+"""A directory without code and with at least this many entries is linked as a whole."""
+_LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox"))
+_CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints"))
 
 
 @contextmanager
@@ -51,7 +63,7 @@ def held() -> Iterator[None]:
 
     before: dict[int, Any] = {}
     try:
-        for name in _NAMES:
+        for name in _SIGNALS:
             number = getattr(signal, name, None)
             if number is not None and callable(signal.getsignal(number)):
                 before[number] = signal.getsignal(number)
@@ -62,13 +74,6 @@ def held() -> Iterator[None]:
             signal.signal(number, handler)
         if asked:
             before[asked[0]](asked[0], None)
-
-
-_PREFIX = "perflint-bench-"
-_NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
-_LOCK = "lock"
-_OLD = 3600.0
-"""Seconds after which an empty directory, which has no lock yet, counts as left behind."""
 
 
 @contextmanager
@@ -119,16 +124,6 @@ def _sweep(place: Path, status: os.stat_result) -> None:
             shutil.rmtree(place, ignore_errors=True)
     finally:
         os.close(lock)
-
-
-BUDGET = 256 << 20
-"""The largest size in bytes of a project that is copied completely."""
-SMALL = 4 << 10
-"""Smaller files, in bytes, are always copied."""
-MANY = 2000
-"""A directory without code and with at least this many entries is linked as a whole."""
-_LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox"))
-_CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints"))
 
 
 @dataclass

@@ -25,6 +25,12 @@ _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
 """A list of numbers, which is written on one line."""
 
 
+_FILE, _VARIANT = "file ", "variant "
+"""How the conditions about files and about variants begin; their values are hashes."""
+_VARIABLES = ("CPU_NUM", "CUDA_", "FLAGS_", "MKL_", "NCCL_", "OMP_", "OPENBLAS_")
+"""The prefixes of environment variables that affect speed."""
+
+
 def as_text(data: object) -> str:
     """JSON in which each list of numbers takes one line."""
     text = json.dumps(data, indent=1)
@@ -41,12 +47,6 @@ def rounded(report: BenchReport) -> BenchReport:
 def _rounded(run: Steps) -> Steps:
     batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
     return replace(run, batch_s=batch, reader_s=reader)
-
-
-_FILE, _VARIANT = "file ", "variant "
-"""How the conditions about files and about variants begin; their values are hashes."""
-_VARIABLES = ("CPU_NUM", "CUDA_", "FLAGS_", "MKL_", "NCCL_", "OMP_", "OPENBLAS_")
-"""The prefixes of environment variables that affect speed."""
 
 
 def conditions(plan: Plan, states: Sequence[VariantFiles], first: Outcome) -> dict[str, str]:

@@ -17,6 +17,22 @@ from dataclasses import dataclass
 
 from perflint.bench.results import Comparison, Steps
 
+LEAST_ROUNDS = 3
+"""The least number of rounds to compare: with two, the interval of a true ratio of 1 is from a fifth to five."""
+# The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom: NIST/SEMATECH e-Handbook of Statistical Methods,
+# section 1.3.6.7.2.
+_T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+_SAME_SAMPLES = 0.01
+"""The steps of two variants are compared in milliseconds only if their samples per step differ by at most this part:
+a short last batch is in some runs and not in others.
+"""
+_MOST = 1_000_000
+"""The largest number of rounds to predict; the time limit is reached long before."""
+
 
 def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | None, int | None, float | None]:
     """Compare the losses of two variants step by step.
@@ -62,21 +78,6 @@ def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
                     return None
                 largest = max(largest, abs(left - right) / (abs(left) or 1.0))
     return largest
-
-
-LEAST_ROUNDS = 3
-"""The least number of rounds to compare: with two, the interval of a true ratio of 1 is from a fifth to five."""
-# The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom: NIST/SEMATECH e-Handbook of Statistical Methods,
-# section 1.3.6.7.2.
-_T = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
-_SAME_SAMPLES = 0.01
-"""The steps of two variants are compared in milliseconds only if their samples per step differ by at most this part:
-a short last batch is in some runs and not in others.
-"""
 
 
 def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", pilot: int = 0) -> Comparison:
@@ -163,10 +164,6 @@ def _batch_ms(run: Steps) -> float:
 def _t(degrees: int) -> float:
     # Beyond the table, the quantile is nearly linear in 1 / degrees.
     return _T[degrees - 1] if degrees <= len(_T) else 1.96 + 2.46 / degrees
-
-
-_MOST = 1_000_000
-"""The largest number of rounds to predict; the time limit is reached long before."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,19 @@ from perflint.inputs import git
 from perflint.text.source import Source
 from perflint.text.wording import listed
 
+_WRITTEN = re.compile(r"(?P<code>[A-Za-z]+[0-9]+)(?:[: ](?P<path>.+))?[: ](?P<row>[0-9]+)")
+_NEAR = 3
+"""How many nearby findings are named instead of one that does not exist."""
+NOW = "working tree"
+"""The name of the current files, committed or not."""
+_FILE = "100"
+"""How the mode of a regular file begins; links and submodules have other modes."""
+_ABSENT = "0" * 6
+_STORED_ELSEWHERE = b"version https://git-lfs."
+"""How the text begins that Git LFS commits instead of a large file."""
+_SHORT = 9
+"""The number of characters of a commit's name to show."""
+
 
 @dataclass(frozen=True)
 class VariantFiles:
@@ -168,11 +181,6 @@ def _event(item: Finding) -> str:
     return event.what if event is not None and is_one else ""
 
 
-_WRITTEN = re.compile(r"(?P<code>[A-Za-z]+[0-9]+)(?:[: ](?P<path>.+))?[: ](?P<row>[0-9]+)")
-_NEAR = 3
-"""How many nearby findings are named instead of one that does not exist."""
-
-
 class NotPicked(Exception):
     """A text means no finding that can be measured, or several; ``str(error)`` says which findings there are."""
 
@@ -251,17 +259,6 @@ def _near(places: Sequence[_Place], code: str, path: str | None, row: int) -> st
 
     names = dict.fromkeys(str(place) for place in sorted(places, key=distance))
     return f"; near it: {', '.join([*names][:_NEAR])}" if names else ""
-
-
-NOW = "working tree"
-"""The name of the current files, committed or not."""
-_FILE = "100"
-"""How the mode of a regular file begins; links and submodules have other modes."""
-_ABSENT = "0" * 6
-_STORED_ELSEWHERE = b"version https://git-lfs."
-"""How the text begins that Git LFS commits instead of a large file."""
-_SHORT = 9
-"""The number of characters of a commit's name to show."""
 
 
 @dataclass

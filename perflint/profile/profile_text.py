@@ -50,6 +50,15 @@ _READS = 5
 """How many of the lines that read on the host are named; the others are only counted."""
 
 
+_GAP = "  "
+_BAR = 24
+"""The width of the bar of a phase that takes a whole step."""
+_LEAST_CODE = 12
+"""The least width at which the text of a line is shown."""
+_PLACE, _WHAT = 36, 44
+"""The greatest width of a place, and of what is done there."""
+
+
 def headline(report: ProfileReport) -> str:
     """The largest phases: ``41 % of a step waits for the loader (train.py:64, ...); 30 % saves ...``.
 
@@ -157,15 +166,6 @@ def percent(share: float) -> str:
     """``41 %``; with a decimal below ten, and ``0 %`` for zero."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 9.95 or value < 0.05 else f"{value:.1f} %"
-
-
-_GAP = "  "
-_BAR = 24
-"""The width of the bar of a phase that takes a whole step."""
-_LEAST_CODE = 12
-"""The least width at which the text of a line is shown."""
-_PLACE, _WHAT = 36, 44
-"""The greatest width of a place, and of what is done there."""
 
 
 def profile_table(report: ProfileReport, columns: int, top: int, palette: Palette | None = None) -> str:

@@ -32,6 +32,19 @@ _ENTRY = re.compile(r"[^\s,]")
 """The beginning of an entry, or the end of the list."""
 
 
+LIST = "traceEvents"
+"""The key of the list of events, by which such a file is recognized."""
+_PHASES = {"Dataloader": "reader", "Forward": "forward", "Backward": "backward", "Optimization": "optimizer"}
+_KEPT = {*_PHASES, "ProfileStep", "PythonUserDefined", "CudaRuntime", "Memcpy"}
+_TIME = re.compile(r"\[[\d.]+ \w+\]$")
+_THREAD = re.compile(r"\d+")
+_LAST = 2.0**63
+"""The largest valid time, in microseconds."""
+_MOST_STEPS = 1_000_000
+_MOST_OPEN = 100_000
+"""How many copies can wait for their direction, which an event after the call shows."""
+
+
 class JsonEntries:
     """The entries of a list in a JSON object, read from a file.
 
@@ -101,20 +114,6 @@ class JsonEntries:
         self._is_over = not piece
         self._text += self._decode(piece, not piece)
         return not self._is_over
-
-
-LIST = "traceEvents"
-"""The key of the list of events, by which such a file is recognized."""
-
-_PHASES = {"Dataloader": "reader", "Forward": "forward", "Backward": "backward", "Optimization": "optimizer"}
-_KEPT = {*_PHASES, "ProfileStep", "PythonUserDefined", "CudaRuntime", "Memcpy"}
-_TIME = re.compile(r"\[[\d.]+ \w+\]$")
-_THREAD = re.compile(r"\d+")
-_LAST = 2.0**63
-"""The largest valid time, in microseconds."""
-_MOST_STEPS = 1_000_000
-_MOST_OPEN = 100_000
-"""How many copies can wait for their direction, which an event after the call shows."""
 
 
 def read(file: BinaryIO, name: str) -> Profiled:

@@ -20,6 +20,24 @@ VERSION = 1
 _SUM = re.compile(r"[0-9a-f]{64}")
 
 
+_COST = re.compile(
+    r"\b(?:avg_|train_)*(reader|data|batch)[_ ]cost\s*[:=]\s*"
+    r"(\d{1,9}(?:\.\d{0,20})?(?:e[-+]?\d\d?)?)(?!\d)\s*(ms|us|s)?",
+    re.IGNORECASE,
+)
+_UNITS = {"us": 1e-6, "ms": 1e-3}
+_EVALUATION = re.compile(r"\b(?:eval|evaluat\w+|valid\w*|val|test|infer)\b", re.IGNORECASE)
+_TRAINING = re.compile("train", re.IGNORECASE)
+_LONGEST = 1 << 16
+"""How many bytes of a row are examined."""
+_ENOUGH = 3
+"""With at least this many rows, the first one, which includes the start of the training, is left out."""
+_HEAD = 1 << 20
+_SQLITE = b"SQLite format 3\0"
+_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")
+_OWN = re.compile(rb'"format"\s*:\s*"%b"' % FORMAT.encode())
+
+
 def read_recorded(data: bytes, name: str) -> Profiled:
     """Read the contents of a file.
 
@@ -105,20 +123,6 @@ def _list(value: Any, what: str) -> list[Any]:
     return value
 
 
-_COST = re.compile(
-    r"\b(?:avg_|train_)*(reader|data|batch)[_ ]cost\s*[:=]\s*"
-    r"(\d{1,9}(?:\.\d{0,20})?(?:e[-+]?\d\d?)?)(?!\d)\s*(ms|us|s)?",
-    re.IGNORECASE,
-)
-_UNITS = {"us": 1e-6, "ms": 1e-3}
-_EVALUATION = re.compile(r"\b(?:eval|evaluat\w+|valid\w*|val|test|infer)\b", re.IGNORECASE)
-_TRAINING = re.compile("train", re.IGNORECASE)
-_LONGEST = 1 << 16
-"""How many bytes of a row are examined."""
-_ENOUGH = 3
-"""With at least this many rows, the first one, which includes the start of the training, is left out."""
-
-
 def read_log(file: BinaryIO, name: str) -> Profiled:
     """Read a training log: the average of its rows, which all have the same weight.
 
@@ -181,12 +185,6 @@ def _rows(file: BinaryIO) -> Iterator[str]:
         if is_new:
             yield from piece.decode("utf-8", "replace").split("\r")
         is_new = piece.endswith(b"\n")
-
-
-_HEAD = 1 << 20
-_SQLITE = b"SQLite format 3\0"
-_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd")
-_OWN = re.compile(rb'"format"\s*:\s*"%b"' % FORMAT.encode())
 
 
 def open_profile(path: Path, name: str = "") -> Profiled:

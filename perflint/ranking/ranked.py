@@ -18,6 +18,17 @@ from perflint.text.source import Source
 from perflint.text.visible import visible, visible_path
 from perflint.text.wording import counted, listed
 
+LAYER, RANGE = "class", "range"
+"""The kinds of blocks that a trace can name."""
+_RANGES = frozenset({"RecordEvent", "annotate", "nvtx_range"})
+"""The last names of calls that name the block below a ``with``: those of Paddle, and of the package ``nvtx``."""
+_NOTHING_LEFT = 0.0005
+"""The largest share that may only be lost by rounding."""
+_WAITS = frozenset({"read", "sized", "copy", "wait"})
+_MOST_NAMES = 3
+_FIRST = 3
+"""How many findings the closing line names."""
+
 
 class Grade(enum.IntEnum):
     """How exactly a profile matches a finding; ordered, so that the best match is the largest."""
@@ -89,12 +100,6 @@ def percent(share: float) -> str:
     return "under 0.1 %" if 0 < share < 0.0005 else f"{100 * share:.1f} %"
 
 
-LAYER, RANGE = "class", "range"
-
-_RANGES = frozenset({"RecordEvent", "annotate", "nvtx_range"})
-"""The last names of calls that name the block below a ``with``: those of Paddle, and of the package ``nvtx``."""
-
-
 @dataclass(frozen=True)
 class Block:
     """Rows (from 1, both included) whose time a trace may show under a name; ``kind``: a ``class``, or a ``range``."""
@@ -144,10 +149,6 @@ def _names(node: ast.With | ast.AsyncWith) -> Iterator[str]:
         given = [*call.args[:1], *(each.value for each in call.keywords if each.arg in ("name", "message"))]
         if function in _RANGES and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
             yield given[0].value
-
-
-_NOTHING_LEFT = 0.0005
-"""The largest share that may only be lost by rounding."""
 
 
 @dataclass
@@ -276,12 +277,6 @@ def _sum(source: Source) -> str:
         return hashlib.sha256(source.encode(source.text)).hexdigest()
     except UnicodeEncodeError:
         return ""
-
-
-_WAITS = frozenset({"read", "sized", "copy", "wait"})
-_MOST_NAMES = 3
-_FIRST = 3
-"""How many findings the closing line names."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,14 @@ AT_LINE = AT_PLACE | {"reader", "optimizer", "evaluate"}
 """Phases that a line has because of a call on it; the time of ``other`` is spread over the lines of a loop."""
 
 
+Span = tuple[float, float]
+"""A start and an end, in the same unit."""
+_ENOUGH = 3
+"""With at least this many steps, the first one, which creates things that stay, is left out."""
+_MOST_NAMES = 10_000
+"""How many names of layers, or of blocks, are distinguished: a program may number its blocks."""
+
+
 class UnusableProfile(Exception):
     """A file cannot be used as a profile; ``str(error)`` says what is wrong and what to do, without the file's name."""
 
@@ -107,10 +115,6 @@ def share(value: object) -> float | None:
     return float(min(max(value, 0), 1))
 
 
-Span = tuple[float, float]
-"""A start and an end, in the same unit."""
-
-
 class Spans:
     """Time spans that are added one by one; sixteen bytes each, and none for one inside the previous one."""
 
@@ -169,13 +173,6 @@ def within(spans: Sequence[Span], windows: Sequence[Span]) -> float:
 def length(spans: Iterable[Span]) -> float:
     """The total length of spans that do not overlap."""
     return sum(end - start for start, end in spans)
-
-
-_ENOUGH = 3
-"""With at least this many steps, the first one, which creates things that stay, is left out."""
-
-_MOST_NAMES = 10_000
-"""How many names of layers, or of blocks, are distinguished: a program may number its blocks."""
 
 
 def _spans() -> defaultdict[str, Spans]:

@@ -28,6 +28,12 @@ _STACK_SIGNAL = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", 
 """The signal that makes the process write its stack: on Linux the last real-time signal, which nothing else uses."""
 
 
+PATIENCE = 10.0
+"""Seconds that the workers of a loader have to end before they are killed."""
+SPAWNED = "spawned"
+"""The status of a run that was ended because it was about to start other processes, at the line ``where``."""
+
+
 class Beat(NamedTuple):
     """The progress that a training process has reported so far.
 
@@ -101,10 +107,6 @@ class Heartbeat:
             self._signal = int(_STACK_SIGNAL)
 
 
-PATIENCE = 10.0
-"""Seconds that the workers of a loader have to end before they are killed."""
-
-
 def end_workers(iterator: Any, seconds: float = PATIENCE) -> None:
     """End the workers of ``iter(loader)``; nothing is done for a loader without workers, or of another library.
 
@@ -130,10 +132,6 @@ def end_workers(iterator: Any, seconds: float = PATIENCE) -> None:
 def _kill(workers: Iterable[Any]) -> None:
     for worker in workers:
         worker.kill()  # which does nothing to a process that has ended
-
-
-SPAWNED = "spawned"
-"""The status of a run that was ended because it was about to start other processes, at the line ``where``."""
 
 
 class Recorder:

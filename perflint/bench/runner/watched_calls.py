@@ -21,6 +21,37 @@ from . import step_kinds
 from .hooks import after_import
 from .recorder import Recorder
 
+READS = (
+    "numpy",
+    "item",
+    "tolist",
+    "__float__",
+    "__int__",
+    "__long__",
+    "__bool__",
+    "__nonzero__",
+    "__index__",
+    "__array__",
+    "__format__",
+    "__str__",
+    "__repr__",
+    "cpu",
+    "gradient",
+    "get_value",
+    "__dlpack__",
+)
+"""Methods of a tensor that need its value on the host."""
+SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
+"""Functions and methods whose result has a size that depends on values, so the host has to read them."""
+WAITS = ("synchronize", "empty_cache")
+_CURVES = ("add_scalar", "add_scalars", "add_image", "add_histogram", "add_text", "add_figure")
+_WRITERS = {"visualdl": "LogWriter", "tensorboardX": "SummaryWriter"}
+_GRADIENTS = ("clear_grad", "clear_gradients", "zero_grad")
+_SCALER = ("unscale_", "update")
+_SAVES = ("async_save", "static.save", "static.save_inference_model", "Model.save")
+_PROGRESS = ("on_train_batch_end", "on_epoch_end")
+"""Where the callback of ``Model.fit`` prints its line."""
+
 
 class WatchedCall(NamedTuple):
     """What is known about a wrapped function before it is called.
@@ -119,36 +150,6 @@ def _parameters(optimizer: Any) -> list[Any]:
     """The parameters of an optimizer, including those of its groups."""
     found = getattr(optimizer, "_parameter_list", None) or []
     return [each for item in found for each in (item["params"] if isinstance(item, dict) else [item])]
-
-
-READS = (
-    "numpy",
-    "item",
-    "tolist",
-    "__float__",
-    "__int__",
-    "__long__",
-    "__bool__",
-    "__nonzero__",
-    "__index__",
-    "__array__",
-    "__format__",
-    "__str__",
-    "__repr__",
-    "cpu",
-    "gradient",
-    "get_value",
-    "__dlpack__",
-)
-"""Methods of a tensor that need its value on the host."""
-
-SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
-"""Functions and methods whose result has a size that depends on values, so the host has to read them."""
-
-WAITS = ("synchronize", "empty_cache")
-
-_CURVES = ("add_scalar", "add_scalars", "add_image", "add_histogram", "add_text", "add_figure")
-_WRITERS = {"visualdl": "LogWriter", "tensorboardX": "SummaryWriter"}
 
 
 def watch(paddle: Any, watcher: Watcher) -> None:
@@ -296,13 +297,6 @@ def _loaders(watcher: Watcher, loader: Any) -> None:
         return iterator
 
     loader.__init__, loader.__iter__ = __init__, __iter__
-
-
-_GRADIENTS = ("clear_grad", "clear_gradients", "zero_grad")
-_SCALER = ("unscale_", "update")
-_SAVES = ("async_save", "static.save", "static.save_inference_model", "Model.save")
-_PROGRESS = ("on_train_batch_end", "on_epoch_end")
-"""Where the callback of ``Model.fit`` prints its line."""
 
 
 def watch_pauses(watcher: Watcher) -> None:
