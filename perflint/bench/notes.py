@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from perflint import REPORT_TO, catalogue
 from perflint.bench.figures import Verdict, by_name, least_seen, shortened, times, verdict
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
-from perflint.bench.statistics import Rounds, largest_difference
+from perflint.bench.statistics import Rounds, difference_in_words, largest_difference
 from perflint.bench.variants import Fixes, has_edit
 from perflint.findings import Finding, Level
 from perflint.text.wording import counted, listed
@@ -92,27 +92,22 @@ def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[
         return ["No loss was seen, so whether the losses stay the same is not known."]
     if any(item.same_losses is None for item in comparisons):
         first = before.runs[0]
-        before_as = "as it is" if before.name == BEFORE else f"in {before.name}"
-        others_as = f"in {', '.join(other.name for other in others)}"
-        if any(other.codes for other in others):
-            others_as = "with fixes"
+        unchanged = "as it is" if before.name == BEFORE else f"in {before.name}"
+        names = ", ".join(other.name for other in others)
+        compared = "with fixes" if any(other.codes for other in others) else f"in {names}"
         alone = largest_difference(first, before.runs[1:])
         fixed = largest_difference(first, [run for other in others for run in other.runs])
         return [
             "The script gives other losses each time it runs, so a fix cannot be told to change them: "
-            f"{before_as} they differ by {_part(alone)} between runs, "
-            f"and {others_as} by {_part(fixed)} from the first run."
+            f"{unchanged} they differ by {difference_in_words(alone)} between runs, "
+            f"and {compared} by {difference_in_words(fixed)} from the first run."
         ]
     codes = {variant.name: variant.codes for variant in others}
     return [_differing(item, before.name, codes[item.variant]) for item in comparisons if item.same_losses is False]
 
 
-def _part(difference: float | None) -> str:
-    return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
-
-
 def _differing(item: Comparison, before: str, codes: Sequence[str]) -> str:
-    by = "" if item.differ_by is None else f", by {_part(item.differ_by)}"
+    by = "" if item.differ_by is None else f", by {difference_in_words(item.differ_by)}"
     says = f"{item.variant}: the losses differ from {before} from measured step {item.differ_from} on{by}."
     return f"{says} {_explanation(codes)}".rstrip()
 

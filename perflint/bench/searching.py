@@ -17,7 +17,7 @@ from typing import Any
 from perflint.bench.figures import interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
 from perflint.bench.script_run import RunFailed
-from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, largest_difference
+from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, difference_in_words, largest_difference
 from perflint.bench.variants import Fixes, VariantFiles
 from perflint.findings import Finding
 
@@ -191,10 +191,9 @@ class Search:
         if alone == 0.0:
             return
         if self.tolerance is None or alone is None or alone > self.tolerance:
-            much = "more than a number says" if alone is None else f"up to {alone:.2g} of the loss"
             raise CannotSearch(
-                f"the losses differ each time the script runs ({much}), so it is unknown which fixes leave them "
-                "alone: fix its seeds, or allow for a larger difference with --tolerance"
+                f"the losses differ each time the script runs ({difference_in_words(alone)}), so it is unknown which "
+                "fixes leave them alone: fix its seeds, or allow for a larger difference with --tolerance"
             )
 
     def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:

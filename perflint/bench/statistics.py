@@ -80,6 +80,11 @@ def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
     return largest
 
 
+def difference_in_words(difference: float | None) -> str:
+    """A relative difference of losses, as `largest_difference` returns it."""
+    return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
+
+
 def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", pilot: int = 0) -> Comparison:
     """Compare ``after`` with ``before``.
 

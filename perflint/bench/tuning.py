@@ -334,7 +334,7 @@ def _advice(report: BenchReport, tuned: Tuned, found: Recommendation, has: objec
         for each in found.as_good
         if each is not None and (found.value is None or each > found.value or isinstance(each, bool))
     ]
-    listed_ = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
-    others = f"; {listed_} {'is' if len(more) == 1 else 'are'} not surely faster" if more else ""
+    names = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
+    others = f"; {names} {'is' if len(more) == 1 else 'are'} not surely faster" if more else ""
     # Only the user can decide on another batch size.
     return f"{'Fastest' if name == 'batch_size' else 'Recommended'}: {value}: {gain}{others}."
