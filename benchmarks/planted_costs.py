@@ -14,10 +14,10 @@ from pathlib import Path
 from record import write
 
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE
+from perflint.bench.script_run import Plan
 from perflint.bench.variants import VariantFiles
-from perflint.profile.summing_up import summed_up
+from perflint.profile.profile_report import summed_up
 
 SCRIPT = Path(__file__).resolve().parent / "profile_parts"
 

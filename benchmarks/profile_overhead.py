@@ -17,8 +17,8 @@ from record import write
 
 from perflint.bench.figures import quantile
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, Steps
+from perflint.bench.script_run import Plan
 from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
 

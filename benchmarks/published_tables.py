@@ -12,7 +12,7 @@ from published_parts.measuring import Measured, place, read, run
 from published_parts.page import PAGE, page
 from published_parts.tables import BY_NAME, TABLES
 
-from perflint.bench.plan import RunFailed
+from perflint.bench.script_run import RunFailed
 from perflint.catalogue import DEVICES, Device
 
 ROUNDS = 5

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from perflint.bench import child, measure
+from perflint.bench import measure, script_run
 from perflint.bench.results import BenchReport, Comparison, Steps, Variant
 
 FIX = "PPF201 train.py:109"
@@ -120,5 +120,5 @@ def passes_after(seen: Path, seconds: float, monkeypatch: pytest.MonkeyPatch) ->
     """
     looks = itertools.count(1)
     clock = SimpleNamespace(monotonic=lambda: seconds * next(looks) if seen.exists() else 0.0, sleep=time.sleep)
-    monkeypatch.setattr(child, "time", clock)
+    monkeypatch.setattr(script_run, "time", clock)
     monkeypatch.setattr(measure, "time", clock)

@@ -35,6 +35,16 @@ def events() -> list[ProfileEvent]:
     ]  # fmt: skip
 
 
+def read(data: dict[str, Any]) -> ProfileReport:
+    """The report whose JSON this is."""
+    parts = {
+        "step_ms": StepTimes.from_json(data["step_ms"]),
+        "phases": {name: PhaseTime.from_json(phase) for name, phase in data["phases"].items()},
+        "events": [ProfileEvent.from_json(event) for event in data["events"]],
+    }
+    return ProfileReport.from_json({**data, **parts})
+
+
 def profile(**changes: Any) -> ProfileReport:
     values: dict[str, Any] = {
         "made": "2026-11-25T23:00:00+00:00",

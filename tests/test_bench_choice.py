@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from perflint.bench import project_copy
-from perflint.bench.against import revisions
-from perflint.bench.left_out import not_measured
+from perflint.bench import run_directory
 from perflint.bench.measure import Bench
-from perflint.bench.picking import NotPicked, picked
-from perflint.bench.plan import Outcome, Plan
-from perflint.bench.project_copy import ProjectCopy
+from perflint.bench.notes import not_measured
 from perflint.bench.results import BEFORE, BenchReport, Steps
-from perflint.bench.variants import Fixes, VariantFiles
+from perflint.bench.run_directory import ProjectCopy
+from perflint.bench.script_run import Outcome, Plan
+from perflint.bench.variants import Fixes, NotPicked, VariantFiles, picked, revisions
 from perflint.cli import main
 from perflint.commands import CommandError, bench_variants
 from perflint.commands.bench import judged
@@ -212,7 +210,7 @@ def test_a_revision_of_a_linked_file_does_not_change_the_original(
 ) -> None:
     """In a project that is too large to be copied, where data are links, and a directory of many files is one."""
     for name, value in (("BUDGET", 0), ("SMALL", 0), ("MANY", 2)):
-        monkeypatch.setattr(project_copy, name, value)
+        monkeypatch.setattr(run_directory, name, value)
     root = (tmp_path / "p").resolve()
     (root / "data").mkdir(parents=True)
     for name in ("data/one.txt", "data/two.txt", "three.txt"):

@@ -9,8 +9,7 @@ from typing import cast
 
 import pytest
 
-from perflint.bench import failures
-from perflint.bench.plan import Plan
+from perflint.bench.script_run import Plan, exit_message
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the interpreter is a shell script")
@@ -21,4 +20,4 @@ def test_an_interpreter_that_lacks_another_module_first(has_paddle: bool, said: 
     python.write_text(f"#!/bin/sh\nexit {0 if has_paddle else 1}\n")
     python.chmod(0o755)
     plan = cast(Plan, SimpleNamespace(python=str(python), script="train.py"))
-    assert said in failures.of_exit(plan, 1, ["ModuleNotFoundError: No module named 'numpyx'"])
+    assert said in exit_message(plan, 1, ["ModuleNotFoundError: No module named 'numpyx'"])

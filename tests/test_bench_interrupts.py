@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from perflint.bench.interrupts import held
+from perflint.bench.run_directory import held
 
 
 def test_a_request_is_heeded_afterwards() -> None:

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from perflint.bench.child import OutOfTime
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Outcome, Plan
 from perflint.bench.results import BEFORE
+from perflint.bench.script_run import Outcome, OutOfTime, Plan
 from perflint.bench.variants import VariantFiles
 from tests.bench_reports import passes_after
 

@@ -13,7 +13,7 @@ import pytest
 
 from perflint.bench.page import page
 from perflint.bench.results import BenchReport
-from perflint.bench.style import STYLE
+from perflint.bench.web_page import STYLE
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant
 from tests.html_pages import SVG, Page
 

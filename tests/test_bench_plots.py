@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from perflint.bench.drawing import Scale, element, ticks
-from perflint.bench.forest import forest
-from perflint.bench.plots import distribution, reader_share
-from perflint.bench.timeline import timeline
+from perflint.bench.pictures import distribution, forest, reader_share, timeline
+from perflint.bench.web_page import Scale, element, ticks
 from tests.bench_reports import FIX, after, before, compared, report, run, variant
 from tests.html_pages import SVG
 
@@ -146,7 +144,7 @@ def test_numbers_of_an_axis_do_not_run_into_each_other() -> None:
     [(100, [0, 20, 40, 60, 80, 100]), (9, [0, 2, 4, 6, 8]), (0.03, [0, 0.01, 0.02, 0.03]), (5, [0, 1, 2, 3, 4, 5])],
 )
 def test_ticks_are_round_and_within_the_axis(high: float, expected: list[float]) -> None:
-    assert ticks(high, 5) == pytest.approx(expected)
+    assert ticks(high) == pytest.approx(expected)
 
 
 def test_values_beyond_a_scale_stand_at_its_ends() -> None:

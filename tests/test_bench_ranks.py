@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.bench.rank_sums import together
+from perflint.bench.script_run import together
 from tests.bench_reports import run
 
 

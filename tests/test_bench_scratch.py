@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench.scratch import scratch, sweep
+from perflint.bench.run_directory import scratch, sweep
 from tests.cli_runs import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="locks and signals of POSIX")
 
 CODE = """
 import subprocess, sys, time
-from perflint.bench.scratch import scratch
+from perflint.bench.run_directory import scratch
 with scratch() as (place, lock):
     (place / "copy").mkdir()
     (place / "copy" / "model").write_text("large")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench.plan import RunFailed
 from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.script_run import RunFailed
 from perflint.bench.searching import CannotSearch, Search, SearchResult, candidates, most_runs, said
 from perflint.bench.statistics import compare
 from perflint.bench.variants import Fixes, VariantFiles

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench import failures, stalls
-from perflint.bench.plan import Plan
-from perflint.bench.runner import heartbeat
-from perflint.bench.runner.heartbeat import Beat, Heartbeat
+from perflint.bench import supervised
+from perflint.bench.runner import recorder
+from perflint.bench.runner.recorder import Beat, Heartbeat
 from perflint.bench.runner.supervisor import Process
-from perflint.bench.stalls import Call, StallWatch
+from perflint.bench.script_run import Plan, stall_message
+from perflint.bench.supervised import Call, StallWatch
 
 PLAN = Plan(Path("/project"), Path("train.py"), Path(), [], "python", warmup=2, steps=6)
 
@@ -80,8 +80,8 @@ Current thread 0x00007f00000000aa (most recent call first):
 
 
 def calls() -> list[Call]:
-    text = STACKS.format(runner=Path(heartbeat.__file__).parent)
-    return stalls.frames(text, 0x7F00000000AA, "/tmp/copy/p")
+    text = STACKS.format(runner=Path(recorder.__file__).parent)
+    return supervised.frames(text, 0x7F00000000AA, "/tmp/copy/p")
 
 
 def test_the_stack_is_that_of_the_main_thread_as_the_project_has_it() -> None:
@@ -90,16 +90,16 @@ def test_the_stack_is_that_of_the_main_thread_as_the_project_has_it() -> None:
         "lib/loop.py:12 (train)",
         "train.py:3 (<module>)",
     ]
-    assert stalls.where(calls()) == "lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__)"
-    assert stalls.where(calls()[1:]) == "lib/loop.py:12 (train)"
-    assert stalls.where(calls()[:1]) == "paddle/io/loader.py:852 (__next__)"
+    assert supervised.where(calls()) == "lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__)"
+    assert supervised.where(calls()[1:]) == "lib/loop.py:12 (train)"
+    assert supervised.where(calls()[:1]) == "paddle/io/loader.py:852 (__next__)"
 
 
 def test_what_is_said_of_a_script_that_hangs() -> None:
     watch = StallWatch(None, start=0.0)
     watch.look([Beat(pid=1, batches=4, backward=3, steps=3, longest=0.25)], 10.0)
     processes = [Process(7, 1, "Z", 1 << 8), Process(8, 1, "Z", 9), Process(9, 1, "Z", 0), Process(10, 1, "S", 0)]
-    lines = failures.of_stall(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()
+    lines = stall_message(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()
     assert lines[0] == (
         "train.py was stopped, because nothing happened for 30 s after 3 steps, 4 batches, 3 calls of backward "
         "(a step took up to 0.25 s): it hangs at lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__); "
@@ -115,10 +115,10 @@ def test_what_is_said_of_a_script_that_hangs() -> None:
 
 def test_of_several_ranks_each_is_named() -> None:
     one, other = calls(), calls()[2:]
-    assert stalls.where_all([one, other, [], one]) == (
+    assert supervised.where_all([one, other, [], one]) == (
         "lib/loop.py:12 (train), in paddle/io/loader.py:852 (__next__) (rank 0, 3); train.py:3 (<module>) (rank 1)"
     )
-    lines = failures.of_stall(PLAN, StallWatch(None, 0.0), 120.0, [one, other, [], one], [], []).splitlines()
+    lines = stall_message(PLAN, StallWatch(None, 0.0), 120.0, [one, other, [], one], [], []).splitlines()
     assert [line for line in lines if line.startswith("what")] == [
         "what the main thread of rank 0 was doing, the innermost call first:",
         "what the main thread of rank 1 was doing, the innermost call first:",
@@ -128,10 +128,10 @@ def test_of_several_ranks_each_is_named() -> None:
 def test_a_training_tells_how_far_it_is(tmp_path: Path) -> None:
     path = tmp_path / "beat-0.bin"
     beat = Heartbeat(path)
-    assert heartbeat.read(path)[:5] == (os.getpid(), threading.main_thread().ident, 0, 0, 0)
+    assert recorder.read_beat(path)[:5] == (os.getpid(), threading.main_thread().ident, 0, 0, 0)
     beat.note(3, 2, 1)
     beat.note(3, 2, 2)
-    found = heartbeat.read(path)
+    found = recorder.read_beat(path)
     assert (found.batches, found.backward, found.steps) == (3, 2, 2)
     assert found.longest > 0
 
@@ -144,11 +144,11 @@ def test_processes_that_it_forks_tell_nothing(tmp_path: Path) -> None:
         beat.note(9, 9, 9)
         os._exit(0)
     os.waitpid(worker, 0)
-    assert heartbeat.read(tmp_path / "beat-0.bin").batches == 0
+    assert recorder.read_beat(tmp_path / "beat-0.bin").batches == 0
 
 
 def waiting_here(path: Path) -> list[Call]:
-    return stalls.stack(path, Path(__file__).parent)
+    return supervised.stack(path, Path(__file__).parent)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -8,9 +8,20 @@ from typing import Any
 
 import pytest
 
-from perflint.bench.advice import advice
-from perflint.bench.figures import difference, figures, least_seen, number, quantile, saved, sentence, times, verdict
-from perflint.bench.labels import shortened, width
+from perflint.bench.figures import (
+    difference,
+    least_seen,
+    number,
+    quantile,
+    saved,
+    sentence,
+    shortened,
+    summary,
+    times,
+    verdict,
+    width,
+)
+from perflint.bench.notes import advice
 from perflint.bench.table import table
 from perflint.text.visible import Palette
 from tests.bench_reports import FIX, after, before, compared, degenerate, report, run, variant
@@ -153,14 +164,14 @@ def test_a_report_with_little_in_it_is_shown(name: str, columns: int) -> None:
 
 
 def test_figures_of_no_time_are_none_and_unknown_memory_is_left_out() -> None:
-    assert figures(variant("x", run([0.0]))) is None
-    measured = figures(variant("x", run([0.5], 0.1, peak_memory_mib=0.0)))
+    assert summary(variant("x", run([0.0]))) is None
+    measured = summary(variant("x", run([0.5], 0.1, peak_memory_mib=0.0)))
     assert measured is not None
     assert (measured.memory_mib, measured.reader_share) == (None, 0.2)
 
 
 def test_the_ips_are_the_geometric_mean_of_the_rounds_and_costs_their_means() -> None:
-    measured = figures(variant("x", run([0.1], 0.02), run([0.4], 0.3)))
+    measured = summary(variant("x", run([0.1], 0.02), run([0.4], 0.3)))
     assert measured is not None
     assert (measured.ips, measured.slowest, measured.fastest) == pytest.approx((40, 20, 80))  # 40 * 40 = 20 * 80
     assert (measured.batch_ms, measured.reader_ms) == pytest.approx((250, 160))

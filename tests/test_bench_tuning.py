@@ -9,11 +9,10 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.bench.curve import section
-from perflint.bench.recommending import recommendation, said
+from perflint.bench.page import curve_section
 from perflint.bench.results import BEFORE, BenchReport
 from perflint.bench.statistics import compare
-from perflint.bench.tuning import CannotTune, Tuned, Wanted, tuned, wanted
+from perflint.bench.tuning import CannotTune, Tuned, Wanted, recommendation, said, tuned, wanted
 from perflint.bench.variants import VariantFiles
 from perflint.cli import main
 from perflint.configuration.settings import Settings
@@ -175,7 +174,7 @@ def test_another_batch_size_is_another_training() -> None:
 
 
 def test_the_curve_has_a_mark_for_each_value() -> None:
-    html = section(*measured("num_workers", {0: FLAT, 2: faster(1.2), 4: faster(1.75)}))
+    html = curve_section(*measured("num_workers", {0: FLAT, 2: faster(1.2), 4: faster(1.75)}))
     wide = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + len("</svg>")])
     labels = [node.text for node in wide.iter() if node.get("class") == "label"]
     assert labels == ["0", "2", "4"]

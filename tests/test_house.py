@@ -9,7 +9,7 @@ from typing import Any
 import house
 import pytest
 
-from perflint.files import toml_text
+from perflint.configuration import toml_text
 
 ROOT = Path(__file__).parents[1]
 BUDGETS: dict[str, Any] = toml_text.parse((ROOT / "tests" / "budgets.toml").read_text(encoding="utf-8"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from perflint.rules import load_checks
 
 from perflint.index.project import Part, Project
+from perflint.rules import load_checks
 
 
 def _classes(base: type[Part]) -> Iterator[type[Part]]:

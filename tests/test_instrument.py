@@ -20,10 +20,8 @@ from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
 from perflint.ranges import inserted_code
-from perflint.ranges.inserted_code import Recording
-from perflint.ranges.inserting import Instrumented, instrumented
-from perflint.ranges.placing import CannotPlace
-from perflint.ranges.removal import CannotRemove, removal
+from perflint.ranges.inserted_code import CannotRemove, Recording, removal
+from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
 from perflint.text.source import Source
 from tests.programs.frameworks import StandIn
 from tests.programs.generator import program

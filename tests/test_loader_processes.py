@@ -8,7 +8,7 @@ from multiprocessing.context import ForkProcess
 
 import pytest
 
-from perflint.bench.runner import loader_processes
+from perflint.bench.runner import recorder
 
 pytestmark = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="workers are forked")
 
@@ -34,9 +34,9 @@ class Iterator:
 def test_a_worker_that_does_not_end_is_killed(seconds: float, patience: float, codes: list[int]) -> None:
     iterator = Iterator(seconds)
     iterator._workers[1].join()  # on a busy machine it might need longer than that
-    loader_processes.end(iterator, patience)
+    recorder.end_workers(iterator, patience)
     assert [worker.exitcode for worker in iterator._workers] == codes
 
 
 def test_other_iterators_are_left_alone() -> None:
-    loader_processes.end(iter([1]))
+    recorder.end_workers(iter([1]))

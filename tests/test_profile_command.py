@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from perflint.profile.profile_report import ProfileReport
+from tests.profile_reports import read
 from tests.test_bench_command import OWN_CLOCK, PATH, SCRIPT, linked_interpreter, project, tree
 
 PLANTED = (
@@ -104,7 +105,7 @@ def profiled(directory: Path, *arguments: str) -> ProfileReport:
         own, of_script = arguments[:end], [*arguments[end:]]
     found = profile(directory, *own, "--json", str(file), *of_script)
     assert found.returncode == 0, found.stderr
-    return ProfileReport.from_json(json.loads(file.read_text()))
+    return read(json.loads(file.read_text()))
 
 
 def test_an_interpreter_is_found_from_where_the_user_is(tmp_path: Path) -> None:

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Outcome, Plan
 from perflint.bench.results import BEFORE
+from perflint.bench.script_run import Outcome, Plan
 from perflint.bench.variants import VariantFiles
-from perflint.profile.profile_report import ProfileReport
-from perflint.profile.summing_up import summed_up
+from perflint.profile.profile_report import ProfileReport, summed_up
 
 SCRIPTS = Path(__file__).parent / "profile_scripts"
 

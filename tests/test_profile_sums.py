@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from perflint.bench.plan import Outcome, Plan
-from perflint.profile.profile_report import PhaseTime, ProfileReport
-from perflint.profile.summing_up import summed_up
+from perflint.bench.script_run import Outcome, Plan
+from perflint.profile.profile_report import PhaseTime, ProfileReport, summed_up
 from tests.bench_reports import run
 
 TEXT = "first = 1\n    second = 2  # 損失\nthird = 3\n"

@@ -10,9 +10,8 @@ import pytest
 
 from perflint import catalogue
 from perflint.findings import Finding, Impact, ImpactLevel
-from perflint.ranking import recorded_profile
-from perflint.ranking.bounds import Bound, Grade, percent
-from perflint.ranking.ranked import Ranking, rank
+from perflint.ranking import profile_files
+from perflint.ranking.ranked import Bound, Grade, Ranking, percent, rank
 from perflint.ranking.shares import LineShare, Profiled
 from perflint.text.source import Source
 from tests.ranking_samples import TRAIN, event, recorded, write_json
@@ -37,7 +36,7 @@ NO_PHASE = at("PPF301", "model: nn.Layer")
 
 def own(tmp_path: Path, *events: Mapping[str, Any], **keys: Any) -> Profiled:
     path = write_json(tmp_path / "own.json", recorded(*events, **keys))
-    return recorded_profile.read(path.read_bytes(), "own.json")
+    return profile_files.read_recorded(path.read_bytes(), "own.json")
 
 
 def ranked(*findings: Finding, profile: Profiled, least: float = 0.0, sources: Any = SOURCES) -> Ranking:

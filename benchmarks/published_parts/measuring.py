@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.keeping import as_text, rounded
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Plan, RunFailed
 from perflint.bench.results import BenchReport
+from perflint.bench.script_run import Plan, RunFailed
+from perflint.bench.serialize import as_text, rounded
 from perflint.bench.variants import VariantFiles
 from perflint.catalogue import Device
 from published_parts.tables import SCRIPTS, Table
@@ -66,7 +66,7 @@ def run(table: Table, device: Device, rounds: int) -> Measured:
         rounds: how often each variant is run.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything, or Paddle has chosen another device.
+        perflint.bench.script_run.RunFailed: a run has not measured anything, or Paddle has chosen another device.
     """
     environment = _environment(device)
     plan = Plan(

@@ -17,7 +17,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 from perflint.bench.runner import step_kinds, surroundings
-from perflint.bench.runner.watcher import WatchedCall, Watcher
+from perflint.bench.runner.watched_calls import WatchedCall, Watcher
 
 Place = tuple[str, int]
 """A file of the project, seen from its root, and a line."""

@@ -1,14 +1,62 @@
-"""The figures shown in a bench report: of each variant, and of each comparison in words."""
+"""The figures shown in a bench report, of each variant and of each comparison, and names shortened to fit."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from statistics import fmean, geometric_mean
 
 from perflint.bench.results import ALL_FIXES, BenchReport, Comparison, Variant
+from perflint.text.visible import char_width, visible
+
+
+def width(text: str) -> int:
+    """The number of terminal columns that a text takes."""
+    return sum(map(char_width, text))
+
+
+def shortened(text: str, columns: int) -> str:
+    """Text shortened to at most ``columns`` columns by cutting out its middle; control characters are escaped."""
+    text = visible(text)
+    if width(text) <= columns:
+        return text
+    head = max(0, columns - 1) // 3
+    tail = max(0, columns - 1 - head)
+    return f"{_fitting(text, head)}…{_fitting(text[::-1], tail)[::-1]}"
+
+
+def start_of(text: str, columns: int) -> str:
+    """The beginning of a text, in at most ``columns`` columns; control characters are escaped."""
+    text = visible(text)
+    return text if width(text) <= columns else f"{_fitting(text, columns - 1)}…"[: max(0, columns)]
+
+
+def _fitting(text: str, columns: int) -> str:
+    taken = 0
+    for at, char in enumerate(text):
+        taken += char_width(char)
+        if taken > columns:
+            return text[:at]
+    return text
+
+
+def padded(text: str, columns: int, to_the_right: bool = False) -> str:
+    """Text with spaces, to fill so many columns."""
+    space = " " * (columns - width(text))
+    return space + text if to_the_right else text + space
+
+
+def folded(text: str, columns: int, indent: str) -> Iterator[str]:
+    """Lines of ``text``, broken at spaces; a word wider than a line gets its own line."""
+    line = indent
+    for word in text.split(" "):
+        if line.strip() and width(line) + width(word) > columns:
+            yield line.rstrip()
+            line = indent + ("  " if indent else "")
+        line += word + " "
+    yield line.rstrip()
 
 
 @dataclass(frozen=True)
@@ -37,7 +85,7 @@ class Figures:
         return min(1.0, self.reader_ms / self.batch_ms) if self.batch_ms else 0.0
 
 
-def figures(variant: Variant) -> Figures | None:
+def summary(variant: Variant) -> Figures | None:
     """The figures of a variant; None if its steps took no time."""
     runs = [run for run in variant.runs if run.ips]
     if not runs:

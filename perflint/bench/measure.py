@@ -12,13 +12,11 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 
 from perflint import __version__
-from perflint.bench import child, notes
-from perflint.bench.plan import Outcome, Plan, RunFailed
-from perflint.bench.project_copy import ProjectCopy
+from perflint.bench import notes, script_run
 from perflint.bench.results import BenchReport, Variant
-from perflint.bench.scratch import scratch, sweep
-from perflint.bench.statistics import LEAST_ROUNDS, compare
-from perflint.bench.stopping import Rounds
+from perflint.bench.run_directory import ProjectCopy, scratch, sweep
+from perflint.bench.script_run import Outcome, Plan, RunFailed
+from perflint.bench.statistics import LEAST_ROUNDS, Rounds, compare
 from perflint.bench.variants import VariantFiles
 
 Tell = Callable[[int, int, str], None]
@@ -40,7 +38,7 @@ class Bench:
         self._workspace = ProjectCopy(plan.root)
         self._end = time.monotonic() + time_limit
         self._written: set[str] = set()
-        self.waiting: child.Waiting | None = None
+        self.waiting: script_run.Waiting | None = None
 
     def run(self, state: VariantFiles) -> Outcome:
         """Run the script once in one state.
@@ -55,7 +53,7 @@ class Bench:
             copy.parent.mkdir()
             self._workspace.make(copy, state.changed, state.removed)
             try:
-                return child.run(self.plan, copy, place, self._end - time.monotonic(), lock, self.waiting)
+                return script_run.run(self.plan, copy, place, self._end - time.monotonic(), lock, self.waiting)
             except RunFailed as error:
                 if state.changed or state.removed:  # the links may be the reason, so the report names them
                     error.args = (f"with {state.name}: {error}",)
@@ -86,7 +84,7 @@ class Bench:
             tell: called with the progress.
             keep: called with the report after each round, which has no comparisons before ``LEAST_ROUNDS``.
             earlier: a report whose rounds count as the first ones, of the same variants.
-            until: continue until the intervals are this narrow, as in `stopping.Rounds`.
+            until: continue until the intervals are this narrow, as in `statistics.Rounds`.
 
         Raises:
             RunFailed: the first variant or all others failed, or too few rounds fit into the time limit.
@@ -98,7 +96,7 @@ class Bench:
         while len(done) < (wanted := stop.wanted(_logs(done))):
             try:
                 done.append(self._round(states, wanted, len(done), failed, _without(tell, before * len(states))))
-            except child.OutOfTime as error:
+            except script_run.OutOfTime as error:
                 if len(done) < LEAST_ROUNDS:
                     raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were finished: {error}") from error
                 break
@@ -120,7 +118,7 @@ class Bench:
                 tell(place * len(states) + len(found), rounds * len(states), states[index].name)
             try:
                 found[index] = self.run(states[index])
-            except child.OutOfTime:
+            except script_run.OutOfTime:
                 raise
             except RunFailed as error:
                 if index == 0:  # there is nothing left to compare with

@@ -1,19 +1,64 @@
-"""Notes about a measurement that are printed with its figures."""
+"""Notes that are printed with the figures of a measurement: what is odd about it, left out, or could not be shown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 
 from perflint import REPORT_TO, catalogue
-from perflint.bench.figures import least_seen
-from perflint.bench.losses import largest_difference
-from perflint.bench.results import BEFORE, Comparison, Variant
-from perflint.bench.stopping import Rounds
-from perflint.findings import Level
+from perflint.bench.figures import Verdict, by_name, least_seen, shortened, times, verdict
+from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
+from perflint.bench.statistics import Rounds, difference_in_words, largest_difference
+from perflint.bench.variants import Fixes, has_edit
+from perflint.findings import Finding, Level
 from perflint.text.visible import counted, listed
 
+_WORTH = 0.05
+"""A gain that is worth more rounds, if the rounds that were run could not have shown it."""
 _SHOWN = 5
-"""How many files are named; the others are only counted."""
+"""How many variants, or files, are named; the others are only counted."""
+_PLACES = 3
+"""How many places of each kind of finding are named."""
+_NAME = 36
+"""The width of a name."""
+
+
+def advice(report: BenchReport) -> list[str]:
+    """Sentences to print below the figures."""
+    return [*_events(report), *_more_rounds(report)]
+
+
+def _more_rounds(report: BenchReport) -> Iterator[str]:
+    """If no gain was measured: which gains could have been seen, and how to see smaller ones."""
+    hidden = {
+        item.variant: least_seen(item)
+        for item in report.comparisons
+        if verdict(item) is Verdict.NO_GAIN and 1 + _WORTH < least_seen(item) < math.inf
+    }
+    if not hidden:
+        return
+    each = [f"{times(least)} or more of {shortened(name, _NAME)}" for name, least in hidden.items()]
+    # The width decreases with the square root of the number of rounds.
+    rounds = math.ceil(report.rounds * (math.log(max(hidden.values())) / math.log1p(_WORTH)) ** 2)
+    yield (
+        f"No gain measured does not mean that there is none: these {counted(report.rounds, 'round')} could only have "
+        f"shown {listed(each, _SHOWN)}. To see {times(1 + _WORTH)}, ask for --until {100 * _WORTH:g}%, or for "
+        f"--rounds {rounds}, if the runs keep differing this much."
+    )
+
+
+def _events(report: BenchReport) -> Iterator[str]:
+    """What the saved milliseconds mean if a fix has removed one event from each step."""
+    found = by_name(report)
+    for variant in report.variants:
+        comparison = found.get(variant.name)
+        if not variant.event or comparison is None or comparison.saved_ms is None:
+            continue
+        if verdict(comparison) is Verdict.FASTER:
+            yield (
+                f"{variant.fixes[0]} is about {variant.event}, once a step: the time saved per step is what one costs "
+                "here, minus what the fix itself costs."
+            )
 
 
 def of_failures(errors: Iterable[Exception]) -> list[str]:
@@ -47,31 +92,22 @@ def of_losses(before: Variant, others: Sequence[Variant], comparisons: Sequence[
         return ["No loss was seen, so whether the losses stay the same is not known."]
     if any(item.same_losses is None for item in comparisons):
         first = before.runs[0]
+        unchanged = "as it is" if before.name == BEFORE else f"in {before.name}"
+        names = ", ".join(other.name for other in others)
+        compared = "with fixes" if any(other.codes for other in others) else f"in {names}"
         alone = largest_difference(first, before.runs[1:])
         fixed = largest_difference(first, [run for other in others for run in other.runs])
         return [
             "The script gives other losses each time it runs, so a fix cannot be told to change them: "
-            f"{_alone(before)} they differ by {_part(alone)} between runs, "
-            f"and {_others(others)} by {_part(fixed)} from the first run."
+            f"{unchanged} they differ by {difference_in_words(alone)} between runs, "
+            f"and {compared} by {difference_in_words(fixed)} from the first run."
         ]
     codes = {variant.name: variant.codes for variant in others}
     return [_differing(item, before.name, codes[item.variant]) for item in comparisons if item.same_losses is False]
 
 
-def _alone(before: Variant) -> str:
-    return "as it is" if before.name == BEFORE else f"in {before.name}"
-
-
-def _others(others: Sequence[Variant]) -> str:
-    return "with fixes" if any(other.codes for other in others) else f"in {', '.join(other.name for other in others)}"
-
-
-def _part(difference: float | None) -> str:
-    return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
-
-
 def _differing(item: Comparison, before: str, codes: Sequence[str]) -> str:
-    by = "" if item.differ_by is None else f", by {_part(item.differ_by)}"
+    by = "" if item.differ_by is None else f", by {difference_in_words(item.differ_by)}"
     says = f"{item.variant}: the losses differ from {before} from measured step {item.differ_from} on{by}."
     return f"{says} {_explanation(codes)}".rstrip()
 
@@ -93,3 +129,35 @@ def of_files(linked: Sequence[str], written: Sequence[str]) -> list[str]:
             f"CHANGED in your own project, since the script wrote to them as linked files: {listed(written, _SHOWN)}."
         )
     return found
+
+
+def not_measured(fixes: Fixes, with_suggestions: bool) -> list[str]:
+    """A sentence about the findings in files that the script runs that are not part of any variant, if there are any.
+
+    Args:
+        fixes: all findings.
+        with_suggestions: whether edits that perflint only shows are measured too.
+    """
+    left = [] if with_suggestions else fixes.suggested()
+    bare = [item for item in fixes.found() if not has_edit(item)]
+    kinds = [
+        (_of_level(left, Level.UNSAFE), "needs --unsafe-fixes", "need --unsafe-fixes"),
+        (
+            _of_level(left, Level.DISPLAY),
+            "is a suggestion, which --suggestions measures as it is shown",
+            "are suggestions, which --suggestions measures as they are shown",
+        ),
+        (bare, "has no edit", "have no edit"),
+    ]
+    parts = []
+    for items, one, many in kinds:
+        if items:
+            named = [f"{item.code} {fixes.places([item])[0]}" for item in items]
+            parts.append(f"{len(items)} {one if len(items) == 1 else many} ({listed(named, _PLACES)})")
+    count = len(left) + len(bare)
+    verb = "was" if count == 1 else "were"
+    return [f"{counted(count, 'finding')} {verb} not measured: {'; '.join(parts)}."] if parts else []
+
+
+def _of_level(findings: Sequence[Finding], level: Level) -> list[Finding]:
+    return [item for item in findings if item.fix is not None and item.fix.level is level]

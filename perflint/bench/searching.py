@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench.figures import interval, ratio
-from perflint.bench.losses import compared, largest_difference
-from perflint.bench.plan import RunFailed
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
-from perflint.bench.statistics import LEAST_ROUNDS, compare
+from perflint.bench.script_run import RunFailed
+from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, difference_in_words, largest_difference
 from perflint.bench.variants import Fixes, VariantFiles
 from perflint.findings import Finding
-from perflint.fix.fixer import apply
 
 TRIAL_ROUNDS = LEAST_ROUNDS
 """The number of rounds for choosing a fix."""
@@ -94,26 +92,20 @@ def candidates(fixes: Fixes) -> list[FixCandidate]:
     return [FixCandidate(code, list(group)) for code, group in groupby(ordered, key=lambda item: item.code)]
 
 
+@dataclass
 class Search:
-    """One search; ``measure`` runs variants, and ``has_time`` says whether that many runs fit into the limit."""
+    """One search among the fixes in the files that a script runs.
 
-    def __init__(
-        self, fixes: Fixes, measure: Measure, has_time: Callable[[int], bool], tolerance: float | None = None
-    ) -> None:
-        """Prepare a search among some fixes.
+    ``measure`` runs variants, and ``has_time`` says whether that many further runs fit into the time limit.
+    ``tolerance``: how far the losses may differ, relative to what they were; None: not at all.
+    """
 
-        Args:
-            fixes: those in the files that the script runs.
-            measure: runs variants.
-            has_time: whether a number of further runs fits into the time limit.
-            tolerance: how far the losses may differ, relative to what they were; None: not at all.
-        """
-        self._fixes = fixes
-        self._measure = measure
-        self._has_time = has_time
-        self._tolerance = tolerance
-        self._before: list[Steps] = []
-        self._trials: list[Trial] = []
+    fixes: Fixes
+    measure: Measure
+    has_time: Callable[[int], bool]
+    tolerance: float | None = None
+    _before: list[Steps] = field(default_factory=list, init=False)
+    _trials: list[Trial] = field(default_factory=list, init=False)
 
     def run(self, given: Sequence[FixCandidate]) -> SearchResult:
         """Try the candidates.
@@ -122,25 +114,20 @@ class Search:
             CannotSearch: no losses are seen, or they differ between runs of the same script and no tolerance is given.
             RunFailed: the unchanged script failed, or all fixes did, or the time was too short for the first trials.
         """
-        report = self._of_each(given)
+        alone = (self._state([candidate]) for candidate in given)
+        report = self.measure([VariantFiles(BEFORE), *filter(None, alone)], TRIAL_ROUNDS)
+        self._before = report.variants[0].runs
+        self._insist_on_losses()
         order = self._alone(given, report)
         if not order:
             return SearchResult(None, report, self._trials)
         kept = [order[0]]
         for index, candidate in enumerate(order[1:], 1):
-            if not self._has_time(2 * TRIAL_ROUNDS):
+            if not self.has_time(2 * TRIAL_ROUNDS):
                 return SearchResult(self._state(kept), report, self._trials, [each.name for each in order[index:]])
             if self._gains(candidate, kept):
                 kept.append(candidate)
         return SearchResult(self._state(kept), report, self._trials)
-
-    def _of_each(self, given: Sequence[FixCandidate]) -> BenchReport:
-        """Each candidate alone."""
-        states = (self._state([candidate]) for candidate in given)
-        report = self._measure([VariantFiles(BEFORE), *filter(None, states)], TRIAL_ROUNDS)
-        self._before = report.variants[0].runs
-        self._insist_on_losses()
-        return report
 
     def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
         """The candidates that gain something alone, the best first."""
@@ -162,7 +149,7 @@ class Search:
         if above.changed == below.changed:
             return self._says(candidate, names, None, "changes nothing more")
         try:
-            report = self._measure([below, above], TRIAL_ROUNDS)
+            report = self.measure([below, above], TRIAL_ROUNDS)
         except RunFailed as error:
             return self._says(candidate, names, None, f"failed: {str(error).splitlines()[0]}")
         runs = report.variants[1].runs
@@ -191,10 +178,10 @@ class Search:
 
     def _is_allowed(self, runs: list[Steps]) -> bool:
         """Whether the losses are those of the unchanged script, or close enough."""
-        if self._tolerance is None:
+        if self.tolerance is None:
             return compared(self._before, runs)[0] is True
         difference = largest_difference(self._before[0], runs)
-        return difference is not None and difference <= self._tolerance
+        return difference is not None and difference <= self.tolerance
 
     def _insist_on_losses(self) -> None:
         """Raise an error if the losses cannot be compared."""
@@ -203,30 +190,23 @@ class Search:
         alone = largest_difference(self._before[0], self._before[1:])
         if alone == 0.0:
             return
-        if self._tolerance is None or alone is None or alone > self._tolerance:
-            much = "more than a number says" if alone is None else f"up to {alone:.2g} of the loss"
+        if self.tolerance is None or alone is None or alone > self.tolerance:
             raise CannotSearch(
-                f"the losses differ each time the script runs ({much}), so it is unknown which fixes leave them "
-                "alone: fix its seeds, or allow for a larger difference with --tolerance"
+                f"the losses differ each time the script runs ({difference_in_words(alone)}), so it is unknown which "
+                "fixes leave them alone: fix its seeds, or allow for a larger difference with --tolerance"
             )
 
     def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:
         """The script with some fixes together; None if two of them conflict."""
         findings = [item for candidate in chosen for item in candidate.findings]
-        changed: dict[Path, bytes] = {}
-        places: list[str] = []
-        for path in dict.fromkeys(item.path for item in findings):
-            source = self._fixes.sources[path]
-            wanted = [item.fix for item in findings if item.path == path and item.fix is not None]
-            made = apply(source.text, wanted)
-            if made.skipped and len(chosen) > 1:
-                return None
-            place = Path(path).resolve().relative_to(self._fixes.root)
-            changed[place] = source.encode(made.text)
-            starts = (start for item in findings if item.path == path for start in item.starts)
-            places += [f"{place.as_posix()}:{row}" for row in sorted({source.lines.position(at)[0] for at in starts})]
+        changed, left = self.fixes.made(findings)
+        if len(left) < len(findings) and len(chosen) > 1:
+            return None
+        order = {place: at for at, place in enumerate(changed)}
+        places = [place.rpartition(":") for place in self.fixes.places(findings)]
+        places.sort(key=lambda place: (order[Path(place[0])], int(place[2])))
         name = " + ".join(candidate.name for candidate in chosen)
-        return VariantFiles(name, sorted({item.code for item in findings}), places, changed)
+        return VariantFiles(name, sorted({item.code for item in findings}), list(map("".join, places)), changed)
 
 
 def said(found: SearchResult, report: BenchReport | None, tolerance: float | None) -> list[str]:

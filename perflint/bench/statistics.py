@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from perflint.bench.losses import compared
 from perflint.bench.results import Comparison, Steps
 
 LEAST_ROUNDS = 3
@@ -30,6 +30,59 @@ _SAME_SAMPLES = 0.01
 """The steps of two variants are compared in milliseconds only if their samples per step differ by at most this part:
 a short last batch is in some runs and not in others.
 """
+_MOST = 1_000_000
+"""The largest number of rounds to predict; the time limit is reached long before."""
+
+
+def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | None, int | None, float | None]:
+    """Compare the losses of two variants step by step.
+
+    Returns:
+        Whether all are the same to the last bit, or None if that is unknown (there are none, or those of ``before``
+        differ between its own runs); then, if they differ, the first step with a different loss (from 1), and the
+        largest difference relative to the loss before (None: not finite).
+    """
+    if _first_difference(before[0], before[1:]) is not None:
+        return None, None, None  # the script alone does not repeat its own losses, so a difference means nothing
+    if not any(loss is not None for run in (*before, *after) for loss in run.losses):
+        return None, None, None
+    first = _first_difference(before[0], after)
+    if first is None:
+        return True, None, None
+    return False, first + 1, largest_difference(before[0], after)
+
+
+def _first_difference(one: Steps, others: Sequence[Steps]) -> int | None:
+    found = (
+        step
+        for other in others
+        for step, (left, right) in enumerate(zip(one.losses, other.losses, strict=False))
+        if not _same(left, right)
+    )
+    return min(found, default=None)
+
+
+def _same(left: float | None, right: float | None) -> bool:
+    if left is None or right is None:
+        return left is right
+    return left == right or (math.isnan(left) and math.isnan(right))
+
+
+def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
+    """The largest difference of a loss in ``others``, relative to that of ``one``; None if it is not finite."""
+    largest = 0.0
+    for other in others:
+        for left, right in zip(one.losses, other.losses, strict=False):
+            if not _same(left, right):
+                if left is None or right is None or not math.isfinite(left - right):
+                    return None
+                largest = max(largest, abs(left - right) / (abs(left) or 1.0))
+    return largest
+
+
+def difference_in_words(difference: float | None) -> str:
+    """A relative difference of losses, as `largest_difference` returns it."""
+    return "more than a number says" if difference is None else f"up to {difference:.2g} of the loss"
 
 
 def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", pilot: int = 0) -> Comparison:
@@ -116,3 +169,47 @@ def _batch_ms(run: Steps) -> float:
 def _t(degrees: int) -> float:
     # Beyond the table, the quantile is nearly linear in 1 / degrees.
     return _T[degrees - 1] if degrees <= len(_T) else 1.96 + 2.46 / degrees
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Decides when to stop.
+
+    ``least`` is the number of rounds, and with ``until``, the number of rounds before the widths are checked for the
+    first time. ``until`` is the relative distance allowed between either end of an interval and its ratio: with 0.05 a
+    ratio of 1.20 has an interval within 1.14 (1.20 / 1.05) and 1.26 (1.20 * 1.05). None: as many rounds as ``least``
+    says.
+
+    Only the spread of the ratios decides, never their values, so the rounds do not continue until some verdict is
+    reached; `half_width` explains why the intervals keep their 95 %.
+
+    ``resumed`` is the pilot of the measurement that is continued, 0 if there is none or if its widths were not checked.
+    """
+
+    least: int
+    until: float | None = None
+    resumed: int = 0
+
+    @property
+    def pilot(self) -> int:
+        """The rounds before the widths are first checked; 0 if they never are."""
+        return self.resumed or (self.least if self.until is not None else 0)
+
+    def wanted(self, logs: Iterable[Sequence[float]]) -> int:
+        """How many rounds there should be, judging by the finished ones.
+
+        Args:
+            logs: for each comparison, the logarithms of the ratios of ips, one per round; all of the same length.
+        """
+        series = [each for each in logs if len(each) >= self.least]
+        if self.until is None or not series:
+            return self.least
+        return max(self._wanted(each, self.until) for each in series)
+
+    def _wanted(self, logs: Sequence[float], until: float) -> int:
+        half, narrow = half_width(logs, self.pilot), math.log1p(until)
+        if half <= narrow:
+            return len(logs)
+        # The width decreases with the square root of the number of rounds; at least one more, or nothing would
+        # progress.
+        return min(_MOST, max(len(logs) + 1, math.ceil(len(logs) * (half / narrow) ** 2)))

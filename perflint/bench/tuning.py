@@ -1,4 +1,4 @@
-"""Variants of a script that differ in one argument of its training loader: ``num_workers`` of 0, 2, 4 and 8."""
+"""Varies one argument of a script's training loader (``num_workers`` of 0, 2, 4 and 8), and recommends a value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.bench.results import BEFORE
+from perflint.bench.figures import by_name, interval, ratio
+from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
+from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
 from perflint.facts.loaders import LOADER, Purpose, Site, feeds_training, purpose
 from perflint.findings import Edit
@@ -41,6 +43,8 @@ _POSITIONS = {"num_workers": 9, "batch_size": 5}
 _SAMPLER_POSITIONS = {"BatchSampler": 3, "DistributedBatchSampler": 1}
 """The position of ``batch_size`` in Paddle's samplers."""
 _SAMPLER = "batch_sampler", 4
+_COSTLY = frozenset({"num_workers", "prefetch_factor", "batch_size"})
+"""Arguments whose smallest equally fast value is best: workers and batches take memory."""
 _SHOWN = 5
 
 
@@ -73,7 +77,7 @@ class Tuned:
 
     def name(self, value: int | bool) -> str:
         """The name of the variant with a value."""
-        return BEFORE if self.is_current(value) else variant_name(self.wanted.name, value)
+        return BEFORE if self.is_current(value) else f"{self.wanted.name}={value}"
 
     def is_current(self, value: int | bool) -> bool:
         """Whether the script already has this value."""
@@ -109,11 +113,6 @@ def wanted(text: str) -> Wanted:
     return Wanted(name, kept)
 
 
-def variant_name(name: str, value: int | bool) -> str:
-    """``num_workers=4``."""
-    return f"{name}={value}"
-
-
 def tuned(
     asked: Wanted, sources: Mapping[str, Source], run: Collection[Path], root: Path, settings: Settings, at: str = ""
 ) -> Tuned:
@@ -133,17 +132,20 @@ def tuned(
     project = opened(sources, settings)
     files = [file for path, file in project.files.items() if Path(path).resolve().relative_to(root) in run]
     loader = _chosen([each for file in files for each in _loaders(file)], root, at)
-    file, call, argument = _holder(loader, asked.name)
-    written = "" if argument is None else ast.get_source_segment(file.source.text, argument) or ""
-    default = DEFAULTS[asked.name]
-    value = default if argument is None else _literal(argument)
+    file = loader.file
+    call, argument = _holder(loader, asked.name)
+    written, value = "", DEFAULTS[asked.name] if argument is None else None
+    if argument is not None:
+        written = ast.get_source_segment(file.source.text, argument) or ""
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, int):
+            value = argument.value
     place = _place(file, call, root)
     varied = Tuned(asked, place, written, value, [VariantFiles(BEFORE)])
     for each in asked.values:
         if not varied.is_current(each):
             text = _with(file, call, argument, asked.name, each)
             changed = {Path(file.path).resolve().relative_to(root): file.source.encode(text)}
-            varied.states.append(VariantFiles(variant_name(asked.name, each), [], [place], changed))
+            varied.states.append(VariantFiles(varied.name(each), [], [place], changed))
     if len(varied.states) == 1:
         raise CannotTune(f"{place} has {asked.name}={value} already: name other values to compare it with")
     return varied
@@ -180,12 +182,11 @@ def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
         return there[0]
     feeding = [each for each in loaders if feeds_training(each.file, each.scope, each.statement, each.call)]
     said = feeding or [each for each in loaders if _is_named_so(each)] or loaders
-    if len(said) != 1:
-        what = (
-            "more than one loader may provide the training data" if said else "the script calls no paddle.io.DataLoader"
-        )
-        hint = "; name it with --loader FILE:LINE" if said else " by itself"
-        raise CannotTune(f"{what}{hint}{'; ' + _named(said, root) if said else ''}")
+    if not said:
+        raise CannotTune("the script calls no paddle.io.DataLoader by itself")
+    if len(said) > 1:
+        which = f"name it with --loader FILE:LINE; {_named(said, root)}"
+        raise CannotTune(f"more than one loader may provide the training data; {which}")
     return said[0]
 
 
@@ -205,18 +206,19 @@ def _is_named_so(loader: _Loader) -> bool:
     return purpose(Site(*way[:3], (way,)), loader.file.project) is Purpose.TRAINING
 
 
-def _holder(loader: _Loader, name: str) -> tuple[FileIndex, ast.Call, ast.expr | None]:
+def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
     """The call that has an argument, and the argument: the loader, or its sampler for the batch size."""
     call = loader.call
     sampler = argument_of(call, *_SAMPLER) if name == "batch_size" else None
-    if sampler is None or _is_none(sampler):
-        return loader.file, call, argument_of(call, name, _POSITIONS.get(name))
+    if sampler is None or (isinstance(sampler, ast.Constant) and sampler.value is None):
+        return call, argument_of(call, name, _POSITIONS.get(name))
     if isinstance(sampler, ast.Name):
         sampler = Values.of(loader.file.project).definitions(loader.file, loader.scope).get(sampler.id, sampler)
-    if not isinstance(sampler, ast.Call) or (terminal(sampler) or "") not in _SAMPLER_POSITIONS:
+    position = _SAMPLER_POSITIONS.get(terminal(sampler) or "") if isinstance(sampler, ast.Call) else None
+    if not isinstance(sampler, ast.Call) or position is None:
         row = loader.file.row(call)
         raise CannotTune(f"{loader.file.path}:{row} leaves the batch size to a sampler that is made elsewhere")
-    return loader.file, sampler, argument_of(sampler, name, _SAMPLER_POSITIONS[terminal(sampler) or ""])
+    return sampler, argument_of(sampler, name, position)
 
 
 def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str, value: int | bool) -> str:
@@ -225,37 +227,113 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
         edit: Edit | None = Edit(*source.lines.span(argument), str(value))
-    elif any(keyword.arg is None for keyword in call.keywords) or any(
-        isinstance(arg, ast.Starred) for arg in call.args
-    ):
+    elif any(each.arg is None for each in call.keywords) or any(isinstance(each, ast.Starred) for each in call.args):
         raise CannotTune(
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )
+    elif call.keywords:
+        start = source.lines.offset(call.keywords[0].lineno, call.keywords[0].col_offset)
+        edit = Edit(start, start, f"{name}={value}, ")
     else:
-        edit = _added(call, f"{name}={value}", source)
+        edit = add_keyword(call, f"{name}={value}", source)
     text = spliced(source.text, 0, len(source.text), [edit] if edit is not None else [])
     if edit is None or not Reading(text).compiles:
         raise CannotTune(f"{place}: {name} could not be inserted there: write it out, as in {name}={value}")
     return text
 
 
-def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
-    """A keyword before the first one that a call has, or after its last argument."""
-    if not call.keywords:
-        return add_keyword(call, argument, source)
-    first = call.keywords[0]
-    start = source.lines.offset(first.lineno, first.col_offset)
-    return Edit(start, start, f"{argument}, ")
-
-
-def _literal(node: ast.expr) -> int | bool | None:
-    """The number or truth value of a literal expression."""
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 def _place(file: FileIndex, call: ast.Call, root: Path) -> str:
     return f"{Path(file.path).resolve().relative_to(root).as_posix()}:{file.row(call)}"
+
+
+@dataclass(frozen=True)
+class TunedPoint:
+    """One value: its variant, and its comparison with the unchanged script (None for the unchanged script)."""
+
+    value: int | bool | None
+    variant: Variant
+    comparison: Comparison | None
+
+    @property
+    def ratio(self) -> float:
+        """Its ips divided by those of the unchanged script."""
+        return self.comparison.ratio if self.comparison is not None else 1.0
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The recommended value; ``keep``: the script's own value. ``as_good``: others that are not surely slower."""
+
+    value: int | bool | None
+    keep: bool
+    as_good: list[int | bool | None]
+
+
+def points(report: BenchReport, tuned: Tuned) -> list[TunedPoint]:
+    """The measured values in order, including that of the script, which comes first if it is not known."""
+    compared = by_name(report)
+    values = {tuned.name(value): value for value in tuned.wanted.values}
+    found = [
+        TunedPoint(tuned.value if item.name == BEFORE else values[item.name], item, compared.get(item.name))
+        for item in report.variants
+    ]
+    return sorted(found, key=lambda point: -1 if point.value is None else point.value)
+
+
+def recommendation(report: BenchReport, tuned: Tuned) -> Recommendation:
+    """The value to recommend.
+
+    Only a value that is surely faster than the script's own can replace it. Among the fastest of these and those that
+    it is not surely faster than, the smallest is chosen if that saves memory, otherwise the fastest.
+    """
+    measured = points(report, tuned)
+    current = next(point for point in measured if point.comparison is None)
+    faster = [point for point in measured if point.comparison is not None and point.comparison.low > 1]
+    fastest = max(faster or [current], key=lambda point: point.ratio)
+    # those that the fastest is not surely faster than
+    as_good = [
+        point
+        for point in measured
+        if point is fastest or compare(point.variant.runs, fastest.variant.runs, pilot=report.pilot).low <= 1
+    ]
+    is_costly = tuned.wanted.name in _COSTLY
+    best = next(point for point in as_good if point in (faster or [current])) if is_costly else fastest
+    return Recommendation(best.value, best is current, [point.value for point in as_good if point is not best])
+
+
+def said(report: BenchReport, tuned: Tuned) -> list[str]:
+    """The recommendation in sentences, with notes about it."""
+    found = recommendation(report, tuned)
+    name, has = tuned.wanted.name, tuned.written or tuned.value
+    lines = [_advice(report, tuned, found, has)]
+    if name == "batch_size":
+        lines.append(
+            "Another batch_size changes the training: it makes more or fewer updates, and may need another learning "
+            "rate. ips counts samples, so the sizes can be compared by it."
+        )
+    if name == "num_workers" and any(item.same_losses is False for item in report.comparisons):
+        lines.append("Workers draw their own random numbers, so losses are expected to differ.")
+    if len(tuned.states) > 2 and not found.keep:
+        lines.append(
+            f"The best of {len(tuned.states)} looks a little better than it is, since luck helped to pick it: "
+            f"--tune {name}={found.value} measures it alone."
+        )
+    return lines
+
+
+def _advice(report: BenchReport, tuned: Tuned, found: Recommendation, has: object) -> str:
+    name = tuned.wanted.name
+    if found.keep:
+        return f"Recommended: keep {name}={has} ({tuned.place}): no other value that was measured is surely faster."
+    comparison = by_name(report)[tuned.name(found.value if found.value is not None else 0)]
+    value = f"{found.value} workers" if name == "num_workers" else f"{name}={found.value}"
+    gain = f"{ratio(comparison)}x ({interval(comparison)}) of the ips with {name}={has} at {tuned.place}"
+    more = [
+        str(each)
+        for each in found.as_good
+        if each is not None and (found.value is None or each > found.value or isinstance(each, bool))
+    ]
+    names = " and ".join(filter(None, (", ".join(more[:-1]), *more[-1:])))
+    others = f"; {names} {'is' if len(more) == 1 else 'are'} not surely faster" if more else ""
+    # Only the user can decide on another batch size.
+    return f"{'Fastest' if name == 'batch_size' else 'Recommended'}: {value}: {gain}{others}."

@@ -12,13 +12,13 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from perflint.bench import resuming
+from perflint.bench import serialize
 from perflint.bench.figures import by_name, interval, ratio
-from perflint.bench.keeping import as_text
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
-from perflint.bench.plan import Plan
 from perflint.bench.results import BenchReport
+from perflint.bench.script_run import Plan
+from perflint.bench.serialize import as_text
 from perflint.bench.table import table
 from perflint.commands import CommandError, script_runs
 from perflint.commands.bench_choosing import Choice, insist_on_what_is_chosen, search, tune
@@ -80,8 +80,8 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
     progress.tell("a first run, to see which files the script runs, and how long it takes")
     first = bench.run(source.first)
     chosen = source.chosen(first)
-    conditions = resuming.conditions(plan, chosen.states, first)
-    earlier = resuming.read(options.resume, conditions) if options.resume else None
+    conditions = serialize.conditions(plan, chosen.states, first)
+    earlier = serialize.read(options.resume, conditions) if options.resume else None
 
     def kept(report: BenchReport) -> BenchReport:
         return replace(report, conditions=conditions, notes=[*report.notes, *chosen.notes])

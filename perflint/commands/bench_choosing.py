@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from perflint.bench.curve import section
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Outcome, Plan
-from perflint.bench.recommending import recommendation, said
+from perflint.bench.page import curve_section
 from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.script_run import Outcome, Plan
 from perflint.bench.searching import CannotSearch, Search, candidates, most_runs
 from perflint.bench.searching import said as said_of_search
-from perflint.bench.tuning import CannotTune, Tuned, tuned, wanted
+from perflint.bench.tuning import CannotTune, Tuned, recommendation, said, tuned, wanted
 from perflint.bench.variants import VariantFiles
 from perflint.commands import CommandError
 from perflint.commands.bench_variants import OfFixes
@@ -89,7 +88,7 @@ def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: 
     progress.start(len(varied.states) * options.rounds, first.seconds)
     report = bench.measure(varied.states, options.rounds, progress.run, until=options.until)
     report.notes[:0] = said(report, varied)
-    return Choice(report, [section(report, varied)], {"tuned": _kept(report, varied)})
+    return Choice(report, [curve_section(report, varied)], {"tuned": _kept(report, varied)})
 
 
 def search(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:

@@ -7,12 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from perflint.bench.against import NOW, Revisions, revisions
-from perflint.bench.left_out import not_measured
-from perflint.bench.picking import NotPicked, picked
-from perflint.bench.plan import Outcome, Plan
+from perflint.bench.notes import not_measured
 from perflint.bench.results import ALL_FIXES, BEFORE
-from perflint.bench.variants import Fixes, VariantFiles
+from perflint.bench.script_run import Outcome, Plan
+from perflint.bench.variants import NOW, Fixes, NotPicked, Revisions, VariantFiles, picked, revisions
 from perflint.commands import CommandError
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level

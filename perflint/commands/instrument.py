@@ -16,10 +16,8 @@ from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
-from perflint.ranges.inserted_code import TRACES, Recording
-from perflint.ranges.inserting import Instrumented, instrumented
-from perflint.ranges.placing import CannotPlace
-from perflint.ranges.removal import CannotRemove, is_instrumented, removal
+from perflint.ranges.inserted_code import TRACES, CannotRemove, Recording, is_instrumented, removal
+from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
 from perflint.run import discovery
 from perflint.run.engine import collector_paused
 from perflint.text.source import Source, UnreadableSource, read

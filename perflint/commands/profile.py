@@ -18,9 +18,8 @@ from perflint.commands import script_runs
 from perflint.commands.run_settings import configured
 from perflint.output.console import Console
 from perflint.profile.profile_page import profile_page
-from perflint.profile.profile_report import ProfileReport
-from perflint.profile.profile_table import profile_table
-from perflint.profile.summing_up import summed_up
+from perflint.profile.profile_report import ProfileReport, summed_up
+from perflint.profile.profile_text import profile_table
 from perflint.text.visible import palette
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from perflint.bench.plan import Plan, RunFailed
+from perflint.bench.script_run import Plan, RunFailed
 from perflint.commands import CommandError
 from perflint.commands.outputs import insist_inside
 from perflint.files import writing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perflint.ranking.bounds import Bound
+from perflint.ranking.ranked import Bound
 
 
 def gain_data(bound: Bound) -> dict[str, Any]:

@@ -1,23 +1,21 @@
-"""A profile as one self-contained HTML page: no network, no script, and an inline picture."""
+"""A profile as one self-contained HTML page: the phases of a step as a bar, its files, and its lines."""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
 
-from perflint.bench.drawing import CHARACTER, Scale, box, element, picture, text
-from perflint.bench.figures import number
-from perflint.bench.labels import markup, width
-from perflint.bench.page_parts import data_block, head
-from perflint.profile import profile_words
+from perflint.bench import web_page
+from perflint.bench.figures import number, width
+from perflint.profile import profile_text
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
-from perflint.profile.profile_style import PROFILE_STYLE
-from perflint.profile.profile_words import percent
+from perflint.profile.profile_text import percent
 from perflint.text.visible import counted
 
-_SIZES = (("wide", 1080.0), ("narrow", 340.0))
-_BAR = 36.0
-_METER = 96.0
+_PARTS = web_page.templates(Path(__file__).with_name("profile_page.html"))
+_STYLE = web_page.STYLE + Path(__file__).with_name("profile_page.css").read_text(encoding="utf-8")
+_WIDE, _BAR, _METER = 1080.0, 36.0, 96.0
 
 
 def profile_page(report: ProfileReport, top: int) -> str:
@@ -27,44 +25,37 @@ def profile_page(report: ProfileReport, top: int) -> str:
         report: what was measured.
         top: how many lines of code are shown at first; all others can be unfolded below.
     """
-    return "\n".join(
-        (
-            "<!DOCTYPE html>",
-            '<html lang="en">',
-            *head(f"perflint profile: {report.script}", PROFILE_STYLE),
-            "<body><main>",
-            *_opening(report),
-            *_phases(report),
-            *_files(report),
-            *_lines(report, top),
-            *_conditions(report),
-            data_block("perflint-profile", report.to_json()),
-            "</main></body>",
-            "</html>",
-            "",
-        )
+    parts = (_opening(report), _phases(report), *_files(report), *_lines(report, top), _conditions(report))
+    return web_page.document(f"perflint profile: {report.script}", _STYLE, parts, "perflint-profile", report.to_json())
+
+
+def _opening(report: ProfileReport) -> str:
+    notes = (profile_text.bound(report), *report.notes)
+    return _PARTS["opening"].substitute(
+        script=web_page.markup(report.script),
+        made=web_page.markup(report.made),
+        headline=web_page.markup(profile_text.headline(report)),
+        steps=web_page.markup(profile_text.steps(report)),
+        notes="\n".join(f"<p>{web_page.markup(note)}</p>" for note in notes),
     )
 
 
-def _opening(report: ProfileReport) -> Iterator[str]:
-    yield f'<h1>{markup(report.script)}</h1><p class="dim">perflint profile, {markup(report.made)}</p>'
-    yield f'<p class="headline">{markup(profile_words.headline(report))}.</p>'
-    yield f"<p>{markup(profile_words.steps(report))}.</p>"
-    yield from (f"<p>{markup(note)}</p>" for note in (profile_words.bound(report), *report.notes))
-
-
-def _phases(report: ProfileReport) -> Iterator[str]:
-    yield "<h2>Where a step goes</h2><figure><figcaption>One step, "
-    yield f"{number(report.step_ms.mean)} ms on average; the phases do not overlap.</figcaption>"
-    yield "".join(_bar(report, f"step-{name}", room, name) for name, room in _SIZES) + "</figure>"
-    yield '<table class="phases"><thead><tr><th scope="col">Phase</th><th scope="col" class="r">ms a step</th>'
-    yield '<th scope="col" class="r">Share</th><th scope="col" class="meaning">What it is</th></tr></thead><tbody>'
-    for name, share in profile_words.by_share(report):
-        swatch = f'<span class="swatch {markup(name)}"></span>'
-        yield f'<tr><th scope="row">{swatch}{markup(name)}</th><td class="r">{number(report.phases[name].ms)}</td>'
-        meaning = markup(profile_words.MEANS.get(name, ""))
-        yield f'<td class="r">{percent(share)}</td><td class="dim meaning">{meaning}</td></tr>'
-    yield f'</tbody></table><p class="dim">{markup(profile_words.about_reads(report))}</p>'
+def _phases(report: ProfileReport) -> str:
+    rows = [
+        _PARTS["phase"].substitute(
+            name=web_page.markup(name),
+            ms=number(report.phases[name].ms),
+            share=percent(share),
+            meaning=web_page.markup(profile_text.MEANS.get(name, "")),
+        )
+        for name, share in profile_text.by_share(report)
+    ]
+    return _PARTS["phases"].substitute(
+        mean=number(report.step_ms.mean),
+        bars=web_page.two_widths(partial(_bar, report), "step", _WIDE),
+        rows="".join(f"{row}\n" for row in rows),
+        about_reads=web_page.markup(profile_text.about_reads(report)),
+    )
 
 
 def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
@@ -72,90 +63,68 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
     total = sum(phase.ms for phase in report.phases.values())
     if total <= 0:
         return ""
-    scale = Scale(0, total, 0, room)
+    scale = web_page.Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
-    for phase, share in profile_words.by_share(report):
+    for phase, share in profile_text.by_share(report):
         ms = report.phases[phase].ms
         start, end = scale(at), scale(at + ms)
         at += ms
         words = f"{phase} {percent(share)}"
-        parts.append(
-            box(start, 0, end - start - 1, _BAR, f"bar {phase}", element("title", f"{words}, {number(ms)} ms"))
-        )
-        if width(words) * CHARACTER + 12 < end - start:
-            parts.append(text(start + 8, _BAR / 2 + 4, words, "inside"))
-    desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_words.by_share(report))
-    return picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
+        title = web_page.element("title", f"{words}, {number(ms)} ms")
+        parts.append(web_page.box(start, 0, end - start - 1, _BAR, f"bar {phase}", title))
+        if width(words) * web_page.CHARACTER + 12 < end - start:
+            parts.append(web_page.text(start + 8, _BAR / 2 + 4, words, "inside"))
+    desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_text.by_share(report))
+    return web_page.picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
 
 
 def _files(report: ProfileReport) -> Iterator[str]:
-    shares = profile_words.by_file(report)
-    if len(shares) < 2:
-        return
-    yield '<h2>Files</h2><table class="phases"><thead><tr><th scope="col">File</th>'
-    yield '<th scope="col" class="r">ms a step</th><th scope="col" class="r">Share</th></tr></thead><tbody>'
-    for path, ms, share in shares:
-        yield f'<tr><th scope="row"><code>{markup(path)}</code></th>'
-        yield f'<td class="r">{number(ms)}</td><td class="r">{percent(share)}</td></tr>'
-    yield "</tbody></table>"
+    shares = profile_text.by_file(report)
+    if len(shares) > 1:
+        rows = (
+            _PARTS["file"].substitute(path=web_page.markup(path), ms=number(ms), share=percent(share))
+            for path, ms, share in shares
+        )
+        yield _PARTS["files"].substitute(rows="".join(f"{row}\n" for row in rows))
 
 
 def _lines(report: ProfileReport, top: int) -> Iterator[str]:
     if not report.events:
         return
-    yield "<h2>Lines</h2>"
-    yield from _table(report.events[:top])
+    yield _PARTS["lines"].substitute(first=_table(report.events[:top]))
     more = report.events[top:]
     if more:
         rest = f"{counted(len(more), 'more line')}, {number(sum(event.ms for event in more))} ms of a step together"
-        yield f"<details><summary>{rest}</summary>"
-        yield from _table(more)
-        yield "</details>"
+        yield _PARTS["more_lines"].substitute(summary=rest, table=_table(more))
 
 
-def _table(events: Iterable[ProfileEvent]) -> Iterator[str]:
-    headings = ("Line", "Share", "", "ms a step", "Calls a step", "What", "Code")
-    yield '<div class="wrap"><table class="lines"><thead><tr>'
-    yield "".join(
-        f'<th scope="col"{_class(at)}>{heading}</th>' if heading else f"<td{_class(at)}></td>"
-        for at, heading in enumerate(headings)
-    )
-    yield "</tr></thead><tbody>"
+def _table(events: Iterable[ProfileEvent]) -> str:
+    """A table of lines. Numbers are aligned to the right; bars and code are hidden if there is no room."""
+    rows = []
     for event in events:
-        meter = box(0, 0, _METER * min(1.0, event.share), 10, f"bar {event.phase}")
-        cells = (
-            percent(event.share),
-            element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
-            number(event.ms),
-            profile_words.calls(event),
-            markup(profile_words.details(event)),
-            f"<code>{markup(event.source)}</code>" if event.source else "",
+        meter = web_page.box(0, 0, _METER * min(1.0, event.share), 10, f"bar {event.phase}")
+        row = _PARTS["line"].substitute(
+            place=web_page.markup(event.place),
+            share=percent(event.share),
+            meter=web_page.element("svg", meter, class_="meter", viewBox=f"0 0 {_METER:g} 10", aria_hidden="true"),
+            ms=number(event.ms),
+            calls=profile_text.calls(event),
+            details=web_page.markup(profile_text.details(event)),
+            code=f"<code>{web_page.markup(event.source)}</code>" if event.source else "",
         )
-        yield f'<tr><th scope="row"><code>{markup(event.place)}</code></th>'
-        yield "".join(f"<td{_class(at)}>{cell}</td>" for at, cell in enumerate(cells, 1)) + "</tr>"
-    yield "</tbody></table></div>"
+        rows.append(f"{row}\n")
+    return _PARTS["table"].substitute(rows="".join(rows))
 
 
-def _class(column: int) -> str:
-    """Numbers are aligned to the right; bars and code are hidden if there is no room."""
-    name = {1: "r", 2: "m", 3: "r", 4: "r", 6: "code"}.get(column)
-    return f' class="{name}"' if name else ""
-
-
-def _conditions(report: ProfileReport) -> Iterator[str]:
-    arguments = ["--", *report.arguments] if report.arguments else []
-    command = shlex.join(["perflint", "profile", report.script, *arguments])
-    facts = {
-        "Command": f"<code>{markup(command)}</code>",
-        "Machine": markup(report.machine),
-        "Device": markup(report.device),
-        "Versions": markup(f"python {report.python}, paddle {report.paddle}"),
-        "Measured": f"{counted(report.steps, 'step')} after {report.warmup} of warm-up",
-    }
-    yield "<h2>How it was measured</h2><p>perflint ran the script once, in a copy of its project, and timed the calls "
-    yield "that a step consists of. Each moment belongs to the innermost of these calls, or else to the code after "
-    yield "the last one, and to the line of the project that is running. What is measured is the thread that trains; "
-    yield "the threads and processes of a loader are seen as the wait for them.</p><dl>"
-    yield "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in facts.items() if value)
-    yield "</dl>"
+def _conditions(report: ProfileReport) -> str:
+    known = web_page.conditions(
+        "profile",
+        report.script,
+        report.arguments,
+        machine=report.machine,
+        device=report.device,
+        versions=f"python {report.python}, paddle {report.paddle}",
+        measured=f"{counted(report.steps, 'step')} after {report.warmup} of warm-up",
+    )
+    return _PARTS["conditions"].substitute(facts=known)

@@ -1,20 +1,28 @@
-"""A profile as stored in JSON: the phases of a step, and the lines that take its time.
+"""A profile as stored in JSON, made from the records of the profiler in the script's process.
 
 All times are in milliseconds, and means of one measured step; a share is a part of such a step, from 0 to 1.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+from statistics import fmean, median
 from typing import Any
 
+from perflint.bench.figures import quantile
 from perflint.bench.results import KeptAsJson
+from perflint.bench.runner import step_kinds
+from perflint.bench.script_run import Outcome, Plan
+from perflint.files import plain_files
+from perflint.text.source import Source, UnreadableSource, decode
 
-FORMAT, VERSION = "perflint-profile", 1
-
-
-class ProfileError(Exception):
-    """JSON is not what ``perflint profile --json`` writes; ``str(error)`` says why."""
+_LEAST_LOOKS = 3
+"""The least number of samples of the code between two calls for naming its lines: fewer say too little."""
 
 
 @dataclass(frozen=True)
@@ -112,29 +120,109 @@ class ProfileReport(KeptAsJson):
 
     def to_json(self) -> dict[str, Any]:
         """The fields for ``json.dumps``."""
-        return {"format": FORMAT, "version": VERSION, **super().to_json()}
+        return {"format": "perflint-profile", "version": 1, **super().to_json()}
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> ProfileReport:
-        """Read what ``to_json`` has returned; unknown keys, which a later version may have added, are ignored.
 
-        Raises:
-            ProfileError: it is not a profile, or a key is missing.
-        """
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise ProfileError(f'it is not a profile: "format" should be "{FORMAT}"')
-        if data.get("version") != VERSION:
-            raise ProfileError(
-                f"it is a profile of version {data.get('version')}, and this perflint reads version {VERSION}"
-            )
+def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> ProfileReport:
+    """The report of a run whose plan asked for a profile.
+
+    Args:
+        plan: how the script was run.
+        outcome: the outcome of the run.
+        notes: remarks on the figures.
+    """
+    noted = outcome.profile or {"spent": [], "sampled": [], "sha256": {}}
+    steps = [1000 * second for second in outcome.steps.batch_s]
+    mean = fmean(steps)
+    spent = [{**each, "ms": 1000 * each["seconds"] / len(steps)} for each in noted["spent"]]
+    text_of = _Texts(plan.root, noted["sha256"]).line
+
+    def event(path: str, line: int, kind: str, what: str, ms: float, times: float, **more: Any) -> ProfileEvent:
+        more = {"phase": step_kinds.PHASE_OF[kind], "source": text_of(path, line), **more}
+        return ProfileEvent(path, line, kind, what, _rounded(times), _rounded(ms), _share(ms, mean), **more)
+
+    calls = (each for each in spent if each["kind"] != step_kinds.OTHER and each["path"])
+    named = ("path", "line", "kind", "what", "ms", "note", "via", "evaluating")
+    events = [event(times=each["times"] / len(steps), **{name: each[name] for name in named}) for each in calls]
+    others = _others((each for each in spent if each["kind"] == step_kinds.OTHER), noted["sampled"])
+    for (path, line, note), ms in others.items():
+        if path:
+            events.append(event(path, line, step_kinds.OTHER, "other code", ms, 0.0, note=note))
+    return ProfileReport(
+        made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        script=plan.script.as_posix(),
+        arguments=plan.arguments,
+        python=outcome.versions.get("python", ""),
+        paddle=outcome.versions.get("paddle", ""),
+        device=outcome.steps.device,
+        machine=outcome.machine,
+        warmup=plan.warmup,
+        steps=len(steps),
+        step_ms=StepTimes(_rounded(mean), _rounded(median(steps)), _rounded(quantile(steps, 0.95))),
+        ips=_rounded(outcome.steps.ips),
+        phases=_phases(spent, mean),
+        events=sorted(events, key=lambda each: (-each.ms, each.path, each.line)),
+        files={path: {"sha256": digest} for path, digest in noted["sha256"].items()},
+        notes=list(notes),
+    )
+
+
+def _phases(spent: Iterable[Mapping[str, Any]], mean: float) -> dict[str, PhaseTime]:
+    """The phases; time that no call is charged with belongs to "other"."""
+    found = dict.fromkeys(step_kinds.PHASES, 0.0)
+    for each in spent:
+        found[step_kinds.PHASE_OF[each["kind"]]] += each["ms"]
+    found[step_kinds.OTHER] += max(0.0, mean - sum(found.values()))
+    return {name: PhaseTime(_rounded(ms), _share(ms, mean)) for name, ms in found.items()}
+
+
+def _others(
+    spent: Iterable[Mapping[str, Any]], looks: Iterable[tuple[str, int, str, int, int]]
+) -> dict[tuple[str, int, str], float]:
+    """The milliseconds between wrapped calls by file, line and note, divided among lines if samples suffice."""
+    seen: dict[tuple[str, int], Counter[tuple[str, int]]] = {}
+    for after, row, path, line, count in looks:
+        seen.setdefault((after, row), Counter())[path, line] += count
+    found: dict[tuple[str, int, str], float] = {}
+    for each in spent:
+        counts = seen.get((each["path"], each["line"]), Counter())
+        total = sum(counts.values())
+        parts = {(each["path"], each["line"], each["note"]): 1.0}
+        if total >= _LEAST_LOOKS:
+            parts = {(*place, "by sampling"): count / total for place, count in counts.items()}
+        for key, part in parts.items():
+            found[key] = found.get(key, 0.0) + each["ms"] * part
+    return found
+
+
+def _share(ms: float, mean: float) -> float:
+    """Six decimals: a call of 0.03 ms has a share in a step of a second too, and 0.0 would look like no call."""
+    return round(ms / mean, 6) if mean else 0.0
+
+
+def _rounded(value: float) -> float:
+    """Milliseconds, calls and samples rounded to three decimals: more digits are noise."""
+    return round(value, 3)
+
+
+@dataclass
+class _Texts:
+    """The lines of the project's files. A file that has changed since the script ran it has none."""
+
+    root: Path
+    sha256: Mapping[str, str]
+    sources: dict[str, Source | None] = field(default_factory=dict)
+
+    def line(self, path: str, row: int) -> str:
+        """The text of a line without its indentation; "" if it is not known."""
+        if path not in self.sources:
+            self.sources[path] = self._read(path)
+        source = self.sources[path]
+        return source.lines.line(row).strip() if source is not None and 0 < row <= source.lines.rows else ""
+
+    def _read(self, path: str) -> Source | None:
         try:
-            parts = {
-                "step_ms": StepTimes.from_json(data["step_ms"]),
-                "phases": {name: PhaseTime.from_json(phase) for name, phase in data["phases"].items()},
-                "events": [ProfileEvent.from_json(event) for event in data["events"]],
-            }
-            return super().from_json({**data, **parts})
-        except KeyError as error:
-            raise ProfileError(f"its key {error} is missing") from error
-        except (TypeError, AttributeError) as error:
-            raise ProfileError("its parts are not what a profile has") from error
+            data = plain_files.read(self.root / path)
+            return decode(path, data) if hashlib.sha256(data).hexdigest() == self.sha256.get(path) else None
+        except (OSError, UnreadableSource):
+            return None

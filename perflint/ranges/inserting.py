@@ -1,25 +1,51 @@
-"""Inserts ranges into a file: finds its training steps, and adds the rows that mark their parts."""
+"""Inserts ranges into a file: finds its training steps, and adds the rows that mark their parts.
+
+At most one range is open at a time, and a row that begins one ends the one before it. So no row of the file changes, no
+block has to be indented, and however a step ends (``continue``, an exception), at most one range is too long.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
-from perflint.ranges import inserted_code, placing
-from perflint.ranges.inserted_code import Recording
-from perflint.ranges.phases import Elsewhere, Phases, can_hold_ranges
-from perflint.ranges.placing import CannotPlace, Placed, indent_of
-from perflint.ranges.removal import removal
-from perflint.syntax.scopes import Loop, Scope
+from perflint.ranges import inserted_code
+from perflint.ranges.inserted_code import Recording, removal
+from perflint.ranges.phases import (
+    BACKWARD,
+    CLEAR,
+    FORWARD,
+    OPTIMIZER,
+    READER,
+    Elsewhere,
+    Inside,
+    Part,
+    Phases,
+    can_hold_ranges,
+    named,
+)
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.scopes import LOOPS, TRIES, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
+from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
 from perflint.training.looks import step_loops
 from perflint.training.training_calls import TrainingCalls
+
+_UNKNOWN = "?"
+"""Marks that the open range depends on the path that the step took."""
+_State = str | None
+"""The name of the open range; None if there is none."""
+_JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+
+
+class CannotPlace(Exception):
+    """Rows cannot be inserted; ``str(error)`` says why."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +71,7 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
         CannotPlace: it contains no step to put ranges around; the error says why.
     """
     loops = list(_loops(file))
-    functions = _functions(file, loops)
+    functions = _functions(file, {scope for scope, _ in loops})
     if not loops and not functions:
         raise CannotPlace(_nothing(file))
     if file.is_static:
@@ -53,20 +79,19 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
             "it builds a static graph: forward, backward and optimizer are one call of Executor.run there, which "
             "Paddle's profiler takes apart by itself"
         )
-    lines = file.source.lines
-    covered = _covered(file.tree)
-    placed = [placing.in_loop(Phases(file, scope), scope, loop, lines, covered) for scope, loop in loops]
-    placed += [placing.in_function(Phases(file, scope), scope, lines, covered) for scope in functions]
-    text = _with_rows(file, placed, _first(file, loops, functions), inserted_code.block(recording, bool(loops)))
+    # the rows of statements without nested statements, where a "#" may be in a string
+    simple = (node for node in walk(file.tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    covered = frozenset(row for node in simple for row in range(node.lineno, _end(node) + 1))
+    placings = [_Placing(file, scope, covered).in_loop(loop) for scope, loop in loops]
+    placings += [_Placing(file, scope, covered).in_function(node) for scope, node in functions]
+    rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
+    # the object's code comes before the first statement of the module that uses it
+    first = next(first_row(node) for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
+    text = _with_rows(file, placings, first, covered, inserted_code.block(recording, bool(loops)))
     _insist_same(file, text)
-    return Instrumented(
-        text,
-        [loop.lineno for _, loop in loops],
-        [scope.node.lineno for scope in functions if not isinstance(scope.node, ast.Module)],
-        list(dict.fromkeys(name for one in placed for name in one.names)),
-        _elsewhere(file, loops),
-        [note for one in placed for note in one.notes],
-    )
+    names = dict.fromkeys(name for placing in placings for name in placing.names)
+    notes = [note for placing in placings for note in placing.notes]
+    return Instrumented(text, *rows, list(names), _elsewhere(file, loops), notes)
 
 
 def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
@@ -77,41 +102,289 @@ def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
     for scope, loop in found:
         if loop.lineno > end:
             yield scope, loop
-            end = loop.end_lineno or loop.lineno
+            end = _end(loop)
 
 
-def _functions(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[Scope]:
-    """The functions one call of which is a training step, or a part of it."""
+def _functions(file: FileIndex, around: Collection[Scope]) -> list[tuple[Scope, Function]]:
+    """The functions one call of which is a training step, or a part of it, without those around step loops."""
     trains = TrainingCalls.of(file.project).trains
-    around = {scope for scope, _ in loops}
-    found = [scope for scope in file.scopes.scopes if scope not in around and can_hold_ranges(file, scope)]
-    return [scope for scope in found if trains(file, scope)]
+    return [
+        (scope, scope.node)
+        for scope in file.scopes.scopes
+        if not isinstance(scope.node, ast.Module)
+        and scope not in around
+        and can_hold_ranges(file, scope)
+        and trains(file, scope)
+    ]
 
 
-def _first(file: FileIndex, loops: list[tuple[Scope, Loop]], functions: list[Scope]) -> int:
-    """The row before which the object's code is inserted: that of the first statement of the module that uses it."""
-    rows = [loop.lineno for _, loop in loops]
-    rows += [scope.node.lineno for scope in functions if not isinstance(scope.node, ast.Module)]
-    holder = next(node for node in file.tree.body if (node.end_lineno or node.lineno) >= min(rows))
-    return first_row(holder)
+@dataclass(frozen=True)
+class _Row:
+    """A row to insert before the row ``at`` of the file (from 1), with the indentation of the row ``like``.
+
+    ``order``: of two at the same place, the one with the lower order comes first.
+    """
+
+    at: int
+    like: int
+    text: str
+    order: int = 0
 
 
-def _covered(tree: ast.Module) -> frozenset[int]:
-    """The rows of statements without nested statements."""
-    simple = (node for node in walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
-    return frozenset(row for node in simple for row in range(node.lineno, (node.end_lineno or node.lineno) + 1))
+class _Placing:
+    """Decides where ranges begin and end in one step loop or step function.
+
+    Args:
+        file: the file.
+        scope: the function around the loop, or that function itself.
+        covered: the rows of simple statements, where a ``#`` may be in a string.
+    """
+
+    def __init__(self, file: FileIndex, scope: Scope, covered: Collection[int]) -> None:
+        self._phases = Phases(file, scope)
+        self._scope = scope
+        self._lines = file.source.lines
+        self._covered = covered
+        self._rows: list[_Row] = []
+        self.names: list[str] = []
+        """The ranges, in the order of the file."""
+        self.notes: list[str] = []
+        """Notes for the user."""
+
+    @property
+    def rows(self) -> list[_Row]:
+        """The rows in order; of those with the same order, parts that come first in a step were added first."""
+        return sorted(self._rows, key=lambda row: (row.at, row.order))
+
+    def in_loop(self, loop: Loop) -> _Placing:
+        """Add the rows for a step loop.
+
+        Raises:
+            CannotPlace: its body is on the row of its header.
+        """
+        body, reads = loop.body, _draws(loop)
+        if not _begins_row(body[0], self._lines):
+            raise CannotPlace(
+                f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows"
+            )
+        if reads:
+            self._put(self._above(loop), READER, loop.lineno)
+        self._rows.append(_Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
+        state = self._block(body, None, None)
+        if not reads:
+            self._end_block(body, state)
+        elif not isinstance(body[-1], _JUMPS):
+            self._put(_end(body[-1]) + 1, READER, body[0].lineno)
+        self._jumps(loop, reads)
+        self._put(_end(loop) + 1, None, loop.lineno, order=1)
+        return self
+
+    def in_function(self, node: Function) -> _Placing:
+        """Add the rows for a function that does parts of a step.
+
+        Raises:
+            CannotPlace: its body is on the row of its header.
+        """
+        if not _begins_row(node.body[0], self._lines):
+            raise CannotPlace(f"line {node.lineno}: the function's body is on the row of its header")
+        self._end_block(node.body, self._block(node.body, None, None))
+        self._jumps(None, False)
+        return self
+
+    # -- the parts of the step ----------------------------------------------------------------------------------
+
+    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[Part]:
+        """The parts in the order of the file; within one statement, those of its own expressions first."""
+        for node in body:
+            yield from sorted(self._phases.own(node), key=str)
+            for block in _blocks(node):
+                yield from self._in_order(block)
+
+    def _block(self, body: Sequence[ast.stmt], state: _State, after: Part | None) -> _State:
+        """Put the rows into a block.
+
+        Args:
+            body: its statements.
+            state: the range that is open at its beginning.
+            after: the part that comes next after it.
+
+        Returns:
+            The range that is open at its end.
+        """
+        units: list[list[ast.stmt]] = []  # the statements, grouped by shared rows
+        for node in body:
+            if units and first_row(node) <= _end(units[-1][-1]):
+                units[-1].append(node)
+            else:
+                units.append([node])
+        for index, unit in enumerate(units):
+            later = self._in_order([node for other in units[index + 1 :] for node in other])
+            following = next((part for part in later if part != CLEAR), after)
+            state = self._unit(unit, state, following)
+        return state
+
+    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
+        """Put the rows around the statements of one row, or around one statement of several."""
+        parts = frozenset[Part]().union(*map(self._phases.inside, unit))
+        node = unit[0]
+        if not parts:
+            if _passes(node):
+                return state
+            # right before the backward pass, code that is not a part by itself counts as the loss, so as forward
+            return self._switch(node, state, FORWARD if following == BACKWARD else None)
+        if self._is_to_open(unit, parts):
+            return self._opened(node, state, following)
+        # a model may be run for something other than this step's loss; and functions of this file have their own ranges
+        is_other = parts == {FORWARD} and following not in (FORWARD, BACKWARD)
+        has_none = is_other or all(isinstance(part, Inside) for part in parts)
+        return self._switch(node, state, None if has_none else named(parts))
+
+    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
+        """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
+        node = unit[0]
+        blocks = list(_blocks(node))
+        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {FORWARD}:
+            return False
+        if (
+            len(parts - {CLEAR}) > 1
+            or (parts > {CLEAR} and OPTIMIZER not in parts)
+            or any(isinstance(part, Inside) for part in parts)
+        ):
+            return True
+        return parts != {FORWARD} and any(
+            not self._phases.inside(item) and not _passes(item) for block in blocks for item in block
+        )
+
+    def _has_rows(self, node: ast.stmt) -> bool:
+        """Whether the blocks of a statement are on separate rows, including those of each ``elif``."""
+        return all(
+            _begins_row(block[0], self._lines)
+            and (not (isinstance(block[0], ast.If) and self._is_elif(block[0])) or self._has_rows(block[0]))
+            for block in _blocks(node)
+        )
+
+    def _opened(self, node: ast.stmt, state: _State, following: Part | None) -> _State:
+        """Put the rows into the blocks of a statement."""
+        blocks = list(_blocks(node))
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            return self._block(node.body, state, following)
+        is_if = isinstance(node, ast.If)
+        if not is_if:
+            state = self._switch(node, state, None)
+        if isinstance(node, LOOPS):
+            for block in blocks:
+                begin = _UNKNOWN if any(isinstance(item, ast.Continue) for item in walk(node)) else None
+                self._end_block(block, self._block(block, begin, following))
+            return None
+        ends: list[_State] = []
+        for at, block in enumerate(blocks):
+            first = block[0]
+            begin = state if is_if or at == 0 else _UNKNOWN
+            if is_if and at and len(block) == 1 and isinstance(first, ast.If) and self._is_elif(first):
+                ends.append(self._opened(first, state, following))
+            else:
+                ends.append(self._block(block, begin, following))
+        if is_if and len(blocks) == 1:
+            ends.append(state)
+        return ends[0] if len(set(ends)) == 1 else _UNKNOWN
+
+    def _end_block(self, block: Sequence[ast.stmt], state: _State) -> None:
+        if state is not None and not isinstance(block[-1], _JUMPS):
+            self._put(_end(block[-1]) + 1, None, block[0].lineno)
+
+    def _is_elif(self, node: ast.If) -> bool:
+        start = self._lines.offset(node.lineno, node.col_offset)
+        return self._lines.text.startswith("elif", start)
+
+    # -- rows ---------------------------------------------------------------------------------------------------
+
+    def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
+        """Make this the open range from a statement on."""
+        if state != name:
+            self._put(self._above(node), name, node.lineno)
+        return name
+
+    def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
+        if name is not None:
+            self.names.append(name)
+        self._rows.append(_Row(at, like, inserted_code.row(name), order))
+
+    def _above(self, node: ast.stmt) -> int:
+        """The row of a statement, or that of the comment above it."""
+        row = first_row(node)
+        indent = _indent(self._lines.line(row))
+        while row > 1 and row - 1 not in self._covered and self._lines.line(row - 1).startswith(f"{indent}#"):
+            row -= 1
+        return row
+
+    def _jumps(self, loop: Loop | None, reads: bool) -> None:
+        """Add the rows before statements that leave an iteration of the loop, or the function, early."""
+        for statement in self._scope.statements:
+            node = statement.node
+            goes_on = isinstance(node, ast.Continue) and loop is not None and statement.loop is loop and reads
+            leaves = isinstance(node, ast.Return) and (loop is None or statement.is_in(loop))
+            if not (goes_on or leaves) or self._phases.own(node):
+                continue
+            if _begins_row(node, self._lines):
+                self._put(first_row(node), READER if goes_on else None, node.lineno, order=2)
+            elif goes_on:
+                self.notes.append(
+                    f"line {node.lineno}: `continue` shares its row, so the wait for a batch after it has no range"
+                )
 
 
-def _with_rows(file: FileIndex, placed: list[Placed], first: int, block: str) -> str:
-    """The text of a file with all rows."""
+def _draws(loop: Loop) -> bool:
+    """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
+    if isinstance(loop, ast.While):
+        return False
+    if any(map(means_loader, names_in(loop.iter))):
+        return True
+    counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
+    return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
+
+
+def _passes(node: ast.stmt) -> bool:
+    """Whether a statement does so little that the open range may stay open."""
+    return isinstance(node, (*_JUMPS, ast.Pass, ast.Global, ast.Nonlocal)) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a compound statement, in the order of the file; without definitions in it."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return
+    if isinstance(node, ast.Match):
+        yield from (case.body for case in node.cases)
+        return
+    if isinstance(node, TRIES):
+        yield from filter(None, (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody))
+        return
+    yield from filter(None, (getattr(node, "body", []), getattr(node, "orelse", [])))
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _begins_row(node: ast.stmt, lines: LineTable) -> bool:
+    row = first_row(node)
+    return lines.line(row)[: node.col_offset if row == node.lineno else None].strip()[:1] in ("", "@")
+
+
+def _indent(row: str) -> str:
+    """The indentation of a row."""
+    return row[: len(row) - len(row.lstrip(" \t\f"))]
+
+
+def _with_rows(file: FileIndex, placings: list[_Placing], first: int, covered: Collection[int], block: str) -> str:
+    """The text of a file with all rows, and with the object's code before the row ``first``."""
     source, lines = file.source, file.source.lines
-    rows = sorted((row for one in placed for row in one.rows), key=lambda row: row.at)
-    covered = _covered(file.tree)
     while first > 1 and first - 1 not in covered and lines.line(first - 1).startswith("#"):
         first -= 1  # the comment above belongs to the statement
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
-    for row in rows:
-        edits.append(_inserted(row.at, indent_of(lines.line(row.like)) + row.text, lines, source.newline))
+    for row in sorted((row for placing in placings for row in placing.rows), key=lambda row: row.at):
+        edits.append(_inserted(row.at, _indent(lines.line(row.like)) + row.text, lines, source.newline))
     edits.sort(key=lambda edit: edit.start)  # stable: rows at the same place stay in order
     return spliced(source.text, 0, len(source.text), edits)
 

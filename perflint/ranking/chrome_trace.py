@@ -5,23 +5,35 @@ The names of events end in their time (``"Linear[12.5 us]"``). ``cat`` says what
 of a ``RecordEvent``); with a GPU also ``CudaRuntime``, and ``Memcpy`` with the same correlation id. There is no event
 for a read on the host without a GPU. This comes from files that Paddle 3.3.1 wrote, and for the GPU from
 paddle/fluid/platform/profiler/chrometracing_logger.cc.
+
+Events are read one by one, so that a file of any size takes little memory.
 """
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO, TypeGuard
 
-from perflint.ranking.json_stream import JsonEntries
-from perflint.ranking.shares import Profiled, UnusableProfile
-from perflint.ranking.time_spans import Span
-from perflint.ranking.traced_steps import TracedSteps
+from perflint.ranking.shares import Profiled, Span, TracedSteps, UnusableProfile
 from perflint.text.visible import counted
+
+_PIECE = 1 << 20
+_MOST_BEFORE = 16 << 20
+"""The most characters before the list."""
+_LONGEST = 4 << 20
+"""The most characters of an entry."""
+
+_BETWEEN = re.compile(r'\}\s*,\s*(?=\{\s*["}])')
+"""The end of an entry and the beginning of the next one."""
+_ENTRY = re.compile(r"[^\s,]")
+"""The beginning of an entry, or the end of the list."""
+
 
 LIST = "traceEvents"
 """The key of the list of events, by which such a file is recognized."""
-
 _PHASES = {"Dataloader": "reader", "Forward": "forward", "Backward": "backward", "Optimization": "optimizer"}
 _KEPT = {*_PHASES, "ProfileStep", "PythonUserDefined", "CudaRuntime", "Memcpy"}
 _TIME = re.compile(r"\[[\d.]+ \w+\]$")
@@ -31,6 +43,77 @@ _LAST = 2.0**63
 _MOST_STEPS = 1_000_000
 _MOST_OPEN = 100_000
 """How many copies can wait for their direction, which an event after the call shows."""
+
+
+class JsonEntries:
+    """The entries of a list in a JSON object, read from a file.
+
+    The writer may not have escaped a name, or may have been killed: an entry that is not JSON is skipped and counted in
+    ``spoilt``, and if the file ends within the list, ``is_cut`` is true.
+
+    Args:
+        file: the file, at its beginning.
+        key: the key of the list.
+    """
+
+    def __init__(self, file: BinaryIO, key: str) -> None:
+        self.spoilt = 0
+        self.is_cut = False
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._parse = json.JSONDecoder(strict=False).raw_decode
+        self._text = ""
+        self._is_over = False
+        self._key = key
+        self._start = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
+
+    def __iter__(self) -> Iterator[Any]:
+        """The entries in order.
+
+        Raises:
+            UnusableProfile: the list is missing, or an entry has no end.
+            OSError: the file cannot be read.
+        """
+        while (match := self._start.search(self._text)) is None:
+            if len(self._text) > _MOST_BEFORE or not self._read_on():
+                raise UnusableProfile(f"there is no {self._key} in it")
+        at = match.end()
+        while True:
+            if at > _PIECE:
+                self._text, at = self._text[at:], 0
+            entry = _ENTRY.search(self._text, at)
+            if entry is None:
+                at = len(self._text)
+                if self._read_on():
+                    continue
+                self.is_cut = True
+                return
+            at = entry.start()
+            if self._text[at] == "]":
+                return
+            try:
+                found, at = self._parse(self._text, at)
+            except (ValueError, RecursionError):
+                following = _BETWEEN.search(self._text, at)
+                if following is not None:
+                    self.spoilt += 1
+                    at = following.end()
+                elif len(self._text) - at > _LONGEST:
+                    raise UnusableProfile("an entry of its list has no end: it is damaged; profile again") from None
+                elif not self._read_on():
+                    self.is_cut = True
+                    return
+            else:
+                yield found
+
+    def _read_on(self) -> bool:
+        """Read more; return whether there was any."""
+        if self._is_over:
+            return False
+        piece = self._file.read(_PIECE)
+        self._is_over = not piece
+        self._text += self._decode(piece, not piece)
+        return not self._is_over
 
 
 def read(file: BinaryIO, name: str) -> Profiled:
@@ -47,16 +130,11 @@ def read(file: BinaryIO, name: str) -> Profiled:
             trace.add(entry)
     notes = []
     if entries.spoilt:
-        notes.append(
-            f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {_are(entries.spoilt)} left out"
-        )
+        are = "is" if entries.spoilt == 1 else "are"
+        notes.append(f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {are} left out")
     if entries.is_cut:
         notes.append(f"{name} is cut off: its events up to that point are used")
     return trace.profiled(name, tuple(notes))
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 class _Trace:

@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from perflint.ranking.shares import Profiled, UnusableProfile
-from perflint.ranking.traced_steps import TracedSteps
+from perflint.ranking.shares import Profiled, TracedSteps, UnusableProfile
 
 _RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"

@@ -1,8 +1,10 @@
-"""What any profile says about a training step: which share of the step was spent where."""
+"""What a profile says about a training step: which share of the step was spent where, also as computed from a trace."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from perflint.text.visible import counted
@@ -32,6 +34,14 @@ AT_PLACE = frozenset({"read", "sized", "wait", "copy", "save", "log", "collect",
 
 AT_LINE = AT_PLACE | {"reader", "optimizer", "evaluate"}
 """Phases that a line has because of a call on it; the time of ``other`` is spread over the lines of a loop."""
+
+
+Span = tuple[float, float]
+"""A start and an end, in the same unit."""
+_ENOUGH = 3
+"""With at least this many steps, the first one, which creates things that stay, is left out."""
+_MOST_NAMES = 10_000
+"""How many names of layers, or of blocks, are distinguished: a program may number its blocks."""
 
 
 class UnusableProfile(Exception):
@@ -103,3 +113,159 @@ def share(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         return None
     return float(min(max(value, 0), 1))
+
+
+class Spans:
+    """Time spans that are added one by one; sixteen bytes each, and none for one inside the previous one."""
+
+    def __init__(self) -> None:
+        self._starts = array("d")
+        self._ends = array("d")
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def add(self, start: float, end: float) -> None:
+        """Add a span; one that begins within the last one extends it, or is part of it."""
+        if self._starts and self._starts[-1] <= start <= self._ends[-1]:
+            self._ends[-1] = max(self._ends[-1], end)
+        else:
+            self._starts.append(start)
+            self._ends.append(end)
+
+    def joined(self) -> list[Span]:
+        """All of them in order, as spans that do not touch."""
+        return joined(zip(self._starts, self._ends, strict=True))
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, with those that touch or overlap joined.
+
+    >>> joined([(5.0, 7.0), (0.0, 2.0), (1.0, 3.0)])
+    [(0.0, 3.0), (5.0, 7.0)]
+    """
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def within(spans: Sequence[Span], windows: Sequence[Span]) -> float:
+    """How much of some spans is within some windows; both in order, and without overlaps.
+
+    >>> within([(0.0, 3.0), (5.0, 7.0)], [(2.0, 6.0)])
+    2.0
+    """
+    total, index = 0.0, 0
+    for start, end in windows:
+        while index < len(spans) and spans[index][1] <= start:
+            index += 1
+        at = index
+        while at < len(spans) and spans[at][0] < end:
+            total += min(spans[at][1], end) - max(spans[at][0], start)
+            at += 1
+    return total
+
+
+def length(spans: Iterable[Span]) -> float:
+    """The total length of spans that do not overlap."""
+    return sum(end - start for start, end in spans)
+
+
+def _spans() -> defaultdict[str, Spans]:
+    return defaultdict(Spans)
+
+
+@dataclass
+class TracedSteps:
+    """The contents of a trace for the training thread. All times are in one unit.
+
+    ``marks``: the host was in a phase (``reader``, ``forward``, ``backward``, ``optimizer``), by phase.  ``calls``: it
+    was in a call to the device's runtime that may wait (``read``, ``copy``, ``wait``).  ``classes``, ``names``: see
+    ``shares.Profiled``.
+    """
+
+    steps: list[Span] = field(default_factory=list)
+    marks: defaultdict[str, Spans] = field(default_factory=_spans)
+    calls: defaultdict[str, Spans] = field(default_factory=_spans)
+    classes: defaultdict[str, Spans] = field(default_factory=_spans)
+    names: defaultdict[str, Spans] = field(default_factory=_spans)
+
+    def add(self, kind: defaultdict[str, Spans], name: str, start: float, end: float) -> None:
+        """Add a span under a name, unless there are very many names already."""
+        if name in kind or len(kind) < _MOST_NAMES:
+            kind[name].add(start, end)
+
+    def windows(self) -> list[Span]:
+        """The steps that count, in order: without the first of several, and without a last one that did not train."""
+        steps = _in_order(self.steps)
+        marks = [self.marks[name] for name in ("forward", "optimizer") if name in self.marks]
+        training = joined(span for spans in marks for span in spans.joined())
+        if len(steps) >= _ENOUGH and training and within(training, steps[-1:]) == 0:
+            del steps[-1]
+        return steps[1:] if len(steps) >= _ENOUGH else steps
+
+    def shares(self) -> Shares:
+        """Which share of the steps was spent where; nothing is known about what took no time in them.
+
+        Raises:
+            UnusableProfile: no step took any time.
+        """
+        windows = self.windows()
+        total = length(windows)
+        if total <= 0:
+            raise UnusableProfile("its steps take no time: profile some steps of a training")
+        marks = {name: spans.joined() for name, spans in self.marks.items()}
+        phases = {name: within(spans, windows) / total for name, spans in marks.items()}
+        if marks:
+            covered = joined(span for spans in marks.values() for span in spans)
+            phases["other"] = 1 - within(covered, windows) / total
+        if "optimizer" in marks:
+            phases[GAP] = within(_gaps(marks, windows[-1][1]), windows) / total
+        calls = {name: spans.joined() for name, spans in self.calls.items()}
+        for name, spans in calls.items():
+            either = joined([*spans, *calls.get("wait", ())])  # a read may wait in a separate call
+            phases[name] = within(either, windows) / total
+        named = [
+            {name: within(spans.joined(), windows) / total for name, spans in kind.items()}
+            for kind in (self.classes, self.names)
+        ]
+        return Shares(len(windows), *map(_seen, (phases, *named)))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """The number of steps that counted, and shares of them by phase, by class and by name."""
+
+    steps: int
+    phases: Mapping[str, float]
+    classes: Mapping[str, float]
+    names: Mapping[str, float]
+
+
+def _seen(shares: Mapping[str, float]) -> dict[str, float]:
+    return {name: min(share, 1.0) for name, share in shares.items() if share > 0}
+
+
+def _in_order(steps: list[Span]) -> list[Span]:
+    """Steps in order; if two overlap, the later one begins where the earlier one ends."""
+    found: list[Span] = []
+    for start, end in sorted(steps):
+        start = max(start, found[-1][1]) if found else start
+        if end > start:
+            found.append((start, end))
+    return found
+
+
+def _gaps(marks: Mapping[str, list[Span]], last: float) -> list[Span]:
+    """The spans from the end of each optimizer step to whatever comes next."""
+    begins = sorted((start, end, name) for name, spans in marks.items() for start, end in spans)
+    found = []
+    for index, (_, end, name) in enumerate(begins):
+        if name == "optimizer":
+            following = begins[index + 1][0] if index + 1 < len(begins) else last
+            found.append((end, max(following, end)))
+    return joined(found)

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perflint.bench.keeping import rounded
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.script_run import Plan
+from perflint.bench.serialize import rounded
 from perflint.bench.variants import VariantFiles
 from tests.ips.busy import busy
 from tests.ips.measuring import WARMUP
@@ -42,7 +42,7 @@ def measure(factors: Sequence[float], counted: int, rounds: int) -> BenchReport:
         rounds: how often each is run.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything.
+        perflint.bench.script_run.RunFailed: a run has not measured anything.
     """
     plan = Plan(
         root=FOLDER,

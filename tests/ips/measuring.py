@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from perflint.bench.keeping import rounded
 from perflint.bench.measure import Bench
-from perflint.bench.plan import Plan
 from perflint.bench.results import BEFORE, BenchReport
+from perflint.bench.script_run import Plan
+from perflint.bench.serialize import rounded
 from perflint.bench.variants import VariantFiles
 from perflint.text.source import Source
 from tests.ips.cases import SCRIPTS, Case, findings, fixed
@@ -33,7 +33,7 @@ def measure_rule(case: Case, where: Place, rounds: int = ROUNDS, arguments: Sequ
         arguments: the command line of both, beside what the place needs.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything.
+        perflint.bench.script_run.RunFailed: a run has not measured anything.
     """
     text = case.script.read_text(encoding="utf-8")
     lines = Source(case.script.name, text).lines
@@ -64,7 +64,7 @@ def measure(
         arguments: the command line of both, beside what the place needs.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything.
+        perflint.bench.script_run.RunFailed: a run has not measured anything.
     """
     before = VariantFiles(BEFORE, [], [], {script.relative_to(SCRIPTS): _bytes(text)})
     return where.labelled(rounded(Bench(plan(script, text, where, arguments)).measure([before, after], rounds)))

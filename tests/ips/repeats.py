@@ -45,7 +45,7 @@ def measure(count: int, rounds: int, load: Callable[[], float]) -> Repeats:
     """Make so many measurements of so many rounds each.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything.
+        perflint.bench.script_run.RunFailed: a run has not measured anything.
     """
     counted = busy_loop.work()
     before = load()

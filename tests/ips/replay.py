@@ -12,9 +12,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from perflint.bench.losses import largest_difference
 from perflint.bench.measure import Bench
 from perflint.bench.results import BenchReport, Steps
+from perflint.bench.statistics import largest_difference
 from perflint.bench.variants import VariantFiles
 from tests.ips import cases, evidence, measuring
 from tests.ips.places import PLACES
@@ -24,7 +24,7 @@ def differences(code: str, report: BenchReport) -> list[float | None]:
     """The largest relative difference of a loss, before the fix and after it; None where it is not finite.
 
     Raises:
-        perflint.bench.plan.RunFailed: a script has not trained.
+        perflint.bench.script_run.RunFailed: a script has not trained.
     """
     case = cases.cases()[code]
     text = case.script.read_text(encoding="utf-8")

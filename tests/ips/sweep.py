@@ -44,7 +44,7 @@ def measure(
         directory: where evidence is kept.
 
     Raises:
-        perflint.bench.plan.RunFailed: a run has not measured anything.
+        perflint.bench.script_run.RunFailed: a run has not measured anything.
     """
     before = trials.load()
     arguments = ["--host-ms", f"{host_ms:g}", *(["--layers", str(layers)] if layers else [])]

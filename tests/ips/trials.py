@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from perflint.bench.figures import figures, interval
+from perflint.bench.figures import interval, summary
 from perflint.bench.results import BenchReport
 from perflint.catalogue import Device
 from tests.ips import busy_loop, evidence, repeats
@@ -62,7 +62,7 @@ class Trial:
     @property
     def wanted_ms(self) -> float:
         """The milliseconds by which a step is truly longer."""
-        before = figures(self.report.variants[0])
+        before = summary(self.report.variants[0])
         assert before is not None, "a run without steps is refused before"
         return self.planted_ms or self.planted_part * before.batch_ms
 

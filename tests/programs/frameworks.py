@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
-from perflint.bench.runner import loader_processes
+from perflint.bench.runner import recorder
 from tests.programs import stand_in
 from tests.programs.stand_in import data
 from tests.programs.stand_in.device import Device, current, use
@@ -93,7 +93,7 @@ class Paddle:
             paddle.Tensor.backward, paddle.save, paddle.async_save = backward, save, async_save
             loader.__iter__, paddle.get_flags = begin, get_flags
             for item in made:  # a loop that was left early keeps the processes of its loader until this one ends
-                loader_processes.end(item)
+                recorder.end_workers(item)
 
     def imported(self) -> None:
         self._flags = flags()

@@ -3,7 +3,7 @@
 - ``DataLoader.__iter__`` and the ``__next__`` of what it returns: the time spent there, and the size of the batch;
 - ``Tensor.backward``: the loss;
 - ``Optimizer.step`` and ``minimize``, and those of ``GradScaler``: the end of a step;
-- ``Executor.run`` of static graphs (``static_graphs``).
+- ``Executor.run`` of static graphs: each run of one that trains is a step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 from .recorder import Recorder
-from .static_graphs import hook_static
 
 
 def after_import(name: str, then: Callable[[Any], None]) -> None:
@@ -50,7 +49,7 @@ def hook(paddle: Any, recorder: Recorder) -> None:
     _hook_backward(paddle.Tensor, recorder)
     _hook_optimizer(paddle.optimizer.Optimizer, recorder)
     _hook_scaler(paddle.amp.GradScaler, recorder)
-    hook_static(paddle, recorder)
+    _hook_static(paddle, recorder)
 
 
 def _hook_loader(loader: Any, recorder: Recorder) -> None:
@@ -122,3 +121,62 @@ def _stepping(function: Any, recorder: Recorder, owner: int) -> Any:
         return recorder.step(function, optimizer, arguments, keywords)
 
     return step
+
+
+def _hook_static(paddle: Any, recorder: Recorder) -> None:
+    """Wrap ``paddle.static.Executor.run``; a version of Paddle without it is left unchanged.
+
+    Each run of a program that has gradients is a step. Such a program is built once, by ``minimize`` among others, and
+    run at each step; the loss is one of the values that are fetched.
+    """
+    executor = getattr(getattr(paddle, "static", None), "Executor", None)
+    if executor is None:
+        return
+    run = executor.run
+    # each program with what stands for it if it trains; kept with it, so that no other program gets its id
+    known: dict[int, tuple[Any, _Trained | None]] = {}
+
+    def train(self: Any, program: Any, feed: Any, *arguments: Any, **keywords: Any) -> Any:
+        values = run(self, program, feed, *arguments, **keywords)
+        recorder.trained_on(_loss(values), feed)
+        return values
+
+    def record(self: Any, program: Any = None, feed: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        given = (self, program, feed, *arguments)
+        which = paddle.static.default_main_program() if program is None else program
+        if id(which) not in known:
+            known[id(which)] = which, _Trained() if _has_gradients(which) else None
+        trained = known[id(which)][1]
+        if trained is None:
+            return recorder.predict(run, given, keywords)
+        return recorder.execute(train, trained, given, keywords)
+
+    executor.run = record
+    recorder.hooked.append("paddle.static.Executor")
+
+
+class _Trained:
+    """A program that trains; with several, only the one that steps first counts, as with optimizers."""
+
+
+def _has_gradients(program: Any) -> bool:
+    """Whether one of its operations computes gradients, such as ``mul_grad`` or ``pd_op.matmul_grad``."""
+    inner = getattr(program, "_program", None) or program  # a CompiledProgram has one
+    try:
+        names = [_name(operation) for operation in inner.global_block().ops]
+    except AttributeError:
+        return False
+    return any(name.rstrip("_").endswith("_grad") for name in names)
+
+
+def _name(operation: Any) -> str:
+    name = getattr(operation, "type", None)  # a Program in Paddle 2
+    return name if isinstance(name, str) else str(operation.name())  # a program in PIR, as in Paddle 3
+
+
+def _loss(values: Any) -> Any:
+    """The first fetched value that is an array of one number; None if there is none."""
+    for value in values if isinstance(values, (list, tuple)) else ():
+        if type(value).__module__ == "numpy" and value.size == 1:
+            return value.reshape(-1)[0]
+    return None

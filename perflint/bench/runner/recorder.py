@@ -1,21 +1,137 @@
-"""Records what happens in a training: its steps, the time spent in the loader, the losses."""
+"""Records what happens in a training (its steps, the time spent in the loader, the losses), and reports its progress.
+
+Progress is a few numbers in a small memory-mapped file. Writing them costs a microsecond and no system call; ``perflint
+bench`` reads them regularly, and so notices when nothing happens any more.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import faulthandler
 import json
+import mmap
 import os
+import signal
+import struct
 import sys
+import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import loader_processes, surroundings
-from .heartbeat import Heartbeat
+from . import surroundings
 
+_NUMBERS = struct.Struct("<qQqqqdq")
+_STACK_SIGNAL = getattr(signal, "SIGRTMAX", None) or getattr(signal, "SIGUSR2", None)
+"""The signal that makes the process write its stack: on Linux the last real-time signal, which nothing else uses."""
+
+
+PATIENCE = 10.0
+"""Seconds that the workers of a loader have to end before they are killed."""
 SPAWNED = "spawned"
 """The status of a run that was ended because it was about to start other processes, at the line ``where``."""
+
+
+class Beat(NamedTuple):
+    """The progress that a training process has reported so far.
+
+    Attributes:
+        pid: its process id; 0 before it has reported anything.
+        thread: its main thread, as it is named in stacks.
+        batches: batches that were read.
+        backward: calls of ``backward``.
+        steps: optimizer steps.
+        longest: the longest time so far, in seconds, from the end of one step to the end of the next.
+        stack_signal: the signal that makes it write its stack; 0: none.
+    """
+
+    pid: int = 0
+    thread: int = 0
+    batches: int = 0
+    backward: int = 0
+    steps: int = 0
+    longest: float = 0.0
+    stack_signal: int = 0
+
+
+def read_beat(path: Path) -> Beat:
+    """Read the progress that a process has reported in its file."""
+    data = path.read_bytes()
+    return Beat(*_NUMBERS.unpack(data[: _NUMBERS.size])) if len(data) >= _NUMBERS.size else Beat()
+
+
+def stack_file(beat_file: Path) -> Path:
+    """The file to which the process with this beat writes its stacks."""
+    return beat_file.with_suffix(".stack")
+
+
+class Heartbeat:
+    """The side of the training, which writes. Forked processes inherit the file, but do not write to it."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file, and start reporting in it."""
+        path.write_bytes(bytes(_NUMBERS.size))
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), _NUMBERS.size)
+        self._stack = stack_file(path).open("wb")
+        self._pid = os.getpid()
+        self._thread = threading.main_thread().ident or 0
+        self._signal = 0
+        self._steps = 0
+        self._longest = 0.0
+        self._last = time.monotonic()
+        self._listen()
+        self.note(0, 0, 0)
+
+    def note(self, batches: int, backward: int, steps: int) -> None:
+        """Report how often each has happened."""
+        if os.getpid() != self._pid:
+            return
+        if steps != self._steps:
+            now = time.monotonic()
+            if self._steps:  # before the first step, much time is spent on other work
+                self._longest = max(self._longest, now - self._last)
+            self._last, self._steps = now, steps
+        _NUMBERS.pack_into(
+            self._memory, 0, self._pid, self._thread, batches, backward, steps, self._longest, self._signal
+        )
+
+    def _listen(self) -> None:
+        """Write all stacks when `Beat.stack_signal` comes, even while the interpreter cannot run Python."""
+        if _STACK_SIGNAL is None or not hasattr(faulthandler, "register"):
+            return  # on Windows
+        with contextlib.suppress(OSError, RuntimeError, ValueError):
+            faulthandler.register(_STACK_SIGNAL, file=self._stack, all_threads=True)
+            self._signal = int(_STACK_SIGNAL)
+
+
+def end_workers(iterator: Any, seconds: float = PATIENCE) -> None:
+    """End the workers of ``iter(loader)``; nothing is done for a loader without workers, or of another library.
+
+    Paddle tells them to end and then waits for as long as it takes. A worker that was forked while another thread held
+    a lock never ends: with it, the wait would not either.
+
+    Args:
+        iterator: what ``iter(loader)`` returned.
+        seconds: how long to wait before the workers that are left are killed.
+    """
+    close = getattr(iterator, "_try_shutdown_all", None)
+    if close is None:
+        return
+    killer = threading.Timer(seconds, _kill, [list(getattr(iterator, "_workers", None) or ())])
+    killer.daemon = True
+    killer.start()
+    try:
+        close()
+    finally:
+        killer.cancel()
+
+
+def _kill(workers: Iterable[Any]) -> None:
+    for worker in workers:
+        worker.kill()  # which does nothing to a process that has ended
 
 
 class Recorder:
@@ -26,7 +142,7 @@ class Recorder:
     """
 
     def __init__(self, plan: dict[str, Any]) -> None:
-        """Start with nothing seen; ``plan`` was written by ``perflint.bench.child``."""
+        """Start with nothing seen; ``plan`` was written by ``perflint.bench.script_run``."""
         self.paddle: Any = None
         self.hooked: list[str] = []
         self.where = self.started = ""
@@ -155,7 +271,7 @@ class Recorder:
         self.write(status)
         self.before_end()
         for iterator in list(self._iterators):
-            loader_processes.end(iterator)
+            end_workers(iterator)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)  # the rest of the script is not measured, and could take hours

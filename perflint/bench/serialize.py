@@ -1,23 +1,52 @@
-"""Continues a measurement that was interrupted: its rounds count if they were measured under the same conditions."""
+"""Writes a measurement to a file, and reads it to continue it.
+
+A file has everything needed to compute its comparisons again, and no more. Its rounds count for another measurement if
+they were measured under the same conditions.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from perflint import __version__
-from perflint.bench.plan import Outcome, Plan, RunFailed
-from perflint.bench.results import BenchReport
+from perflint.bench.results import BenchReport, Steps
+from perflint.bench.script_run import Outcome, Plan, RunFailed
+from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
+
+_NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")
+"""A list of numbers, which is written on one line."""
+
 
 _FILE, _VARIANT = "file ", "variant "
 """How the conditions about files and about variants begin; their values are hashes."""
 _VARIABLES = ("CPU_NUM", "CUDA_", "FLAGS_", "MKL_", "NCCL_", "OMP_", "OPENBLAS_")
 """The prefixes of environment variables that affect speed."""
+
+
+def as_text(data: object) -> str:
+    """JSON in which each list of numbers takes one line."""
+    text = json.dumps(data, indent=1)
+    return _NUMBERS.sub(lambda found: re.sub(r"\s+", " ", found.group()), text) + "\n"
+
+
+def rounded(report: BenchReport) -> BenchReport:
+    """A report with times in whole microseconds (more is noise), and the comparisons computed from these."""
+    variants = [replace(item, runs=[_rounded(run) for run in item.runs]) for item in report.variants]
+    comparisons = [compare(variants[0].runs, item.runs, item.name, report.pilot) for item in variants[1:]]
+    return replace(report, variants=variants, comparisons=comparisons)
+
+
+def _rounded(run: Steps) -> Steps:
+    batch, reader = ([round(time, 6) for time in part] for part in (run.batch_s, run.reader_s))
+    return replace(run, batch_s=batch, reader_s=reader)
 
 
 def conditions(plan: Plan, states: Sequence[VariantFiles], first: Outcome) -> dict[str, str]:

@@ -1,17 +1,41 @@
-"""Copies a project to run a script in the copy, so that the user's own files stay unchanged.
+"""The directory of one run of a script, with a copy of its project, so that the user's own files stay unchanged.
+
+The directory is removed after the run, or by the next ``perflint bench``: a file in it is locked by this process and by
+those that it starts, so a directory whose lock is free was left by a killed process.
 
 Each run gets its own copy, so that no run finds files saved by another. If a project is too large to be copied each
-time, its data are linked (``runner.write_guard`` replaces a link by a file before it is written).
+time, its data are linked (`runner.running.guard` replaces a link by a file before it is written).
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import shutil
+import signal
+import stat
+import tempfile
+import threading
+import time
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+from perflint.files.writing import Lock, take_lock
+
+# SIGALRM must be the last one, because ``commands.ending`` repeats the others with it
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
+"""Requests to stop."""
+_PREFIX = "perflint-bench-"
+_NAME = re.compile(r"perflint-bench-[a-z0-9_]{8}")
+_LOCK = "lock"
+_OLD = 3600.0
+"""Seconds after which an empty directory, which has no lock yet, counts as left behind."""
 BUDGET = 256 << 20
 """The largest size in bytes of a project that is copied completely."""
 SMALL = 4 << 10
@@ -20,6 +44,86 @@ MANY = 2000
 """A directory without code and with at least this many entries is linked as a whole."""
 _LEFT_OUT = frozenset((".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".tox"))
 _CACHES = frozenset((".mypy_cache", ".ruff_cache", ".pytest_cache", ".ipynb_checkpoints"))
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Finish the enclosed block; requests to stop that arrive meanwhile take effect afterwards.
+
+    So a second Ctrl-C does not interrupt the cleanup after the first one. Nothing changes in threads, which get no
+    signals, or for signals whose handlers raise nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        asked.append(number)
+
+    before: dict[int, Any] = {}
+    try:
+        for name in _SIGNALS:
+            number = getattr(signal, name, None)
+            if number is not None and callable(signal.getsignal(number)):
+                before[number] = signal.getsignal(number)
+                signal.signal(number, note)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if asked:
+            before[asked[0]](asked[0], None)
+
+
+@contextmanager
+def scratch() -> Iterator[tuple[Path, int]]:
+    """A new directory, and the handle of its lock for processes that should hold it too.
+
+    Raises:
+        OSError: there is no space left.
+    """
+    made: tempfile.TemporaryDirectory[str] | None = None
+    lock = -1
+    try:
+        with held():
+            made = tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+            place = Path(made.name).resolve()
+            lock = os.open(place / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            take_lock(lock)
+        yield place, lock
+    finally:
+        with held():
+            if made is not None:
+                made.cleanup()
+            if lock >= 0:
+                os.close(lock)
+
+
+def sweep() -> None:
+    """Remove the directories that killed processes of this user have left."""
+    if os.name != "posix":  # on Windows, a file that another process has open cannot be removed
+        return
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as scan:
+        found = [entry for entry in scan if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)]
+        for entry in found:
+            with contextlib.suppress(OSError):
+                _sweep(Path(entry.path), entry.stat(follow_symlinks=False))
+
+
+def _sweep(place: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        return
+    if not (place / _LOCK).exists():
+        if time.time() - status.st_mtime > _OLD:
+            place.rmdir()  # this removes only an empty one
+        return
+    lock = os.open(place / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if stat.S_ISREG(os.fstat(lock).st_mode) and take_lock(lock) is Lock.OURS:
+            shutil.rmtree(place, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 @dataclass
@@ -125,12 +229,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 def _fits(root: Path) -> bool:
     """Whether a project is within the budget; stops counting beyond that."""
-    total = 0
-    for size in _sizes(root):
-        total += size
-        if total > BUDGET:
-            return False
-    return True
+    return all(total <= BUDGET for total in accumulate(_sizes(root)))
 
 
 def _sizes(directory: Path) -> Iterator[int]:

@@ -1,12 +1,14 @@
-"""Summarizes a profile in sentences."""
+"""A profile in sentences, and as a table for the terminal."""
 
 from __future__ import annotations
 
-from perflint.bench.figures import number
+from collections.abc import Sequence
+
+from perflint.bench.figures import folded, number, padded, shortened, start_of, width
 from perflint.bench.runner import step_kinds
 from perflint.bench.runner.profiler import AFTER
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
-from perflint.text.visible import listed
+from perflint.text.visible import Palette, listed, visible
 
 _SAYS = {
     step_kinds.READER: "waits for the loader",
@@ -44,6 +46,15 @@ _LEAST = 0.05
 _LEAST_BESIDE = 0.01
 _READS = 5
 """How many of the lines that read on the host are named; the others are only counted."""
+
+
+_GAP = "  "
+_BAR = 24
+"""The width of the bar of a phase that takes a whole step."""
+_LEAST_CODE = 12
+"""The least width at which the text of a line is shown."""
+_PLACE, _WHAT = 36, 44
+"""The greatest width of a place, and of what is done there."""
 
 
 def headline(report: ProfileReport) -> str:
@@ -153,3 +164,62 @@ def percent(share: float) -> str:
     """``41 %``; with a decimal below ten, and ``0 %`` for zero."""
     value = 100 * share
     return f"{value:.0f} %" if value >= 9.95 or value < 0.05 else f"{value:.1f} %"
+
+
+def profile_table(report: ProfileReport, columns: int, top: int, palette: Palette | None = None) -> str:
+    """The report as text.
+
+    Args:
+        report: what was measured.
+        columns: the width of the terminal.
+        top: how many lines of code to show.
+        palette: the colours.
+    """
+    palette = palette or Palette()
+    left = report.events[top:]
+    notes = (bound(report), about_reads(report), *report.notes)
+    blocks = (
+        [palette.bold(line) for line in folded(visible(f"{headline(report)}."), columns, "")],
+        list(folded(visible(steps(report)), columns, "")),
+        _phases(report, palette),
+        _lines(report.events[:top], columns, palette),
+        [f"{len(left)} more take {number(sum(each.ms for each in left))} ms of a step together; --top shows more."]
+        if left
+        else [],
+        [line for note in notes for line in folded(visible(note), columns, "")],
+    )
+    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
+
+
+def _phases(report: ProfileReport, palette: Palette) -> list[str]:
+    lines = [palette.frame(f"{'phase':<10}{_GAP}{'ms a step':>9}{_GAP}{'share':>6}")]
+    for name, share in by_share(report):
+        ms = report.phases[name].ms
+        bar = "█" * round(_BAR * share)
+        lines.append(f"{palette.bold(f'{name:<10}')}{_GAP}{number(ms):>9}{_GAP}{percent(share):>6}{_GAP}{bar}")
+    return lines
+
+
+def _lines(events: Sequence[ProfileEvent], columns: int, palette: Palette) -> list[str]:
+    if not events:
+        return []
+    heading = ("line", "share", "ms a step", "calls", "what", "code")
+    rows = [heading]
+    for each in events:
+        what, code = visible(details(each)), visible(each.source)
+        rows.append((visible(each.place), percent(each.share), number(each.ms), calls(each), what, code))
+    widths = [max(width(row[at]) for row in rows) for at in range(len(heading))]
+    widths[0], widths[4] = min(widths[0], _PLACE), min(widths[4], _WHAT)
+    room = columns - sum(widths[:5]) - 5 * len(_GAP)
+    shown = 6 if room >= _LEAST_CODE else 5
+    if shown == 5:
+        widths[4] = max(len("what"), columns - sum(widths[:4]) - 4 * len(_GAP))
+    widths[5] = room
+    lines = [_GAP.join(_padded(row, widths)[:shown]) for row in rows]
+    return [palette.frame(lines[0]), *lines[1:]]
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    cells = [shortened(cell, room) for cell, room in zip(row[:5], widths, strict=False)]
+    cells.append(start_of(row[5], max(0, widths[5])))
+    return [padded(cell, room, at in (1, 2, 3)) for at, (cell, room) in enumerate(zip(cells, widths, strict=True))]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from perflint.bench import project_copy
-from perflint.bench.project_copy import SMALL, ProjectCopy
+from perflint.bench import run_directory
+from perflint.bench.run_directory import SMALL, ProjectCopy
 
 BIG = b"#" * SMALL
 
@@ -49,8 +49,8 @@ def test_a_project_within_the_budget_is_copied_whole(tmp_path: Path) -> None:
 
 
 def test_the_data_of_a_large_project_are_linked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project_copy, "BUDGET", 3 * SMALL)
-    monkeypatch.setattr(project_copy, "MANY", 3)
+    monkeypatch.setattr(run_directory, "BUDGET", 3 * SMALL)
+    monkeypatch.setattr(run_directory, "MANY", 3)
     root = tree(
         tmp_path / "root", a_py=BIG, b_npy=BIG, c_txt=b"", d__1_jpg=b"", d__2_jpg=b"", d__3_jpg=b"", e__1_py=b""
     )
@@ -60,7 +60,7 @@ def test_the_data_of_a_large_project_are_linked(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_file_that_is_written_through_its_link_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project_copy, "BUDGET", 0)
+    monkeypatch.setattr(run_directory, "BUDGET", 0)
     project = ProjectCopy(tree(tmp_path / "root", a_npy=BIG, b_npy=BIG))
     project.make(tmp_path / "copy", {})
     assert project.written() == []
