@@ -82,7 +82,7 @@ def _run(options: argparse.Namespace) -> int:
     if name is None:
         _parser()[0].print_help(sys.stderr)
         return FAILED
-    place = "perflint.server.command" if name == "server" else f"perflint.commands.{name}"
+    place = "perflint.server" if name == "server" else f"perflint.commands.{name}"
     status: int = import_module(place).run(options)
     return status
 

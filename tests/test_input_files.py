@@ -32,9 +32,8 @@ from perflint.run import cache, engine
 from perflint.run.one_project import PARALLEL_FROM
 from perflint.run.processes import can_fork
 from perflint.run.session import Session
-from perflint.server.client_settings import EditorSettings
+from perflint.server.client import EditorSettings, Tell
 from perflint.server.configured import Configured
-from perflint.server.logs import Tell
 from tests.support import in_step, sources
 from tests.test_server_workspace import Scene
 from tests.test_watch import Watching, shown, watching, write

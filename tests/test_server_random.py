@@ -14,9 +14,8 @@ from perflint.configuration import config_files
 from perflint.findings import Finding
 from perflint.output.rule_facts import message
 from perflint.run import discovery, engine, intake
-from perflint.server.client_settings import EditorSettings
+from perflint.server.client import EditorSettings, Tell
 from perflint.server.documents import Document, View
-from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
 from tests.test_session import FILES, edited
 

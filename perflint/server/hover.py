@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -12,11 +11,10 @@ from perflint.catalogue import Rule
 from perflint.findings import Finding
 from perflint.output import measured, rule_page
 from perflint.output.rule_facts import facts
+from perflint.server.client import Client
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
-
-if TYPE_CHECKING:
-    from perflint.server.language_server import PerflintServer
+from perflint.server.state import EditorState
 
 _NOQA = re.compile(r"#\s*noqa\s*:(?P<codes>[^#\r\n]*)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]+[0-9]+")
@@ -25,13 +23,13 @@ Place = tuple[int, int]
 Section = tuple[str, str]
 
 
-def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
+def answer(state: EditorState, client: Client, params: types.HoverParams) -> types.Hover | None:
     """The hover text for a place in a document."""
-    document = server.state.view.documents.get(params.text_document.uri)
+    document = state.view.documents.get(params.text_document.uri)
     if document is None:
         return None
     offset = document.positions.offset(params.position.line, params.position.character)
-    result = server.state.known(document.uri)
+    result = state.known(document.uri)
     findings = [each for each in result.findings if each.start <= offset <= each.end] if result is not None else []
     if findings:
         pages = [page(rule, each) for each in findings if (rule := catalogue.shipped().get(each.code)) is not None]
@@ -44,7 +42,7 @@ def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | N
         pages = [page(rule)]
     if not pages:
         return None
-    return types.Hover(_content(pages, server.client.reads_markdown), range_of(document, *place))
+    return types.Hover(_content(pages, client.reads_markdown), range_of(document, *place))
 
 
 def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
