@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_written_stays_and_is_not_counted(
             raise PermissionError(13, "Permission denied")
         path.write_bytes(data)
 
-    monkeypatch.setattr("perflint.commands.saving.replace_file", refuse)
+    monkeypatch.setattr("perflint.commands.write_fixes.replace_file", refuse)
     write(a="x = SAFE\n", b="x = SAFE\n")
     assert main(["check", "--fix", "--output-format", "concise"]) == 2
     out, err = capsys.readouterr()

@@ -6,28 +6,446 @@ The one command that runs the code it is given.
 from __future__ import annotations
 
 import argparse
+import math
 import shutil
 import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from perflint.bench import resuming
+from perflint.bench.against import NOW, Revisions, revisions
+from perflint.bench.curve import section
 from perflint.bench.figures import by_name, interval, ratio
 from perflint.bench.keeping import as_text
+from perflint.bench.left_out import not_measured
 from perflint.bench.measure import Bench
 from perflint.bench.page import page
-from perflint.bench.plan import Plan
-from perflint.bench.results import BenchReport
+from perflint.bench.picking import NotPicked, picked
+from perflint.bench.plan import Outcome, Plan
+from perflint.bench.recommending import recommendation, said
+from perflint.bench.results import ALL_FIXES, BEFORE, BenchReport
+from perflint.bench.searching import CannotSearch, Search, candidates, most_runs
+from perflint.bench.searching import said as said_of_search
 from perflint.bench.table import table
-from perflint.commands import CommandError, script_runs
-from perflint.commands.bench_choosing import Choice, insist_on_what_is_chosen, search, tune
-from perflint.commands.bench_variants import OfFixes, OfRevisions
-from perflint.commands.measuring_progress import MeasuringProgress
-from perflint.commands.run_settings import resolve
+from perflint.bench.tuning import CannotTune, Tuned, tuned, wanted
+from perflint.bench.variants import Fixes, VariantFiles
+from perflint.commands import CommandError, profile
+from perflint.commands.read_files import resolve_settings
 from perflint.configuration.settings import Settings
+from perflint.findings import Finding, Level
+from perflint.inputs.git import GitError
+from perflint.inputs.projects import split
 from perflint.output.console import Console
+from perflint.run import discovery, engine, intake
 from perflint.text.colour import palette
+from perflint.text.source import Source
+from perflint.text.visible import visible, visible_line
+from perflint.text.wording import counted, listed
+
+# -- what is compared -------------------------------------------------------------------------------------------------
+
+_MANY = 8
+"""From this number of fixes on, the default is to measure the fixes of each rule, not each fix."""
+_PICKED = "chosen fixes"
+"""The name of the variant with all fixes that ``--fix`` names."""
+_SHOWN = 5
+"""How many files are named; the others are only counted."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The variants, and notes about their choice. All others are compared with the first one.
+
+    ``overall`` is the name of the variant that ``--fail-under`` judges, such as the one with all fixes.
+    """
+
+    states: list[VariantFiles]
+    notes: list[str]
+    overall: str
+
+
+class OfFixes:
+    """Compares the script without and with its fixes."""
+
+    first = VariantFiles(BEFORE)
+    """The files of the first run, to see which files the script runs."""
+
+    def __init__(self, options: argparse.Namespace, settings: Settings, plan: Plan) -> None:
+        """Find what can be fixed.
+
+        Raises:
+            CommandError: there is nothing to fix, or ``--fix`` names a fix that does not exist.
+        """
+        self._options, self._plan = options, plan
+        self._fixes = _fixes(options, settings, plan)
+        if options.fix:
+            self._picked(self._fixes)  # report a mistake before anything runs
+        elif not self._measured(self._fixes):
+            raise CommandError(_nothing(options, plan, self._fixes))
+
+    def chosen(self, first: Outcome) -> Chosen:
+        """The variants, once the first run has shown which files the script runs.
+
+        Raises:
+            CommandError: no fix applies to these files.
+        """
+        fixes = self.run_by(first)
+        if self._options.fix:
+            return self._of_picked(fixes)
+        made = fixes.findings()
+        shown = fixes.suggested() if self._options.suggestions else []
+        elsewhere = fixes.elsewhere()
+        if not made and not shown:
+            raise self.nothing(fixes)
+        notes = [f"{elsewhere} more fixes are in files that the script does not run."] if elsewhere else []
+        notes += not_measured(fixes, self._options.suggestions)
+        count = len(fixes.of_one_fix(made + shown))
+        way = self._options.by or ("fix" if count < _MANY else "rule")
+        if not self._options.by and way == "rule":
+            notes.append(f"{count} fixes are measured by rule; --by fix measures each.")
+        states = [VariantFiles(BEFORE), *_alone(fixes, made, shown, way), *_together(fixes, made, shown)]
+        names = [state.name for state in states]
+        return Chosen(states, notes, ALL_FIXES if ALL_FIXES in names else names[-1])
+
+    def run_by(self, first: Outcome) -> Fixes:
+        """What can be fixed in the files that the first run has loaded."""
+        return _run_by(self._fixes, {Path(file) for file in first.files} | {self._plan.script})
+
+    def nothing(self, fixes: Fixes) -> CommandError:
+        """The error if no fix applies to the files that the script runs."""
+        return CommandError(_nothing(self._options, self._plan, fixes, fixes.elsewhere()))
+
+    def _measured(self, fixes: Fixes) -> list[Finding]:
+        return fixes.findings() or (fixes.suggested() if self._options.suggestions else [])
+
+    def _of_picked(self, fixes: Fixes) -> Chosen:
+        findings = self._picked(fixes)
+        states = [VariantFiles(BEFORE), *fixes.each(findings)]
+        if len(states) > 2:
+            states.append(fixes.alone(_PICKED, findings))
+        return Chosen(states, [], states[-1].name)
+
+    def _picked(self, fixes: Fixes) -> list[Finding]:
+        try:
+            return picked(fixes, self._options.fix)
+        except NotPicked as error:
+            raise CommandError(str(error)) from error
+
+
+class OfRevisions:
+    """Compares the script at two revisions, or at one revision and in the working tree."""
+
+    def __init__(self, options: argparse.Namespace, plan: Plan) -> None:
+        """Ask git which files differ.
+
+        Raises:
+            CommandError: git fails, nothing differs, or the script does not exist at one of them.
+        """
+        wanted: str = options.against
+        try:
+            self._found: Revisions = revisions(plan.root, wanted)
+        except GitError as error:
+            raise CommandError(f"--against {wanted}: {error}") from error
+        names = [state.name for state in self._states]
+        if not self._found.differing:
+            raise CommandError(f"--against {wanted}: nothing to compare: {' and '.join(names)} have the same files")
+        for state in self._states:
+            if plan.script in state.removed:
+                raise CommandError(f"--against {wanted}: {plan.script} is not in {state.name}")
+
+    @property
+    def _states(self) -> list[VariantFiles]:
+        return [self._found.before, self._found.after]
+
+    @property
+    def first(self) -> VariantFiles:
+        """The files of the first run, to see how long a run takes."""
+        return self._found.after
+
+    def chosen(self, first: Outcome) -> Chosen:
+        """The two variants."""
+        found = self._found
+        files = [path.as_posix() for path in found.differing]
+        notes = [f"{counted(len(files), 'file')} {_differ(files)}: {listed(files, _SHOWN)}."]
+        if not set(found.differing) & {Path(file) for file in first.files} and all(_is_code(path) for path in files):
+            notes.append(f"The script runs none of them in {found.after.name}, so no difference is to be expected.")
+        if found.left_alone:
+            notes.append(
+                f"Links and files in Git LFS are the same in both, as in the {NOW}: {listed(found.left_alone, _SHOWN)}."
+            )
+        return Chosen(self._states, notes, found.after.name)
+
+
+def _differ(files: Sequence[str]) -> str:
+    return "differs" if len(files) == 1 else "differ"
+
+
+def _is_code(path: str) -> bool:
+    return path.endswith(".py")
+
+
+def _alone(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding], way: str) -> list[VariantFiles]:
+    """The variants besides those with all fixes; none if there would be only one of its kind."""
+    if way == "all":
+        return []
+    split_up = fixes.each if way == "fix" else fixes.by_rule
+    own = split_up(made)
+    return [*(own if len(own) > 1 else []), *split_up(shown)]
+
+
+def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -> list[VariantFiles]:
+    whole = [fixes.together(made)] if made else []
+    if shown and (made or len(fixes.of_one_fix(shown)) > 1):
+        whole.append(fixes.together([*made, *shown], Level.DISPLAY))
+    return whole
+
+
+def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
+    """The fixes for the files around the script."""
+    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
+    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
+
+    def check(current: Mapping[str, Source]) -> list[Finding]:
+        return engine.check(current, settings)
+
+    level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+    return Fixes(sources, plan.root, {Path(path).relative_to(plan.root) for path in sources}, check, level)
+
+
+def _run_by(fixes: Fixes, files: Collection[Path]) -> Fixes:
+    """The fixes in files that the script runs; projects without such a file are not checked again."""
+    paths = {str(fixes.root / file) for file in files}
+    together = [project for project in split(fixes.sources).projects if not paths.isdisjoint(project)]
+    sources = {path: source for project in together for path, source in project.items()}
+    return replace(fixes, sources=sources, files=files)
+
+
+def _nothing(options: argparse.Namespace, plan: Plan, fixes: Fixes, elsewhere: int = 0) -> str:
+    what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
+    others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
+    left = "".join(f". {sentence.rstrip('.')}" for sentence in not_measured(fixes, options.suggestions))
+    return what + others + left
+
+
+# -- progress ---------------------------------------------------------------------------------------------------------
+
+
+class MeasuringProgress:
+    """Reports runs on standard error. The bar is drawn by tqdm (in the extra ``bench``), if it is installed."""
+
+    def __init__(self, console: Console) -> None:
+        """Report on this console of the process."""
+        self._console = console
+        self._bar: Any = None
+        self._seconds = 0.0
+        self.resumes_with: Path | None = None  # the file from which ``--resume`` can continue so far
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def tell(self, line: str) -> None:
+        """Report something other than a run: what is being prepared, or that a run seems stuck."""
+        if self._bar is None:
+            self._console.note(line)
+        else:
+            self._bar.write(visible_line(line), file=sys.stderr)
+
+    def start(
+        self, runs: int, seconds: float, rounds: int = 0, limit: float = math.inf, is_least: bool = False
+    ) -> None:
+        """Report how long it will take.
+
+        Args:
+            runs: how many runs remain.
+            seconds: how long each takes, approximately.
+            rounds: how many rounds they form, or 0 not to mention rounds.
+            limit: the number of seconds after which no run is started.
+            is_least: whether more rounds may follow.
+        """
+        self._seconds = seconds
+        of = f" ({counted(runs // rounds, 'variant')} in {counted(rounds, 'round')})" if rounds else ""
+        whole = f"{'at least ' if is_least else ''}{runs} runs{of}, about {_duration(runs * seconds)} in all"
+        self._console.note(f"{whole}{_beyond(runs, seconds, rounds, limit)}; Ctrl-C stops them")
+        tqdm = _tqdm() if sys.stderr.isatty() else None
+        if tqdm is not None:
+            self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
+
+    def run(self, done: int, runs: int, name: str) -> None:
+        """Report the start of a run; ``done`` of ``runs`` are finished."""
+        if self._bar is None:
+            left = _duration((runs - done) * self._seconds)
+            self._console.note(f"run {done + 1} of {runs}: {name} (about {left} left)")
+            return
+        self._bar.total = runs  # the total grows if rounds are added
+        self._bar.update(done - self._bar.n)
+        self._bar.set_postfix_str(visible(name))
+
+
+def _tqdm() -> Any:
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm
+
+
+def _beyond(runs: int, seconds: float, rounds: int, limit: float) -> str:
+    """How many rounds fit in the time limit, if not all do."""
+    if not rounds or runs * seconds <= limit:
+        return ""
+    fitting = int(limit / (seconds * runs / rounds))
+    return f", of which --time-limit leaves {_duration(limit)}: time for {fitting} of {counted(rounds, 'round')}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+# -- --tune and --search ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was measured, and what was chosen: parts of the HTML page, and entries for the JSON file."""
+
+    report: BenchReport
+    sections: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    overall: str = ""
+    """The name of the variant that ``--fail-under`` judges."""
+
+
+def insist_on_what_is_chosen(options: argparse.Namespace) -> None:
+    """Reject options that have no effect together with ``--tune`` or ``--search``.
+
+    Raises:
+        CommandError: such an option is given.
+    """
+    if options.loader and not options.tune:
+        raise CommandError("--loader says which loader --tune changes: give --tune too, or leave out --loader")
+    if options.tolerance is not None and not options.search:
+        raise CommandError(
+            "--tolerance says how far --search may change the losses: give --search too, or leave out --tolerance"
+        )
+    if not (options.tune or options.search):
+        return
+    asked = "--tune" if options.tune else "--search"
+    given = {
+        "--search": options.tune and options.search,
+        "--against": options.against,
+        "--fix": options.fix,
+        "--suggestions": options.suggestions,
+        "--by": options.by,
+        "--unsafe-fixes": options.tune and options.unsafe_fixes,
+        "--until": options.search and options.until,
+        "--fail-under": options.fail_under,
+        "--resume": options.resume,
+    }
+    for option in (name for name, value in given.items() if value):
+        raise CommandError(f"{asked} decides what is measured, and how: leave out {option}")
+
+
+def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
+    """Measure the values of ``--tune``.
+
+    Raises:
+        CommandError: there is no such argument, or no loader to write it to.
+        RunFailed: the script failed, or the time was too short.
+        OSError: the script cannot be started.
+    """
+    try:
+        asked = wanted(options.tune)  # report a mistake before anything runs
+        bench = _bench(options, plan, progress)
+        progress.tell("a first run, to see which files the script runs")
+        first = bench.run(VariantFiles(BEFORE))
+        run = _bench_choosing_run_by(first, plan)
+        varied = tuned(asked, _sources(settings, plan, run), run, plan.root, settings, options.loader or "")
+    except CannotTune as error:
+        raise CommandError(str(error)) from error
+    progress.start(len(varied.states) * options.rounds, first.seconds)
+    report = bench.measure(varied.states, options.rounds, progress.run, until=options.until)
+    report.notes[:0] = said(report, varied)
+    return Choice(report, [section(report, varied)], {"tuned": _kept(report, varied)})
+
+
+def search(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
+    """Search for the best combination of fixes, and measure it against the script as it is.
+
+    Raises:
+        CommandError: no fix applies to what the script runs, or the losses cannot be compared.
+        RunFailed: the script failed, or the time was too short.
+        OSError: the script cannot be started.
+    """
+    bench = _bench(options, plan, progress)
+    progress.tell("looking for what can be fixed")
+    source = OfFixes(options, settings, plan)
+    progress.tell("a first run, to see which files the script runs")
+    first = bench.run(source.first)
+    fixes, seconds = source.run_by(first), first.seconds
+    if not fixes.findings():
+        raise source.nothing(fixes)
+    given = candidates(fixes)
+    runs = most_runs(len(given), options.rounds)
+    progress.tell(f"searching among {counted(len(given), 'candidate')}, which takes at most")
+    progress.start(runs, seconds)
+    end: float = time.monotonic() + options.time_limit - seconds
+    done = 0
+
+    def measure(states: Sequence[VariantFiles], rounds: int) -> BenchReport:
+        nonlocal done
+        before, done = done, done + len(states) * rounds
+        return bench.measure(states, rounds, lambda count, _, name: progress.run(before + count, runs, name))
+
+    def has_time(more: int) -> bool:
+        finish: float = time.monotonic() + (more + 2 * options.rounds) * seconds
+        return finish < end
+
+    try:
+        found = Search(fixes, measure, has_time, options.tolerance).run(given)
+    except CannotSearch as error:
+        raise CommandError(str(error)) from error
+    report = measure([VariantFiles(BEFORE), found.winner], options.rounds) if found.winner is not None else found.alone
+    report.notes[:0] = said_of_search(found, report if found.winner is not None else None, options.tolerance)
+    return Choice(report, [], {"search": found.to_json()})
+
+
+def _bench(options: argparse.Namespace, plan: Plan, progress: MeasuringProgress) -> Bench:
+    bench = Bench(plan, options.time_limit)
+    bench.waiting = progress.tell
+    return bench
+
+
+def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
+    found = recommendation(report, varied)
+    return {
+        "argument": varied.wanted.name,
+        "place": varied.place,
+        "written": varied.written,
+        "values": list(varied.wanted.values),
+        "recommended": found.value,
+        "keep": found.keep,
+        "as_good": found.as_good,
+    }
+
+
+def _bench_choosing_run_by(first: Outcome, plan: Plan) -> set[Path]:
+    """The files that the script runs, relative to the project."""
+    return {Path(file) for file in first.files} | {plan.script}
+
+
+def _sources(settings: Settings, plan: Plan, run: Collection[Path]) -> Mapping[str, Source]:
+    """All files of the projects whose files the script runs."""
+    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
+    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
+    paths = {str(plan.root / file) for file in run}
+    together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
+    return {path: source for project in together for path, source in project.items()}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,14 +457,14 @@ def run(options: argparse.Namespace) -> int:
     console = Console()
     script: Path = options.script
     options.json = options.json or options.resume
-    script_runs.insist_possible(options)
+    profile.insist_possible(options)
     _insist_on_what_goes_together(options)
     insist_on_what_is_chosen(options)
-    settings = resolve(options, [script])
-    plan = script_runs.plan(options, settings.root, None if options.no_seed else 0)
+    settings = resolve_settings(options, [script])
+    plan = profile.plan_run(options, settings.root, None if options.no_seed else 0)
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
     try:
-        with script_runs.errors_for_people(), closing(MeasuringProgress(console)) as progress:
+        with profile.errors_for_people(), closing(MeasuringProgress(console)) as progress:
             choice = _choice(options, settings, plan, progress)
     except KeyboardInterrupt:
         if progress.resumes_with:
@@ -54,7 +472,7 @@ def run(options: argparse.Namespace) -> int:
         raise
     console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
     console.close()
-    script_runs.write(
+    profile.write_outputs(
         options,
         lambda: as_text({**choice.report.to_json(), **choice.extra}),
         lambda: page(choice.report, *choice.sections),
@@ -89,7 +507,7 @@ def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progr
     def keep(report: BenchReport) -> None:
         if options.json:
             with suppress(CommandError):  # the end of the report says so, and names what could not be kept
-                script_runs.write_file(options.json, as_text(kept(report).to_json()))
+                profile.write_file(options.json, as_text(kept(report).to_json()))
                 progress.resumes_with = options.json
 
     left = options.time_limit - first.seconds

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.commands.reading import excluded, find
+from perflint.commands.read_files import excluded, find
 from perflint.commands.watch import Kept
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
