@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-# must be the last one, because ``commands.ending`` repeats the others with it
+# must be the last one, because ``commands.signals`` repeats the others with it
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGALRM")
 
 
