@@ -25,8 +25,7 @@ from perflint.commands import CommandError, check, internal_error, is_debugging,
 from perflint.commands.read_files import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
-from perflint.output.report import Report
-from perflint.output.rule_facts import message
+from perflint.output.report import Report, message
 from perflint.text.visible import visible
 
 Row = tuple[int, int, str]

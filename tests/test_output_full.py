@@ -9,7 +9,7 @@ import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.output import full
-from perflint.output.frame import frame
+from perflint.output.full import frame
 from perflint.text.colour import Palette
 from perflint.text.source import LineTable
 from perflint.text.width import LIMIT, char_width, clip, show

@@ -12,7 +12,7 @@ import pytest
 from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
-from perflint.output.rule_facts import message
+from perflint.output.report import message
 from perflint.run import discovery, engine, intake
 from perflint.server.client import EditorSettings, Tell
 from perflint.server.documents import Document, View

@@ -25,7 +25,7 @@ from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
-from perflint.output.news import News
+from perflint.output.summary import News
 from perflint.run import discovery, engine, intake
 from perflint.run.session import Session
 from perflint.text.source import Source

@@ -27,9 +27,8 @@ from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import made_fixes, no_training, summary
-from perflint.output.console import Console
-from perflint.output.progress import Progress
+from perflint.output import summary
+from perflint.output.console import Console, Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
@@ -182,7 +181,7 @@ class _Run:
         closing = self.shown.closing(closing)
         if not report.findings and not self.shown.closing(""):
             remark = "" if options.quiet else remark_on_callers(options.paths, batch)
-            closing += remark or no_training.remark([report.sources[path] for path in files])
+            closing += remark or summary.remark_on_training([report.sources[path] for path in files])
         news = options.news.since(report) if options.watch else ()
         print_findings(options, report, closing, self.console, news)
         if lost is not None:
@@ -196,7 +195,7 @@ class _Run:
         remaining = [] if options.fix_only else outcome.remaining
         report = ranked_report(options, _report(options, batch, remaining, sources), self.profiles, self.console)
         closing = self.shown.closing(summary.fixed(outcome, sources) + summary.most_to_win(report))
-        print_findings(options, report, closing, self.console, fixed=made_fixes.lines(outcome, batch.sources))
+        print_findings(options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources))
         is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
         return 2 if lost else _status(options, bool(remaining) or is_changed)
 

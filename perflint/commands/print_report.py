@@ -212,12 +212,11 @@ def print_diff(
         outcome: the findings whose edits these are; the diff then says above each file what it repairs.
     """
     from perflint.output import diff
-    from perflint.output.diff_reasons import reasons
 
     colours = palette(sys.stdout, options.color)
     for path in sorted(after):
         lines = diff.unified(before[path], after[path])
-        why = list(reasons(outcome, before[path])) if outcome is not None else []
+        why = list(diff.reasons(outcome, before[path])) if outcome is not None else []
         if colours.enabled or sys.stdout.isatty():
             console.write("".join([*map(colours.frame, why), *diff.paint(lines, colours)]))
         else:
@@ -245,12 +244,12 @@ def _rendered(options: argparse.Namespace, report: Report, output: Output) -> It
         render = formats.renderer(output.format)
         if options.group_by == "none" or not output.main:
             return render(report)
-        from perflint.output import groups
+        from perflint.output.grouped import render_groups
 
-        return groups.render(report, options.group_by, render)
-    from perflint.output import rule_counts
+        return render_groups(report, options.group_by, render)
+    from perflint.output.grouped import render_counts, render_counts_json
 
-    return rule_counts.render_json(report) if output.format == "json" else rule_counts.render(report)
+    return render_counts_json(report) if output.format == "json" else render_counts(report)
 
 
 def _written(output: Output, chunks: Iterator[str]) -> list[str]:

@@ -12,7 +12,7 @@ from perflint.catalogue import CatalogueError, Group, Rule
 from perflint.commands import CommandError
 from perflint.output import rule_page
 from perflint.output.console import Console
-from perflint.output.json_text import json_text
+from perflint.output.report import json_text
 
 # -- search by what a user knows --------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from perflint.findings import Finding
 from perflint.inputs.input_kinds import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
-from perflint.output.news import News
+from perflint.output.summary import News
 from perflint.run import intake
 from perflint.text.colour import takes_codes
 from perflint.text.source import Source

@@ -15,7 +15,7 @@ from pygls.lsp.server import LanguageServer
 
 from perflint.findings import Finding, Related
 from perflint.lint import unused_noqa
-from perflint.output.rule_facts import facts, message, severity
+from perflint.output.report import facts, message, severity
 from perflint.server.client import SECTION, Client, uri_of
 from perflint.server.documents import Document, Result
 from perflint.suppress.fingerprints import fingerprints

@@ -10,7 +10,7 @@ from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding
 from perflint.output import measured, rule_page
-from perflint.output.rule_facts import facts
+from perflint.output.report import facts
 from perflint.server.client import Client
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
