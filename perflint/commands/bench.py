@@ -46,14 +46,251 @@ from perflint.text.source import Source
 from perflint.text.visible import visible, visible_line
 from perflint.text.wording import counted, listed
 
-# -- what is compared -------------------------------------------------------------------------------------------------
-
 _MANY = 8
 """From this number of fixes on, the default is to measure the fixes of each rule, not each fix."""
 _PICKED = "chosen fixes"
 """The name of the variant with all fixes that ``--fix`` names."""
 _SHOWN = 5
 """How many files are named; the others are only counted."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and report; return 0, or 1 if ``--fail-under`` says so.
+
+    Raises:
+        CommandError: the script does not exist or fails, there is nothing to compare, or a file cannot be written.
+    """
+    console = Console()
+    script: Path = options.script
+    options.json = options.json or options.resume
+    profile.insist_possible(options)
+    _insist_on_what_goes_together(options)
+    _insist_on_what_is_chosen(options)
+    settings = resolve_settings(options, [script])
+    plan = profile.plan_run(options, settings.root, None if options.no_seed else 0)
+    console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
+    try:
+        with profile.errors_for_people(), closing(MeasuringProgress(console)) as progress:
+            choice = _Measuring(options, settings, plan, progress).choice()
+    except KeyboardInterrupt:
+        if progress.resumes_with:
+            console.note(f"the finished rounds are kept: --resume {progress.resumes_with} continues with them")
+        raise
+    console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
+    console.close()
+    profile.write_outputs(
+        options,
+        lambda: as_text({**choice.report.to_json(), **choice.extra}),
+        lambda: page(choice.report, *choice.sections),
+    )
+    return judged(options.fail_under, choice.report, choice.overall, console)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was measured, and what was chosen: parts of the HTML page, and entries for the JSON file."""
+
+    report: BenchReport
+    sections: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+    overall: str = ""
+    """The name of the variant that ``--fail-under`` judges."""
+
+
+class _Measuring:
+    """Measures what the options ask for."""
+
+    def __init__(
+        self, options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress
+    ) -> None:
+        self._options, self._settings, self._plan, self._progress = options, settings, plan, progress
+        self._bench = Bench(plan, options.time_limit)
+        self._bench.waiting = progress.tell
+
+    def choice(self) -> Choice:
+        """Measure, and choose the best if the options ask for it.
+
+        Raises:
+            CommandError: there is nothing to compare or to change, or the losses cannot be compared.
+            RunFailed: the script failed, or the time was too short.
+            OSError: the script cannot be started.
+        """
+        if self._options.tune:
+            return self._tune()
+        return self._search() if self._options.search else self._compare()
+
+    def _compare(self) -> Choice:
+        """Compare the script with its fixes, or at two revisions."""
+        options, progress = self._options, self._progress
+        progress.tell("asking git what differs" if options.against else "looking for what can be fixed")
+        source = OfRevisions(options, self._plan) if options.against else self._of_fixes()
+        progress.tell("a first run, to see which files the script runs, and how long it takes")
+        first = self._bench.run(source.first)
+        chosen = source.chosen(first)
+        conditions = resuming.conditions(self._plan, chosen.states, first)
+        earlier = resuming.read(options.resume, conditions) if options.resume else None
+
+        def kept(report: BenchReport) -> BenchReport:
+            return replace(report, conditions=conditions, notes=[*report.notes, *chosen.notes])
+
+        def keep(report: BenchReport) -> None:
+            if options.json:
+                with suppress(CommandError):  # the end of the report says so, and names what could not be kept
+                    profile.write_file(options.json, as_text(kept(report).to_json()))
+                    progress.resumes_with = options.json
+
+        left = options.time_limit - first.seconds
+        missing = max(0, options.rounds - (earlier.rounds if earlier else 0))
+        progress.start(len(chosen.states) * missing, first.seconds, missing, left, options.until is not None)
+        report = self._bench.measure(chosen.states, options.rounds, progress.run, keep, earlier, options.until)
+        return Choice(kept(report), overall=chosen.overall)
+
+    def _tune(self) -> Choice:
+        """Measure the values of ``--tune``."""
+        options, plan, progress = self._options, self._plan, self._progress
+        try:
+            asked = wanted(options.tune)  # report a mistake before anything runs
+            progress.tell("a first run, to see which files the script runs")
+            first = self._bench.run(VariantFiles(BEFORE))
+            run = _files_run(first, plan)
+            sources = _projects_of(_sources(self._settings, plan), plan.root, run)
+            varied = tuned(asked, sources, run, plan.root, self._settings, options.loader or "")
+        except CannotTune as error:
+            raise CommandError(str(error)) from error
+        progress.start(len(varied.states) * options.rounds, first.seconds)
+        report = self._bench.measure(varied.states, options.rounds, progress.run, until=options.until)
+        report.notes[:0] = said(report, varied)
+        return Choice(report, [section(report, varied)], {"tuned": _kept(report, varied)})
+
+    def _search(self) -> Choice:
+        """Search for the best combination of fixes, and measure it against the script as it is."""
+        options, progress = self._options, self._progress
+        progress.tell("looking for what can be fixed")
+        source = self._of_fixes()
+        progress.tell("a first run, to see which files the script runs")
+        first = self._bench.run(source.first)
+        fixes, seconds = source.run_by(first), first.seconds
+        if not fixes.findings():
+            raise source.nothing(fixes)
+        given = candidates(fixes)
+        runs = most_runs(len(given), options.rounds)
+        progress.tell(f"searching among {counted(len(given), 'candidate')}, which takes at most")
+        progress.start(runs, seconds)
+        end: float = time.monotonic() + options.time_limit - seconds
+        done = 0
+
+        def measure(states: Sequence[VariantFiles], rounds: int) -> BenchReport:
+            nonlocal done
+            before, done = done, done + len(states) * rounds
+            return self._bench.measure(states, rounds, lambda count, _, name: progress.run(before + count, runs, name))
+
+        def has_time(more: int) -> bool:
+            finish: float = time.monotonic() + (more + 2 * options.rounds) * seconds
+            return finish < end
+
+        try:
+            found = Search(fixes, measure, has_time, options.tolerance).run(given)
+        except CannotSearch as error:
+            raise CommandError(str(error)) from error
+        best = measure([VariantFiles(BEFORE), found.winner], options.rounds) if found.winner is not None else None
+        report = best or found.alone
+        report.notes[:0] = said_of_search(found, best, options.tolerance)
+        return Choice(report, [], {"search": found.to_json()})
+
+    def _of_fixes(self) -> OfFixes:
+        return OfFixes(self._options, self._settings, self._plan)
+
+
+def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
+    found = recommendation(report, varied)
+    return {
+        "argument": varied.wanted.name,
+        "place": varied.place,
+        "written": varied.written,
+        "values": list(varied.wanted.values),
+        "recommended": found.value,
+        "keep": found.keep,
+        "as_good": found.as_good,
+    }
+
+
+def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
+    """Reject options about fixes together with ``--against``, where they would do nothing.
+
+    Raises:
+        CommandError: both are asked for.
+    """
+    given = {
+        "--fix": options.fix,
+        "--suggestions": options.suggestions,
+        "--unsafe-fixes": options.unsafe_fixes,
+        "--by": options.by,
+    }
+    for option in (name for name, value in given.items() if value):
+        if options.against:
+            raise CommandError(f"--against compares revisions and makes no fixes: leave out {option}")
+        if options.fix and option in ("--by", "--suggestions"):
+            raise CommandError(f"--fix already chooses what is measured: leave out {option}")
+
+
+def _insist_on_what_is_chosen(options: argparse.Namespace) -> None:
+    """Reject options that have no effect together with ``--tune`` or ``--search``.
+
+    Raises:
+        CommandError: such an option is given.
+    """
+    if options.loader and not options.tune:
+        raise CommandError("--loader says which loader --tune changes: give --tune too, or leave out --loader")
+    if options.tolerance is not None and not options.search:
+        raise CommandError(
+            "--tolerance says how far --search may change the losses: give --search too, or leave out --tolerance"
+        )
+    if not (options.tune or options.search):
+        return
+    asked = "--tune" if options.tune else "--search"
+    given = {
+        "--search": options.tune and options.search,
+        "--against": options.against,
+        "--fix": options.fix,
+        "--suggestions": options.suggestions,
+        "--by": options.by,
+        "--unsafe-fixes": options.tune and options.unsafe_fixes,
+        "--until": options.search and options.until,
+        "--fail-under": options.fail_under,
+        "--resume": options.resume,
+    }
+    for option in (name for name, value in given.items() if value):
+        raise CommandError(f"{asked} decides what is measured, and how: leave out {option}")
+
+
+def judged(least: float | None, report: BenchReport, overall: str, console: Console) -> int:
+    """The exit status for ``--fail-under``: 1 if the upper end of the interval is below it.
+
+    Args:
+        least: the ratio that was asked for; None: nothing is judged.
+        report: what was measured.
+        overall: the name of the variant that is judged.
+        console: where to print how it was judged.
+
+    Raises:
+        CommandError: the variant that it judges could not be measured.
+    """
+    if least is None:
+        return 0
+    found = by_name(report).get(overall)
+    if found is None:
+        raise CommandError(f"--fail-under {least:g}: {overall} could not be measured, so there is nothing to judge")
+    if found.high < least:
+        says = "is below it with its whole interval"
+    elif found.low < least:
+        says = "may be below it: the interval includes values above and below"
+    else:
+        says = "is not below it with any part of its interval"
+    console.note(f"--fail-under {least:g}: {overall}, {ratio(found)} ({interval(found)}), {says}")
+    return 1 if found.high < least else 0
+
+
+# -- what is compared -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -113,7 +350,8 @@ class OfFixes:
 
     def run_by(self, first: Outcome) -> Fixes:
         """What can be fixed in the files that the first run has loaded."""
-        return _run_by(self._fixes, {Path(file) for file in first.files} | {self._plan.script})
+        files = _files_run(first, self._plan)
+        return replace(self._fixes, sources=_projects_of(self._fixes.sources, self._plan.root, files), files=files)
 
     def nothing(self, fixes: Fixes) -> CommandError:
         """The error if no fix applies to the files that the script runs."""
@@ -170,22 +408,18 @@ class OfRevisions:
         """The two variants."""
         found = self._found
         files = [path.as_posix() for path in found.differing]
-        notes = [f"{counted(len(files), 'file')} {_differ(files)}: {listed(files, _SHOWN)}."]
-        if not set(found.differing) & {Path(file) for file in first.files} and all(_is_code(path) for path in files):
+        notes = [
+            f"{counted(len(files), 'file')} {'differs' if len(files) == 1 else 'differ'}: {listed(files, _SHOWN)}."
+        ]
+        if not set(found.differing) & {Path(file) for file in first.files} and all(
+            path.endswith(".py") for path in files
+        ):
             notes.append(f"The script runs none of them in {found.after.name}, so no difference is to be expected.")
         if found.left_alone:
             notes.append(
                 f"Links and files in Git LFS are the same in both, as in the {NOW}: {listed(found.left_alone, _SHOWN)}."
             )
         return Chosen(self._states, notes, found.after.name)
-
-
-def _differ(files: Sequence[str]) -> str:
-    return "differs" if len(files) == 1 else "differ"
-
-
-def _is_code(path: str) -> bool:
-    return path.endswith(".py")
 
 
 def _alone(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding], way: str) -> list[VariantFiles]:
@@ -206,22 +440,29 @@ def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -
 
 def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
     """The fixes for the files around the script."""
+    sources = _sources(settings, plan)
+    level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+    files = {Path(path).relative_to(plan.root) for path in sources}
+    return Fixes(sources, plan.root, files, lambda current: engine.check(current, settings), level)
+
+
+def _sources(settings: Settings, plan: Plan) -> dict[str, Source]:
+    """The files around the script."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
     sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
-
-    def check(current: Mapping[str, Source]) -> list[Finding]:
-        return engine.check(current, settings)
-
-    level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-    return Fixes(sources, plan.root, {Path(path).relative_to(plan.root) for path in sources}, check, level)
+    return sources
 
 
-def _run_by(fixes: Fixes, files: Collection[Path]) -> Fixes:
-    """The fixes in files that the script runs; projects without such a file are not checked again."""
-    paths = {str(fixes.root / file) for file in files}
-    together = [project for project in split(fixes.sources).projects if not paths.isdisjoint(project)]
-    sources = {path: source for project in together for path, source in project.items()}
-    return replace(fixes, sources=sources, files=files)
+def _files_run(first: Outcome, plan: Plan) -> set[Path]:
+    """The files that the script runs, relative to the project."""
+    return {Path(file) for file in first.files} | {plan.script}
+
+
+def _projects_of(sources: Mapping[str, Source], root: Path, files: Collection[Path]) -> dict[str, Source]:
+    """All files of the projects that contain some of these; the others need not be checked again."""
+    paths = {str(root / file) for file in files}
+    together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
+    return {path: source for project in together for path, source in project.items()}
 
 
 def _nothing(options: argparse.Namespace, plan: Plan, fixes: Fixes, elsewhere: int = 0) -> str:
@@ -305,259 +546,3 @@ def _beyond(runs: int, seconds: float, rounds: int, limit: float) -> str:
 
 def _duration(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-
-
-# -- --tune and --search ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What was measured, and what was chosen: parts of the HTML page, and entries for the JSON file."""
-
-    report: BenchReport
-    sections: list[str] = field(default_factory=list)
-    extra: dict[str, Any] = field(default_factory=dict)
-    overall: str = ""
-    """The name of the variant that ``--fail-under`` judges."""
-
-
-def insist_on_what_is_chosen(options: argparse.Namespace) -> None:
-    """Reject options that have no effect together with ``--tune`` or ``--search``.
-
-    Raises:
-        CommandError: such an option is given.
-    """
-    if options.loader and not options.tune:
-        raise CommandError("--loader says which loader --tune changes: give --tune too, or leave out --loader")
-    if options.tolerance is not None and not options.search:
-        raise CommandError(
-            "--tolerance says how far --search may change the losses: give --search too, or leave out --tolerance"
-        )
-    if not (options.tune or options.search):
-        return
-    asked = "--tune" if options.tune else "--search"
-    given = {
-        "--search": options.tune and options.search,
-        "--against": options.against,
-        "--fix": options.fix,
-        "--suggestions": options.suggestions,
-        "--by": options.by,
-        "--unsafe-fixes": options.tune and options.unsafe_fixes,
-        "--until": options.search and options.until,
-        "--fail-under": options.fail_under,
-        "--resume": options.resume,
-    }
-    for option in (name for name, value in given.items() if value):
-        raise CommandError(f"{asked} decides what is measured, and how: leave out {option}")
-
-
-def tune(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """Measure the values of ``--tune``.
-
-    Raises:
-        CommandError: there is no such argument, or no loader to write it to.
-        RunFailed: the script failed, or the time was too short.
-        OSError: the script cannot be started.
-    """
-    try:
-        asked = wanted(options.tune)  # report a mistake before anything runs
-        bench = _bench(options, plan, progress)
-        progress.tell("a first run, to see which files the script runs")
-        first = bench.run(VariantFiles(BEFORE))
-        run = _bench_choosing_run_by(first, plan)
-        varied = tuned(asked, _sources(settings, plan, run), run, plan.root, settings, options.loader or "")
-    except CannotTune as error:
-        raise CommandError(str(error)) from error
-    progress.start(len(varied.states) * options.rounds, first.seconds)
-    report = bench.measure(varied.states, options.rounds, progress.run, until=options.until)
-    report.notes[:0] = said(report, varied)
-    return Choice(report, [section(report, varied)], {"tuned": _kept(report, varied)})
-
-
-def search(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """Search for the best combination of fixes, and measure it against the script as it is.
-
-    Raises:
-        CommandError: no fix applies to what the script runs, or the losses cannot be compared.
-        RunFailed: the script failed, or the time was too short.
-        OSError: the script cannot be started.
-    """
-    bench = _bench(options, plan, progress)
-    progress.tell("looking for what can be fixed")
-    source = OfFixes(options, settings, plan)
-    progress.tell("a first run, to see which files the script runs")
-    first = bench.run(source.first)
-    fixes, seconds = source.run_by(first), first.seconds
-    if not fixes.findings():
-        raise source.nothing(fixes)
-    given = candidates(fixes)
-    runs = most_runs(len(given), options.rounds)
-    progress.tell(f"searching among {counted(len(given), 'candidate')}, which takes at most")
-    progress.start(runs, seconds)
-    end: float = time.monotonic() + options.time_limit - seconds
-    done = 0
-
-    def measure(states: Sequence[VariantFiles], rounds: int) -> BenchReport:
-        nonlocal done
-        before, done = done, done + len(states) * rounds
-        return bench.measure(states, rounds, lambda count, _, name: progress.run(before + count, runs, name))
-
-    def has_time(more: int) -> bool:
-        finish: float = time.monotonic() + (more + 2 * options.rounds) * seconds
-        return finish < end
-
-    try:
-        found = Search(fixes, measure, has_time, options.tolerance).run(given)
-    except CannotSearch as error:
-        raise CommandError(str(error)) from error
-    report = measure([VariantFiles(BEFORE), found.winner], options.rounds) if found.winner is not None else found.alone
-    report.notes[:0] = said_of_search(found, report if found.winner is not None else None, options.tolerance)
-    return Choice(report, [], {"search": found.to_json()})
-
-
-def _bench(options: argparse.Namespace, plan: Plan, progress: MeasuringProgress) -> Bench:
-    bench = Bench(plan, options.time_limit)
-    bench.waiting = progress.tell
-    return bench
-
-
-def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
-    found = recommendation(report, varied)
-    return {
-        "argument": varied.wanted.name,
-        "place": varied.place,
-        "written": varied.written,
-        "values": list(varied.wanted.values),
-        "recommended": found.value,
-        "keep": found.keep,
-        "as_good": found.as_good,
-    }
-
-
-def _bench_choosing_run_by(first: Outcome, plan: Plan) -> set[Path]:
-    """The files that the script runs, relative to the project."""
-    return {Path(file) for file in first.files} | {plan.script}
-
-
-def _sources(settings: Settings, plan: Plan, run: Collection[Path]) -> Mapping[str, Source]:
-    """All files of the projects whose files the script runs."""
-    files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
-    sources, _ = intake.read_all(sorted(files | {plan.root / plan.script}))
-    paths = {str(plan.root / file) for file in run}
-    together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
-    return {path: source for project in together for path, source in project.items()}
-
-
-def run(options: argparse.Namespace) -> int:
-    """Measure and report; return 0, or 1 if ``--fail-under`` says so.
-
-    Raises:
-        CommandError: the script does not exist or fails, there is nothing to compare, or a file cannot be written.
-    """
-    console = Console()
-    script: Path = options.script
-    options.json = options.json or options.resume
-    profile.insist_possible(options)
-    _insist_on_what_goes_together(options)
-    insist_on_what_is_chosen(options)
-    settings = resolve_settings(options, [script])
-    plan = profile.plan_run(options, settings.root, None if options.no_seed else 0)
-    console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
-    try:
-        with profile.errors_for_people(), closing(MeasuringProgress(console)) as progress:
-            choice = _choice(options, settings, plan, progress)
-    except KeyboardInterrupt:
-        if progress.resumes_with:
-            console.note(f"the finished rounds are kept: --resume {progress.resumes_with} continues with them")
-        raise
-    console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
-    console.close()
-    profile.write_outputs(
-        options,
-        lambda: as_text({**choice.report.to_json(), **choice.extra}),
-        lambda: page(choice.report, *choice.sections),
-    )
-    return judged(options.fail_under, choice.report, choice.overall, console)
-
-
-def _choice(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """Measure what the options ask for."""
-    if options.tune:
-        return tune(options, settings, plan, progress)
-    if options.search:
-        return search(options, settings, plan, progress)
-    return _measured(options, settings, plan, progress)
-
-
-def _measured(options: argparse.Namespace, settings: Settings, plan: Plan, progress: MeasuringProgress) -> Choice:
-    """Compare the script with its fixes, or at two revisions."""
-    bench = Bench(plan, options.time_limit)
-    bench.waiting = progress.tell
-    progress.tell("asking git what differs" if options.against else "looking for what can be fixed")
-    source = OfRevisions(options, plan) if options.against else OfFixes(options, settings, plan)
-    progress.tell("a first run, to see which files the script runs, and how long it takes")
-    first = bench.run(source.first)
-    chosen = source.chosen(first)
-    conditions = resuming.conditions(plan, chosen.states, first)
-    earlier = resuming.read(options.resume, conditions) if options.resume else None
-
-    def kept(report: BenchReport) -> BenchReport:
-        return replace(report, conditions=conditions, notes=[*report.notes, *chosen.notes])
-
-    def keep(report: BenchReport) -> None:
-        if options.json:
-            with suppress(CommandError):  # the end of the report says so, and names what could not be kept
-                profile.write_file(options.json, as_text(kept(report).to_json()))
-                progress.resumes_with = options.json
-
-    left = options.time_limit - first.seconds
-    missing = max(0, options.rounds - (earlier.rounds if earlier else 0))
-    progress.start(len(chosen.states) * missing, first.seconds, missing, left, options.until is not None)
-    report = bench.measure(chosen.states, options.rounds, progress.run, keep, earlier, options.until)
-    return Choice(kept(report), overall=chosen.overall)
-
-
-def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
-    """Reject options about fixes together with ``--against``, where they would do nothing.
-
-    Raises:
-        CommandError: both are asked for.
-    """
-    given = {
-        "--fix": options.fix,
-        "--suggestions": options.suggestions,
-        "--unsafe-fixes": options.unsafe_fixes,
-        "--by": options.by,
-    }
-    for option in (name for name, value in given.items() if value):
-        if options.against:
-            raise CommandError(f"--against compares revisions and makes no fixes: leave out {option}")
-        if options.fix and option in ("--by", "--suggestions"):
-            raise CommandError(f"--fix already chooses what is measured: leave out {option}")
-
-
-def judged(least: float | None, report: BenchReport, overall: str, console: Console) -> int:
-    """The exit status for ``--fail-under``: 1 if the upper end of the interval is below it.
-
-    Args:
-        least: the ratio that was asked for; None: nothing is judged.
-        report: what was measured.
-        overall: the name of the variant that is judged.
-        console: where to print how it was judged.
-
-    Raises:
-        CommandError: the variant that it judges could not be measured.
-    """
-    if least is None:
-        return 0
-    found = by_name(report).get(overall)
-    if found is None:
-        raise CommandError(f"--fail-under {least:g}: {overall} could not be measured, so there is nothing to judge")
-    if found.high < least:
-        says = "is below it with its whole interval"
-    elif found.low < least:
-        says = "may be below it: the interval includes values above and below"
-    else:
-        says = "is not below it with any part of its interval"
-    console.note(f"--fail-under {least:g}: {overall}, {ratio(found)} ({interval(found)}), {says}")
-    return 1 if found.high < least else 0
