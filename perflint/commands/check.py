@@ -101,16 +101,13 @@ def _timed(options: argparse.Namespace, console: Console) -> int:
     from perflint.run import timing
 
     options.jobs, options.no_cache = 1, True
-    with timing.measured(from_start=options.is_program, outside=_phases) as times:
+    with timing.measured(
+        from_start=options.is_program, outside=lambda: {resolve_settings: "settings", print_findings: "output"}
+    ) as times:
         status = _once(options, read(options), console)
     console.close()  # the findings come first, even if both streams lead to the same place
     console.write_aside("\n" + timing.table(times))
     return status
-
-
-def _phases() -> dict[object, str]:
-    """The functions that ``--timing`` shows separately."""
-    return {resolve_settings: "settings", print_findings: "output"}
 
 
 def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -52,17 +52,6 @@ class Output:
     place: str
     option: str
     main: bool = False
-
-    def write(self, chunks: Iterable[str]) -> None:
-        """Write the whole file, or leave the old one unchanged.
-
-        Raises:
-            CommandError: it cannot be written.
-        """
-        try:
-            write_whole(Path(self.place), "".join(chunks).encode("utf-8", "surrogateescape"))
-        except OSError as error:
-            raise CommandError(f"{self.option} cannot be written: {error.strerror or error}") from error
 
 
 def wanted_outputs(options: argparse.Namespace) -> list[Output]:
@@ -171,7 +160,7 @@ def print_findings(
         CommandError: a file cannot be written; everything else has then been shown and written.
     """
     # The new text of standard input goes to standard output, so the findings cannot go there too.
-    aside = (options.fix or options.add_noqa is not None) and _is_piped(options)
+    aside = (options.fix or options.add_noqa is not None) and (options.stdin_filename or STDIN in options.paths)
     lost = []
     for output in wanted_outputs(options):
         shown = output.place == STANDARD
@@ -183,11 +172,14 @@ def print_findings(
             is_whole = output.format == "full" and not (options.statistics and output.main)
             last = [*fixed, closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
             chunks = _ended(chunks, last, width)
-        if not shown:
-            lost += _written(output, chunks)
-        else:
+        if shown:
             for chunk in chunks:
                 (console.write_aside if aside else console.write)(chunk)
+        else:
+            try:
+                write_whole(Path(output.place), "".join(chunks).encode("utf-8", "surrogateescape"))
+            except OSError as error:
+                lost.append(f"{output.option} cannot be written: {error.strerror or error}")
         if not options.quiet:
             for line in formats.shortcomings(output.format, report):
                 console.note(f"warning: {line}")
@@ -235,10 +227,6 @@ def print_shortcomings(outcome: FixOutcome, console: Console) -> None:
         console.note("warning: there is more to fix: run the same command again")
 
 
-def _is_piped(options: argparse.Namespace) -> bool:
-    return bool(options.stdin_filename) or Path("-") in options.paths
-
-
 def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
     if not (options.statistics and output.main):
         render = formats.renderer(output.format)
@@ -252,30 +240,15 @@ def _rendered(options: argparse.Namespace, report: Report, output: Output) -> It
     return render_counts_json(report) if output.format == "json" else render_counts(report)
 
 
-def _written(output: Output, chunks: Iterator[str]) -> list[str]:
-    """Write a file; return what went wrong, if anything."""
-    try:
-        output.write(chunks)
-    except CommandError as error:
-        return [str(error)]
-    return []
-
-
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
     """The report and its last lines, wrapped between words for a terminal of this width."""
     yield from chunks
     for line in filter(None, closing):
         text = visible(line)
         if width is not None:
-            text = fill(
-                text, max(width, 20), subsequent_indent=_indented(text), break_long_words=False, break_on_hyphens=False
-            )
+            indent = " " * (len(text) - len(text.lstrip(" ")) + 2)
+            text = fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
         yield text + "\n"
-
-
-def _indented(text: str) -> str:
-    """The blanks before a text, and two more."""
-    return " " * (len(text) - len(text.lstrip(" ")) + 2)
 
 
 # -- --profile --------------------------------------------------------------------------------------------------------
@@ -290,7 +263,7 @@ def given_profiles(options: argparse.Namespace, settings: Settings, console: Con
         CommandError: a profile cannot be used, or another option leaves nothing to rank.
     """
     named = options.profile
-    _profiled_refuse(options, bool(named or settings.profile))
+    _refuse_profile_options(options, bool(named or settings.profile))
     if named:
         return [_opened(path, f"--profile {path}", str(path)) for path in named]
     path = settings.root / settings.profile if settings.profile else None
@@ -322,7 +295,7 @@ def ranked_report(
     return replace(report, findings=ranking.in_order(), ranking=ranking)
 
 
-def _profiled_refuse(options: argparse.Namespace, has_profile: bool) -> None:
+def _refuse_profile_options(options: argparse.Namespace, has_profile: bool) -> None:
     """Raise an error if there would be nothing to rank or to hide."""
     if options.min_share is not None and not has_profile:
         raise CommandError("--min-share needs a profile: name one with --profile FILE")

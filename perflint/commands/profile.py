@@ -27,10 +27,38 @@ from perflint.files import writing
 from perflint.inputs import git
 from perflint.output.console import Console
 from perflint.profile.profile_page import profile_page
-from perflint.profile.profile_report import ProfileReport
 from perflint.profile.profile_table import profile_table
 from perflint.profile.summing_up import summed_up
 from perflint.text.colour import palette
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the script and report; return 0.
+
+    Raises:
+        CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.
+    """
+    console = Console()
+    insist_possible(options)
+    plan = plan_run(options, configured_settings(options.script).root, seed=None, profile=True)
+    console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
+    bench = Bench(plan, options.time_limit)
+    with errors_for_people():
+        outcome = bench.run(VariantFiles(BEFORE))
+    made = len(outcome.steps.batch_s)
+    few = [f"The script made {made} of the {plan.steps} steps to be measured."] if made < plan.steps else []
+    report = summed_up(plan, outcome, [*few, *notes.of_files(*bench.linked_and_written())])
+    console.write(
+        profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
+    )
+    console.close()
+    write_outputs(
+        options,
+        lambda: json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n",
+        lambda: profile_page(report, options.top),
+    )
+    return 0
+
 
 # -- what all commands that run a script share ------------------------------------------------------------------------
 
@@ -144,31 +172,3 @@ def write_file(path: Path, text: str) -> None:
         writing.write_whole(path, text.encode())
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def run(options: argparse.Namespace) -> int:
-    """Run the script and report; return 0.
-
-    Raises:
-        CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.
-    """
-    console = Console()
-    insist_possible(options)
-    plan = plan_run(options, configured_settings(options.script).root, seed=None, profile=True)
-    console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
-    bench = Bench(plan, options.time_limit)
-    with errors_for_people():
-        outcome = bench.run(VariantFiles(BEFORE))
-    made = len(outcome.steps.batch_s)
-    few = [f"The script made {made} of the {plan.steps} steps to be measured."] if made < plan.steps else []
-    report = summed_up(plan, outcome, [*few, *notes.of_files(*bench.linked_and_written())])
-    console.write(
-        profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
-    )
-    console.close()
-    write_outputs(options, lambda: _as_json(report), lambda: profile_page(report, options.top))
-    return 0
-
-
-def _as_json(report: ProfileReport) -> str:
-    return json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n"

@@ -49,10 +49,6 @@ class ReportedPaths:
         """The findings that are reported; with the paths of the analysis."""
         return [finding for finding in findings if finding.path not in self.hidden]
 
-    def others(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings in files that were read but are not reported; with the paths of the analysis."""
-        return [finding for finding in findings if finding.path in self.hidden]
-
     def findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings that are reported, under the names that the user gave."""
         found = self.reported(findings)

@@ -166,20 +166,22 @@ class ChangedRows:
     at: int = 0
 
 
-def changed_lines(lines: LineTable, edits: Sequence[Edit]) -> Iterator[ChangedRows | None]:
-    """The lines that ``edits`` (sorted, not overlapping) change, in order; None means skipped unchanged lines."""
-    behind = None
-    for row, old, new in _blocks(lines, edits):
-        if behind is not None and row > behind:
-            yield None
+def _changed_blocks(lines: LineTable, edits: Sequence[Edit]) -> list[list[ChangedRows]]:
+    """The lines that ``edits`` (sorted, not overlapping) change, in order; those between unchanged lines together."""
+    blocks: list[list[ChangedRows]] = []
+    behind = 0
+    for row, old, new in _changes(lines, edits):
+        if not blocks or row > behind:
+            blocks.append([])
         behind = row + len(old)
         at = [_common(*pair) for pair in zip(old, new, strict=False)]
         at += [0] * (max(len(old), len(new)) - len(at))
-        yield from (ChangedRows(row + index, text, at[index]) for index, text in enumerate(old))
-        yield from (ChangedRows(None, text, at[index]) for index, text in enumerate(new))
+        blocks[-1] += [ChangedRows(row + index, text, at[index]) for index, text in enumerate(old)]
+        blocks[-1] += [ChangedRows(None, text, at[index]) for index, text in enumerate(new)]
+    return blocks
 
 
-def _blocks(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list[str], list[str]]]:
+def _changes(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list[str], list[str]]]:
     """Rows that change: the number of the first, the old ones and the new ones."""
     for first, last, group in _groups(lines, edits):
         start, end = lines.line_start(first), lines.line_end(last)
@@ -230,14 +232,6 @@ _ALL = {
 """The options that show the whole edit of a fix, by its level."""
 
 
-@dataclass(frozen=True)
-class ChangedBlock:
-    """Lines that change together; ``row`` is the number of the first old line (None: there are only new lines)."""
-
-    row: int | None
-    lines: Sequence[ChangedRows]
-
-
 def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: int, columns: int) -> Iterator[str]:
     """The lines that a fix changes, beginning with those of the finding, whose old lines the frame shows.
 
@@ -254,9 +248,9 @@ def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: in
         yield f"{' ' * gutter} ... a line too long to show: {_ALL[fix.level]}"
         return
     row, _ = table.position(finding.start)
-    blocks = [_without_frame(block, row) for block in _edit_lines_blocks(table, fix)]
-    blocks.sort(key=lambda block: block.row != row)
-    lines = [line for block in blocks for line in (None, *block.lines)][1:]
+    blocks = _changed_blocks(table, complete_edits(table.text, fix))
+    blocks.sort(key=lambda block: block[0].row != row)
+    lines = [line for block in blocks for line in (None, *_without_frame(block, row))][1:]
     shown = lines if len(lines) <= room else lines[: max(1, room - 1)]
     yield from (_line(report, line, gutter, columns) for line in shown)
     left = sum(line is not None for line in lines[len(shown) :])
@@ -264,22 +258,9 @@ def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: in
         yield report.palette.frame(f"{' ' * gutter} ... {counted(left, 'more line')}: {_ALL[fix.level]}")
 
 
-def _edit_lines_blocks(table: LineTable, fix: Fix) -> Iterator[ChangedBlock]:
-    """The blocks of a fix, in their order in the file."""
-    lines: list[ChangedRows] = []
-    for line in (*changed_lines(table, complete_edits(table.text, fix)), None):
-        if line is not None:
-            lines.append(line)
-        elif lines:
-            yield ChangedBlock(lines[0].row, lines)
-            lines = []
-
-
-def _without_frame(block: ChangedBlock, row: int) -> ChangedBlock:
+def _without_frame(block: list[ChangedRows], row: int) -> list[ChangedRows]:
     """A block without the old line that the frame shows, if new lines replace it."""
-    if block.row != row or all(line.row for line in block.lines):
-        return block
-    return ChangedBlock(row, block.lines[1:])
+    return block if block[0].row != row or all(line.row for line in block) else block[1:]
 
 
 def _line(report: Report, line: ChangedRows | None, gutter: int, columns: int) -> str:

@@ -255,7 +255,7 @@ def _cut(text: str) -> str:
 # Every line end counts as one line feed, and the file ends with 65535.
 
 _SPAN = 100
-_LINE_HASHES_BASE = 37
+_RADIX = 37
 _MASK = 2**64 - 1
 _END = 0xFFFF
 _LINE_FEED = ord("\n")
@@ -264,8 +264,8 @@ _LINE_FEED = ord("\n")
 def line_hashes(data: bytes) -> list[str]:
     """The hash of each line of a file, numbered among equal ones: ``c129715d7a2bc9a3:1``."""
     units = [*_code_units(data), _END, *([0] * _SPAN)]
-    heads = list(accumulate(units, lambda value, unit: (value * _LINE_HASHES_BASE + unit) & _MASK, initial=0))
-    above = pow(_LINE_HASHES_BASE, _SPAN, _MASK + 1)
+    heads = list(accumulate(units, lambda value, unit: (value * _RADIX + unit) & _MASK, initial=0))
+    above = pow(_RADIX, _SPAN, _MASK + 1)
     starts = [0, *(place + 1 for place, unit in enumerate(units) if unit == _LINE_FEED)]
     seen: Counter[int] = Counter()
     hashes = []

@@ -187,7 +187,7 @@ def _any_has(sources: Sequence[Source], words: tuple[str, ...]) -> bool:
 
 # -- what has changed since the last report ---------------------------------------------------------------------------
 
-_NEWS_MOST = 5
+_MOST_NEWS = 5
 """How many new findings, and how many gone ones, are listed."""
 
 
@@ -221,5 +221,5 @@ def _by_fingerprint(report: Report) -> dict[str, str]:
 
 
 def _listed(sign: str, places: list[str]) -> list[str]:
-    more = [f"  {sign} {len(places) - _NEWS_MOST} more"] if len(places) > _NEWS_MOST else []
-    return [f"  {sign} {place}" for place in places[:_NEWS_MOST]] + more
+    more = [f"  {sign} {len(places) - _MOST_NEWS} more"] if len(places) > _MOST_NEWS else []
+    return [f"  {sign} {place}" for place in places[:_MOST_NEWS]] + more
