@@ -260,9 +260,7 @@ class KnownFindings(Filter):
         """The findings that are not in the baseline."""
         parts = self._known.split(findings, sources)
         self._hidden = len(parts.hidden)
-        self._stale = self._known.stale(
-            parts.used, _checked(self._batch), _codes(self._batch.settings), _alone(self._batch)
-        )
+        self._stale = _stale(self._known, parts.used, self._batch)
         return parts.new
 
     def closing(self) -> str:
@@ -319,7 +317,8 @@ def write_baseline(options: argparse.Namespace, batch: Batch, findings: Sequence
         raise CommandError(f"--write-baseline {path} cannot be written: {error.strerror or error}") from error
     if not options.quiet:
         counts = summary.in_files(len(findings), {finding.path for finding in findings}, _checked(batch))
-        console.note(_written(counts, len(kept), path))
+        others = f", and kept {len(kept)} of files or rules that were not checked." if kept else "."
+        console.note(f"Wrote {counts} to {path}{others}")
         if not is_named:
             console.note(f'Use it with --baseline {path}, or with baseline = "{path}" in the configuration.')
     return 0
@@ -337,12 +336,6 @@ def refuse_with_baseline(options: argparse.Namespace) -> None:
     for name, is_given in others.items():
         if is_given:
             raise CommandError(f"--write-baseline writes what is found, so it cannot be used together with {name}")
-
-
-def _written(counts: str, kept: int, path: Path) -> str:
-    return f"Wrote {counts} to {path}" + (
-        f", and kept {kept} of files or rules that were not checked." if kept else "."
-    )
 
 
 def _named(options: argparse.Namespace, settings: Settings) -> Path | None:
@@ -376,17 +369,18 @@ def _unchecked(path: Path, batch: Batch, found: Collection[str]) -> list[Entry]:
         before = baseline.read(path)
     except BaselineError:
         return []  # there is no baseline, or it will be replaced
-    stale = set(before.stale((), _checked(batch), _codes(batch.settings), _alone(batch)))
+    stale = set(_stale(before, (), batch))
     return [entry for entry in before.entries.values() if entry not in stale and entry.fingerprint not in found]
 
 
-def _alone(batch: Batch) -> dict[str, Source]:
-    """The files that are reported although not all of their project is read."""
-    return (
-        {}
-        if batch.settings.whole_project
-        else {path: batch.sources[path] for path in _checked(batch) if path in batch.sources}
-    )
+def _stale(known: Baseline, used: Collection[str], batch: Batch) -> list[Entry]:
+    """The entries without a finding, of files and rules that this run has checked."""
+    checked = _checked(batch)
+    codes = selection.selected(batch.settings, catalogue.shipped()) | {"PPF003"}
+    is_whole = batch.settings.whole_project
+    # the files that are reported although not all of their project is read
+    alone = {} if is_whole else {path: batch.sources[path] for path in checked if path in batch.sources}
+    return known.stale(used, checked, codes, alone)
 
 
 def _checked(batch: Batch) -> list[str]:
@@ -394,7 +388,3 @@ def _checked(batch: Batch) -> list[str]:
     hidden = batch.naming.hidden
     paths = [*batch.sources, *(finding.path for finding in batch.unreadable)]
     return [path for path in paths if path not in hidden]
-
-
-def _codes(settings: Settings) -> frozenset[str]:
-    return selection.selected(settings, catalogue.shipped()) | {"PPF003"}
