@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perflint.commands import CommandError, InternalError, failing_file
-from perflint.commands.filters import Filters, filters_of, of_enough_impact, refuse_with_baseline, write_baseline
+from perflint.commands.filters import Filter, Filters, LowImpact, OnlyNamed, of_enough_impact
 from perflint.commands.print_report import (
     given_profiles,
-    print_diff,
     print_findings,
-    print_shortcomings,
     ranked_report,
     remark_on_callers,
     wanted_outputs,
 )
 from perflint.commands.read_files import STDIN, Batch, common_directory, read, resolve_settings
-from perflint.commands.write_fixes import closing_of_noqa, save_fixes, silencing
+from perflint.commands.write_fixes import print_diff, print_shortcomings, save_fixes
 from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
@@ -93,7 +91,7 @@ def look(options: argparse.Namespace, batch: Batch) -> Report:
         CommandError: the baseline or the revision cannot be used.
         InternalError: a rule failed.
     """
-    shown = filters_of(options, batch)
+    shown = _filters(options, batch)
     return _reported(options, batch, _found(options, batch), shown)
 
 
@@ -123,10 +121,12 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     # report options that cannot be used before a long check
     profiles = given_profiles(options, batch.settings, console)
     if options.write_baseline is not None:
+        from perflint.commands.old_code import refuse_with_baseline, write_baseline
+
         refuse_with_baseline(options)
         found = of_enough_impact(batch.naming.reported(_found(options, batch)), batch.settings.min_impact)
         return write_baseline(options, batch, found, console)
-    shown = filters_of(options, batch)
+    shown = _filters(options, batch)
     status = _Run(options, batch, console, shown, profiles).status()
     shown.tell(options, console)
     return status
@@ -206,6 +206,8 @@ class _Run:
 
     def _add_noqa(self) -> int:
         """Silence what is found, or show how with ``--diff``; then report the rest."""
+        from perflint.commands.old_code import closing_of_noqa, silencing
+
         options, batch = self.options, self.batch.shown()
         if options.fix:
             raise CommandError(
@@ -237,6 +239,22 @@ class _Run:
         outcome = tried.without(lost)
         print_shortcomings(outcome, self.console)
         return outcome, lost
+
+
+def _filters(options: argparse.Namespace, batch: Batch) -> Filters:
+    """The filters that the options and the configuration ask for.
+
+    Raises:
+        CommandError: the baseline or the revision cannot be used.
+    """
+    filters: list[Filter] = []
+    if options.baseline or batch.settings.baseline or options.changed_since is not None:
+        from perflint.commands.old_code import filters_of_old_code
+
+        filters = filters_of_old_code(options, batch)
+    everything = not filters
+    named = OnlyNamed(batch.naming, batch.settings, is_told=everything)
+    return Filters([named, LowImpact(batch.settings, is_told=everything), *filters])
 
 
 def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Filters) -> Report:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.commands.print_report import print_diff
 from perflint.commands.read_files import resolve_settings
-from perflint.commands.write_fixes import write_source
+from perflint.commands.write_fixes import print_diff, write_source
 from perflint.dataflow.opening import opened
 from perflint.files.inside import absolute, from_here, project_around
 from perflint.fix.fixer import spliced

@@ -5,20 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from perflint import REPORT_TO, catalogue
+from perflint import catalogue
 from perflint.commands import CommandError
 from perflint.commands.read_files import STDIN, Batch, reads_imports_only
 from perflint.configuration.settings import Settings
 from perflint.files.inside import outside, project_around
 from perflint.files.writing import is_stream, write_whole
-from perflint.fix.fixer import FixOutcome
 from perflint.inputs.imported_files import importer_of
 from perflint.output import formats, summary
 from perflint.output.console import Console, terminal_width
@@ -27,7 +26,6 @@ from perflint.output.report import Report
 from perflint.run import discovery
 from perflint.run.discovery import first_python_files
 from perflint.text.colour import Palette, palette
-from perflint.text.source import Source
 from perflint.text.visible import visible, visible_path
 
 if TYPE_CHECKING:
@@ -185,46 +183,6 @@ def print_findings(
                 console.note(f"warning: {line}")
     if lost:
         raise CommandError("; ".join(lost))
-
-
-def print_diff(
-    options: argparse.Namespace,
-    before: Mapping[str, Source],
-    after: Mapping[str, Source],
-    console: Console,
-    outcome: FixOutcome | None = None,
-) -> None:
-    """A unified diff of each file of ``after``: for people, and for ``patch``.
-
-    Args:
-        options: the arguments.
-        before: the files as they are.
-        after: the files that would be written.
-        console: where the diff goes.
-        outcome: the findings whose edits these are; the diff then says above each file what it repairs.
-    """
-    from perflint.output import diff
-
-    colours = palette(sys.stdout, options.color)
-    for path in sorted(after):
-        lines = diff.unified(before[path], after[path])
-        why = list(diff.reasons(outcome, before[path])) if outcome is not None else []
-        if colours.enabled or sys.stdout.isatty():
-            console.write("".join([*map(colours.frame, why), *diff.paint(lines, colours)]))
-        else:
-            console.write_bytes("".join(why).encode("utf-8", "surrogateescape") + diff.encode(lines, before[path]))
-
-
-def print_shortcomings(outcome: FixOutcome, console: Console) -> None:
-    """Report what fixing could not do, one line each."""
-    for rejected in outcome.rejected:
-        what = f"{rejected.path}: the fix for {', '.join(rejected.codes)} was not made: {rejected.reason}"
-        if rejected.bug:
-            console.note(f"error: {what}. This is a bug in perflint: please report it, with the file, at {REPORT_TO}")
-        else:
-            console.note(f"warning: {what}")
-    if not outcome.settled:
-        console.note("warning: there is more to fix: run the same command again")
 
 
 def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:

@@ -12,7 +12,6 @@ from perflint.catalogue import CatalogueError, Group, Rule
 from perflint.commands import CommandError
 from perflint.output import rule_page
 from perflint.output.console import Console
-from perflint.output.report import json_text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -92,6 +91,8 @@ def _index(rules: Sequence[Rule]) -> Iterator[str]:
 
 
 def _dump(value: object) -> str:
+    from perflint.output.report import json_text  # the pages for people do not need it
+
     return json_text(value, indent=2) + "\n"
 
 

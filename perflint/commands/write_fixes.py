@@ -1,25 +1,23 @@
-"""Writes the results of ``--fix`` and ``--add-noqa``.
+"""What fixes change: written to the files (``--fix``, ``--add-noqa``), or shown as a diff (``--diff``).
 
-They go to the files, or to standard output if the text came from standard input. ``--add-noqa`` is a fix that adds a
-``# noqa`` for each finding, so that only new ones are reported from now on.
+The result goes to standard output if the text came from standard input.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import argparse
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from perflint import REPORT_TO
 from perflint.commands.read_files import Batch
 from perflint.files import plain_files
 from perflint.files.inside import outside, project_around
 from perflint.files.writing import replace_file
-from perflint.findings import Finding, by_place
-from perflint.fix.fixer import Check, FixOutcome
-from perflint.lint.unused_noqa import CODE as UNUSED
-from perflint.output import summary
+from perflint.fix.fixer import FixOutcome
 from perflint.output.console import Console
-from perflint.suppress.silencing import with_noqa_as_fix
+from perflint.text.colour import palette
 from perflint.text.source import Source
 
 _INEXACT = "its text cannot be encoded back to the same bytes"
@@ -70,41 +68,41 @@ def _is_exact(source: Source, data: bytes) -> bool:
         return False
 
 
-# -- --add-noqa -------------------------------------------------------------------------------------------------------
-
-
-def silencing(check: Check, reason: str) -> Check:
-    """The check, with a ``# noqa`` as the fix of each finding; an unused ``# noqa`` is removed as usual."""
-
-    def checked(sources: Mapping[str, Source]) -> list[Finding]:
-        by_path: dict[str, list[Finding]] = defaultdict(list)
-        found = []
-        for finding in check(sources):
-            if finding.code == UNUSED:
-                found.append(finding)
-            else:
-                by_path[finding.path].append(finding)
-        for path, findings in by_path.items():
-            source = sources.get(path) or Source(path, "")  # the file could not be read
-            found += with_noqa_as_fix(source, findings, reason)
-        return by_place(found)
-
-    return checked
-
-
-def closing_of_noqa(outcome: FixOutcome, batch: Batch, what: str, is_lost: bool = False) -> str:
-    """The closing line of ``--add-noqa``: how many findings were silenced, and how many are left.
+def print_diff(
+    options: argparse.Namespace,
+    before: Mapping[str, Source],
+    after: Mapping[str, Source],
+    console: Console,
+    outcome: FixOutcome | None = None,
+) -> None:
+    """A unified diff of each file of ``after``: for people, and for ``patch``.
 
     Args:
-        outcome: what was silenced.
-        batch: the files that are reported.
-        what: the first word, such as "Silenced".
-        is_lost: whether a file could not be written.
+        options: the arguments.
+        before: the files as they are.
+        after: the files that would be written.
+        console: where the diff goes.
+        outcome: the findings whose edits these are; the diff then says above each file what it repairs.
     """
-    left = len(outcome.remaining)
-    why = "" if is_lost or outcome.rejected else ", which no comment can silence"
-    out = sum(count for (_, code), count in outcome.fixed.items() if code == UNUSED)
-    counts = summary.in_files(outcome.fixed_count - out, outcome.changed.keys(), batch.sources)
-    notes = [f"{out} unused # noqa removed"] if out else []
-    notes += [f"{left} left{why}"] if left else []
-    return f"{what} {counts}" + (f" ({'; '.join(notes)})." if notes else ".")
+    from perflint.output import diff
+
+    colours = palette(sys.stdout, options.color)
+    for path in sorted(after):
+        lines = diff.unified(before[path], after[path])
+        why = list(diff.reasons(outcome, before[path])) if outcome is not None else []
+        if colours.enabled or sys.stdout.isatty():
+            console.write("".join([*map(colours.frame, why), *diff.paint(lines, colours)]))
+        else:
+            console.write_bytes("".join(why).encode("utf-8", "surrogateescape") + diff.encode(lines, before[path]))
+
+
+def print_shortcomings(outcome: FixOutcome, console: Console) -> None:
+    """Report what fixing could not do, one line each."""
+    for rejected in outcome.rejected:
+        what = f"{rejected.path}: the fix for {', '.join(rejected.codes)} was not made: {rejected.reason}"
+        if rejected.bug:
+            console.note(f"error: {what}. This is a bug in perflint: please report it, with the file, at {REPORT_TO}")
+        else:
+            console.note(f"warning: {what}")
+    if not outcome.settled:
+        console.note("warning: there is more to fix: run the same command again")
