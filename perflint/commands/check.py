@@ -124,7 +124,7 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
         from perflint.commands.old_code import refuse_with_baseline, write_baseline
 
         refuse_with_baseline(options)
-        found = of_enough_impact(batch.naming.reported(_found(options, batch)), batch.settings.min_impact)
+        found = of_enough_impact(batch.paths.reported(_found(options, batch)), batch.settings.min_impact)
         return write_baseline(options, batch, found, console)
     shown = _filters(options, batch)
     status = _Run(options, batch, console, shown, profiles).status()
@@ -231,7 +231,7 @@ class _Run:
 
     def _tried(self, check: Check, level: Level) -> FixOutcome:
         """What fixing leads to, under the names that the user gave; nothing is written."""
-        return self.batch.naming.outcome(fix_all(self.batch.sources, check, level))
+        return self.batch.paths.outcome(fix_all(self.batch.sources, check, level))
 
     def _saved(self, tried: FixOutcome) -> tuple[FixOutcome, list[str]]:
         """Write what was fixed; return the outcome without the files that could not be written, and these files."""
@@ -253,13 +253,13 @@ def _filters(options: argparse.Namespace, batch: Batch) -> Filters:
 
         filters = filters_of_old_code(options, batch)
     everything = not filters
-    named = OnlyNamed(batch.naming, batch.settings, is_told=everything)
+    named = OnlyNamed(batch.paths, batch.settings, is_told=everything)
     return Filters([named, LowImpact(batch.settings, is_told=everything), *filters])
 
 
 def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Filters) -> Report:
     found = shown.left(by_place(findings), batch.sources)
-    return _report(options, batch, by_place(batch.naming.findings(found)), batch.shown().sources)
+    return _report(options, batch, by_place(batch.paths.findings(found)), batch.shown().sources)
 
 
 def _report(
@@ -285,7 +285,7 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
     """
     if batch.known is not None:
         return [*batch.unreadable, *batch.known]
-    if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
+    if options.no_cache or (batch.piped is not None and not batch.paths.hidden):
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.examined)
     known = cache.load(name, batch.sources)
@@ -301,7 +301,7 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     """
     whole = split(batch.sources)
     several = len(whole.projects) > 1
-    projects = [project for project in whole.projects if batch.naming.reports_any(project)]
+    projects = [project for project in whole.projects if batch.paths.reports_any(project)]
     names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
@@ -329,7 +329,7 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     """The function that checks files under this run's options, including findings about unreadable files."""
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
-        projects = [project for project in split(sources).projects if batch.naming.reports_any(project)]
+        projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
         checked = _check_projects(options, batch, projects)
         return by_place([*batch.unreadable, *(finding for findings in checked for finding in findings)])
 

@@ -99,9 +99,9 @@ _SHOWN = 2
 class OnlyNamed(Filter):
     """The findings of a run in the files that were named."""
 
-    def __init__(self, naming: ReportedPaths, settings: Settings, is_told: bool = True) -> None:
+    def __init__(self, paths: ReportedPaths, settings: Settings, is_told: bool = True) -> None:
         """``is_told``: ``closing`` names the others; a run that shows only new findings leaves them out silently."""
-        self._naming = naming
+        self._paths = paths
         self._least = settings.min_impact
         self._is_told = is_told
         self._others: list[Finding] = []
@@ -109,10 +109,10 @@ class OnlyNamed(Filter):
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
         """The findings in the files that were named."""
-        others = [finding for finding in findings if finding.path in self._naming.hidden]
-        self._named = [path for path in sources if path not in self._naming.hidden]
+        others = [finding for finding in findings if finding.path in self._paths.hidden]
+        self._named = [path for path in sources if path not in self._paths.hidden]
         self._others = of_enough_impact(others, self._least)
-        return self._naming.reported(findings)
+        return self._paths.reported(findings)
 
     def closing(self) -> str:
         """Where the others are, and how to see them.

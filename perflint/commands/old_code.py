@@ -267,7 +267,7 @@ def _stale(known: Baseline, used: Collection[str], batch: Batch) -> list[Entry]:
 
 def _checked(batch: Batch) -> list[str]:
     """The files whose findings are reported."""
-    hidden = batch.naming.hidden
+    hidden = batch.paths.hidden
     paths = [*batch.sources, *(finding.path for finding in batch.unreadable)]
     return [path for path in paths if path not in hidden]
 

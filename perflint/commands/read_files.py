@@ -165,7 +165,7 @@ ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
 class Batch:
     """The files of one run.
 
-    ``sources`` also contains files that are read only for context; ``naming`` distinguishes them. ``unreadable`` are
+    ``sources`` also contains files that are read only for context; ``paths`` distinguishes them. ``unreadable`` are
     findings about files and directories that could not be read; ``piped`` is the text from standard input (None: files
     were named); ``known`` are the findings in the sources (None: not known yet). ``skipped`` lists named files that are
     not Python; ``is_anything_excluded``: with ``--force-exclude``, the settings exclude something that was named.
@@ -178,7 +178,7 @@ class Batch:
     unreadable: list[Finding]
     piped: bytes | None = None
     known: list[Finding] | None = None
-    naming: ReportedPaths = field(default_factory=ReportedPaths)
+    paths: ReportedPaths = field(default_factory=ReportedPaths)
     skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
     finished: Sequence[Path] = ()
@@ -188,7 +188,7 @@ class Batch:
     def is_nothing_checked(self) -> bool:
         """Whether none of the named files could be checked, although none was excluded on purpose."""
         is_passed_on = self.piped is not None and not self.skipped
-        is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
+        is_any_read = self.unreadable or any(path not in self.paths.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
 
     @property
@@ -198,8 +198,8 @@ class Batch:
 
     def shown(self) -> Batch:
         """Only the files that are reported, under the names that the user gave."""
-        sources = self.naming.sources(self.sources) if self.naming.hidden or self.naming.names else self.sources
-        return replace(self, sources=sources, naming=ReportedPaths())
+        sources = self.paths.sources(self.sources) if self.paths.hidden or self.paths.names else self.sources
+        return replace(self, sources=sources, paths=ReportedPaths())
 
 
 def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_name: bool = False) -> Batch:
@@ -272,7 +272,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     began = time.monotonic()
     settings = resolve_settings(options, paths)
-    found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
+    found, reported = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
     finished = leftovers.sweep_files(found.leftovers)
     for directory in {path.parent for path in paths if not path.is_dir()}:
         finished += leftovers.sweep(directory)
@@ -285,7 +285,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         _known(settings, sources, whole),
         sources,
         unread,
-        naming=naming,
+        paths=reported,
         skipped=skipped,
         is_anything_excluded=found.is_anything_excluded,
         finished=finished,
@@ -312,21 +312,21 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     """The batch for a text from standard input, with its context."""
     named = Found([name], [], {os.path.realpath(name): str(name)})
     if settings.context:
-        found, naming = _together(named, _context(settings))
+        found, reported = _together(named, _context(settings))
     elif _leaves_context_out(settings) or name == STDIN:
-        found, naming = named, ReportedPaths()
+        found, reported = named, ReportedPaths()
     else:
-        found, naming = _with_imported(named, settings)
+        found, reported = _with_imported(named, settings)
     path = found.by_real_path[os.path.realpath(name)]
     try:
         piped = source(path)
     except UnreadableSource as error:
-        return Batch(settings, {}, [intake.unreadable_file(path, error)], data, naming=naming)
+        return Batch(settings, {}, [intake.unreadable_file(path, error)], data, paths=reported)
     others, unread = intake.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
     settings = _known(settings, sources, whole)
-    return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+    return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, paths=reported)
 
 
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
