@@ -23,19 +23,10 @@ def show_version(_: argparse.Namespace) -> int:
     Raises:
         CommandError: the other perflint is installed too, or has left this one damaged.
     """
-    print(f"perflint {version()}")
-    return 0
-
-
-def version() -> str:
-    """The version of this perflint.
-
-    Raises:
-        CommandError: as in `show_version`.
-    """
     other = _other_version() if _other_may_be_there() else None
     if other is None:
-        return _own_version()
+        print(f"perflint {_own_version()}")
+        return 0
     raise CommandError(
         f'another distribution named "perflint" ({other}, the Pylint plugin) is installed in this environment. It has '
         "the same import package and command as perflint-paddle, and each overwrites files of the other. "

@@ -113,17 +113,6 @@ class EditorSettings:
     profile: str | None = None
     configuration_file: str | None = None
 
-    def overrides(self) -> dict[str, object]:
-        """The settings by the keys of the configuration, for ``config_files.load``; None: not set."""
-        return {
-            "select": self.select,
-            "ignore": self.ignore or None,
-            "extend-select": self.extend_select or None,
-            "min-confidence": self.min_confidence,
-            "min-impact": self.min_impact,
-            "profile": self.profile,
-        }
-
 
 def read_settings(given: object) -> tuple[EditorSettings, list[str]]:
     """The settings in what an editor sends, and what is wrong with them, one sentence each.
@@ -172,9 +161,15 @@ def resolve_settings(start: Path, editor: EditorSettings) -> Settings:
     """
     known = catalogue.selectors(catalogue.shipped())
     chosen = start / Path(editor.configuration_file).expanduser() if editor.configuration_file else None
-    overrides = editor.overrides()
-    if editor.profile:  # relative to the folder, not to the configuration
-        overrides["profile"] = str(start / Path(editor.profile).expanduser())
+    overrides = {
+        "select": editor.select,
+        "ignore": editor.ignore or None,
+        "extend-select": editor.extend_select or None,
+        "min-confidence": editor.min_confidence,
+        "min-impact": editor.min_impact,
+        # relative to the folder, not to the configuration
+        "profile": str(start / Path(editor.profile).expanduser()) if editor.profile else None,
+    }
     try:
         return config_files.load(start, known=known, config=chosen, overrides=overrides)
     except ConfigError as error:
