@@ -1,4 +1,4 @@
-"""The commands of ``perflint``: one module each, imported only when it is used."""
+"""The commands of ``perflint``, imported only when they are used, and the errors that all of them raise."""
 
 from __future__ import annotations
 

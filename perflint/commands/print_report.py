@@ -32,6 +32,72 @@ if TYPE_CHECKING:
     from perflint.ranking.shares import Profiled
 
 
+def print_findings(
+    options: argparse.Namespace,
+    report: Report,
+    closing: str,
+    console: Console,
+    more: Sequence[str] = (),
+    fixed: Sequence[str] = (),
+) -> None:
+    """Show the findings or their statistics and then, in formats for people, the lines about what was ``fixed``, the
+    closing line and ``more`` lines.
+
+    Raises:
+        CommandError: a file cannot be written; everything else has then been shown and written.
+    """
+    # The new text of standard input goes to standard output, so the findings cannot go there too.
+    aside = (options.fix or options.add_noqa is not None) and (options.stdin_filename or STDIN in options.paths)
+    lost = []
+    for output in wanted_outputs(options):
+        shown = output.place == STANDARD
+        stream = sys.stderr if aside else sys.stdout
+        colours = palette(stream, options.color) if shown else Palette()
+        width = terminal_width(stream) if shown else None
+        chunks = _rendered(options, replace(report, palette=colours, width=width), output)
+        if output.format in formats.FOR_PEOPLE and not options.quiet:
+            is_whole = output.format == "full" and not (options.statistics and output.main)
+            last = [*fixed, closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
+            chunks = _ended(chunks, last, width)
+        if shown:
+            for chunk in chunks:
+                (console.write_aside if aside else console.write)(chunk)
+        else:
+            try:
+                write_whole(Path(output.place), "".join(chunks).encode("utf-8", "surrogateescape"))
+            except OSError as error:
+                lost.append(f"{output.option} cannot be written: {error.strerror or error}")
+        if not options.quiet:
+            for line in formats.shortcomings(output.format, report):
+                console.note(f"warning: {line}")
+    if lost:
+        raise CommandError("; ".join(lost))
+
+
+def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
+    if not (options.statistics and output.main):
+        render = formats.renderer(output.format)
+        if options.group_by == "none" or not output.main:
+            return render(report)
+        from perflint.output.grouped import render_groups
+
+        return render_groups(report, options.group_by, render)
+    from perflint.output.grouped import render_counts, render_counts_json
+
+    return render_counts_json(report) if output.format == "json" else render_counts(report)
+
+
+def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
+    """The report and its last lines, wrapped between words for a terminal of this width."""
+    yield from chunks
+    for line in filter(None, closing):
+        text = visible(line)
+        if width is not None:
+            indent = " " * (len(text) - len(text.lstrip(" ")) + 2)
+            text = fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        yield text + "\n"
+
+
 # -- the outputs ------------------------------------------------------------------------------------------------------
 
 STANDARD = "-"
@@ -140,75 +206,6 @@ def insist_inside(option: str, path: Path) -> None:
         )
 
 
-# -- findings, diffs and problems -------------------------------------------------------------------------------------
-
-
-def print_findings(
-    options: argparse.Namespace,
-    report: Report,
-    closing: str,
-    console: Console,
-    more: Sequence[str] = (),
-    fixed: Sequence[str] = (),
-) -> None:
-    """Show the findings or their statistics and then, in formats for people, the lines about what was ``fixed``, the
-    closing line and ``more`` lines.
-
-    Raises:
-        CommandError: a file cannot be written; everything else has then been shown and written.
-    """
-    # The new text of standard input goes to standard output, so the findings cannot go there too.
-    aside = (options.fix or options.add_noqa is not None) and (options.stdin_filename or STDIN in options.paths)
-    lost = []
-    for output in wanted_outputs(options):
-        shown = output.place == STANDARD
-        stream = sys.stderr if aside else sys.stdout
-        colours = palette(stream, options.color) if shown else Palette()
-        width = terminal_width(stream) if shown else None
-        chunks = _rendered(options, replace(report, palette=colours, width=width), output)
-        if output.format in formats.FOR_PEOPLE and not options.quiet:
-            is_whole = output.format == "full" and not (options.statistics and output.main)
-            last = [*fixed, closing, summary.explained(report) if is_whole else "", *(more if shown else ())]
-            chunks = _ended(chunks, last, width)
-        if shown:
-            for chunk in chunks:
-                (console.write_aside if aside else console.write)(chunk)
-        else:
-            try:
-                write_whole(Path(output.place), "".join(chunks).encode("utf-8", "surrogateescape"))
-            except OSError as error:
-                lost.append(f"{output.option} cannot be written: {error.strerror or error}")
-        if not options.quiet:
-            for line in formats.shortcomings(output.format, report):
-                console.note(f"warning: {line}")
-    if lost:
-        raise CommandError("; ".join(lost))
-
-
-def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
-    if not (options.statistics and output.main):
-        render = formats.renderer(output.format)
-        if options.group_by == "none" or not output.main:
-            return render(report)
-        from perflint.output.grouped import render_groups
-
-        return render_groups(report, options.group_by, render)
-    from perflint.output.grouped import render_counts, render_counts_json
-
-    return render_counts_json(report) if output.format == "json" else render_counts(report)
-
-
-def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
-    """The report and its last lines, wrapped between words for a terminal of this width."""
-    yield from chunks
-    for line in filter(None, closing):
-        text = visible(line)
-        if width is not None:
-            indent = " " * (len(text) - len(text.lstrip(" ")) + 2)
-            text = fill(text, max(width, 20), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-        yield text + "\n"
-
-
 # -- --profile --------------------------------------------------------------------------------------------------------
 
 _NO_REPORT = (("diff", "--diff"), ("add_noqa", "--add-noqa"), ("write_baseline", "--write-baseline"))
@@ -291,6 +288,8 @@ def _read(path: Path, name: str, *_: int) -> Profiled:
 
     return open_profile(path, name)
 
+
+# -- why nothing was found --------------------------------------------------------------------------------------------
 
 _MOST = 5000
 """How many files are looked at: a check of one file should not take as long as one of a large repository."""

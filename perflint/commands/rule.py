@@ -17,7 +17,7 @@ from perflint.output.console import Console
 def run(options: argparse.Namespace) -> int:
     """Print one rule, all rules (``--all``), or otherwise one line for each rule.
 
-    Other words are searched for (``rule_search``); one line is printed for each rule found.
+    Other words are searched for (`search`); one line is printed for each rule found.
 
     Raises:
         CommandError: no rule matches the words, or the installation lacks the rule files.

@@ -24,77 +24,91 @@ from perflint.server.documents import Document, Result, View, source_of
 from perflint.server.kept import Alone, KeptFindings
 from perflint.text.source import Source
 
-# -- the files of a folder on disk ------------------------------------------------------------------------------------
-
-MOST_BYTES = 10_000_000
-"""The largest total size of a folder's files that are checked together: their index stays in memory."""
+_TIDY_AFTER = 100
+"""The number of checks after which garbage is collected."""
 
 
-class Disk:
-    """Reads what ``perflint check FOLDER`` reads; unchanged files are not read again."""
+class Workspace:
+    """The folders and the files outside of them; for use in one thread only."""
 
-    def __init__(self, root: str, tell: Tell) -> None:
-        self.sources: dict[str, Source] = {}
-        """The files by the paths that findings carry, in order."""
-        self.is_too_big = False
-        self.is_whole = False
-        """Whether nothing outside of these files can lead to a finding in them."""
-        self.inputs = Inputs()
-        """Information from files of other kinds that belong to these."""
-        self._root = root
+    def __init__(self, tell: Tell) -> None:
         self._tell = tell
-        self._reading = Kept()
-        self._paths: frozenset[str] = frozenset()
-        self._by_real_path: Mapping[str, str] = {}
-        self._problem = Complaint(tell)
+        self._view = View()
+        self._folders: dict[str, Folder] = {}
+        self._outside = Outside(tell)
+        self._rounds = 0
 
-    def look(self, settings: Settings | None) -> None:
-        """Find and read the files that exist now; none without settings."""
-        is_there = settings is not None and Path(self._root).is_dir()
-        found = self._found(settings) if settings is not None and is_there else Found([], [])
-        self._by_real_path = found.by_real_path
-        self._paths = frozenset(map(str, found.files))
-        was_too_big, self.is_too_big = self.is_too_big, sum(map(_size, found.files)) > MOST_BYTES
-        if self.is_too_big and not was_too_big:
-            self._tell.note(
-                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: open files are checked "
-                "one by one, without the code that calls them; open a subfolder instead"
-            )
-        self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
-        places = [Path(self._root), *_context(settings)] if settings is not None else []
-        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
-        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
+    def take(self, view: View) -> None:
+        """Check what the editor shows now."""
+        before, self._view = self._view, view
+        self._rounds += 1
+        looks = view.looks != before.looks or view.settings != before.settings
+        for root in self._folders.keys() - set(view.folders):
+            self._folders.pop(root).kept.drop()
+        for root in view.folders:
+            folder = self._folders.get(root)
+            is_new = folder is None
+            if folder is None:
+                folder = self._folders[root] = Folder(root, self._tell)
+            if looks or is_new:
+                folder.look(view.settings_for(root))
+            folder.show(self._documents_in(folder))
+        self._outside.take(view, looks)
 
-    def _enter(self, inputs: Inputs) -> None:
-        for problem in inputs.problems:
-            if problem not in self.inputs.problems:
-                self._tell.note(problem)
-        self.inputs = inputs
+    def results(self) -> list[Result]:
+        """The results for all open documents."""
+        return [Result(document, tuple(self._findings(document))) for document in self._view.documents.values()]
 
-    def path_of(self, path: str) -> str | None:
-        """The path that findings in this file carry; None for files outside this folder."""
-        return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
+    def settle(self) -> None:
+        """Update the findings of files that depend on edits in other files."""
+        for folder in self._folders.values():
+            folder.kept.settle()
 
-    def _found(self, settings: Settings) -> Found:
-        root = [Path(self._root)]
-        try:
-            found, _ = find(root, settings, context=_context(settings))
-        except CommandError as error:
-            self._problem.update(str(error))
-            return discovery.python_files(root, settings)
-        self._problem.update("")
-        return found
+    def settling_delay(self) -> float | None:
+        """After how many idle seconds ``settle`` should be called; None: there is nothing to settle."""
+        behind = [folder.kept for folder in self._folders.values() if folder.kept.is_behind]
+        if not behind:
+            return None
+        # A file that does not parse is about to be corrected; until then everything is checked each time.
+        return max(min(2 * kept.full_seconds, 10.0) if kept.is_unparsed else 0.0 for kept in behind)
 
+    def get_ready(self) -> None:
+        """Prepare for edits of the open documents."""
+        for folder in self._folders.values():
+            folder.get_ready()
 
-def _context(settings: Settings) -> list[Path]:
-    return [Path(os.path.normpath(settings.root / entry)) for entry in settings.context]
+    def tidy(self) -> None:
+        """Collect the garbage of many checks; takes a second if the index is large."""
+        if self._rounds < _TIDY_AFTER:
+            return
+        self._rounds = 0
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
 
+    def fixed(self, document: Document, level: Level, code: str | None = None) -> str | None:
+        """The text of a document with its fixes applied; None if it has changed meanwhile or a rule fails on it."""
+        if self._view.documents.get(document.uri) is not document:
+            return None
+        folder = self._owner(document)
+        return (folder or self._outside).fixed(document, level, code)
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    def _findings(self, document: Document) -> list[Finding]:
+        if not document.is_checked:
+            return []
+        folder = self._owner(document)
+        return (folder or self._outside).findings(document)
+
+    def _owner(self, document: Document) -> Folder | None:
+        """The innermost folder that contains a document."""
+        if not document.is_file:
+            return None
+        holding = [folder for folder in self._folders.values() if folder.contains(document.path)]
+        return max(holding, key=lambda folder: len(folder.root), default=None)
+
+    def _documents_in(self, folder: Folder) -> Iterable[Document]:
+        documents = self._view.documents.values()
+        return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
 
 
 # -- folders ----------------------------------------------------------------------------------------------------------
@@ -205,6 +219,79 @@ def _below(root: str, path: str) -> bool:
     return os.path.normcase(path).startswith(os.path.normcase(root).rstrip(os.sep) + os.sep)
 
 
+# -- the files of a folder on disk ------------------------------------------------------------------------------------
+
+MOST_BYTES = 10_000_000
+"""The largest total size of a folder's files that are checked together: their index stays in memory."""
+
+
+class Disk:
+    """Reads what ``perflint check FOLDER`` reads; unchanged files are not read again."""
+
+    def __init__(self, root: str, tell: Tell) -> None:
+        self.sources: dict[str, Source] = {}
+        """The files by the paths that findings carry, in order."""
+        self.is_too_big = False
+        self.is_whole = False
+        """Whether nothing outside of these files can lead to a finding in them."""
+        self.inputs = Inputs()
+        """Information from files of other kinds that belong to these."""
+        self._root = root
+        self._tell = tell
+        self._reading = Kept()
+        self._paths: frozenset[str] = frozenset()
+        self._by_real_path: Mapping[str, str] = {}
+        self._problem = Complaint(tell)
+
+    def look(self, settings: Settings | None) -> None:
+        """Find and read the files that exist now; none without settings."""
+        is_there = settings is not None and Path(self._root).is_dir()
+        found = self._found(settings) if settings is not None and is_there else Found([], [])
+        self._by_real_path = found.by_real_path
+        self._paths = frozenset(map(str, found.files))
+        was_too_big, self.is_too_big = self.is_too_big, sum(map(_size, found.files)) > MOST_BYTES
+        if self.is_too_big and not was_too_big:
+            self._tell.note(
+                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: open files are checked "
+                "one by one, without the code that calls them; open a subfolder instead"
+            )
+        self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
+        places = [Path(self._root), *_context(settings)] if settings is not None else []
+        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
+        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
+
+    def _enter(self, inputs: Inputs) -> None:
+        for problem in inputs.problems:
+            if problem not in self.inputs.problems:
+                self._tell.note(problem)
+        self.inputs = inputs
+
+    def path_of(self, path: str) -> str | None:
+        """The path that findings in this file carry; None for files outside this folder."""
+        return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
+
+    def _found(self, settings: Settings) -> Found:
+        root = [Path(self._root)]
+        try:
+            found, _ = find(root, settings, context=_context(settings))
+        except CommandError as error:
+            self._problem.update(str(error))
+            return discovery.python_files(root, settings)
+        self._problem.update("")
+        return found
+
+
+def _context(settings: Settings) -> list[Path]:
+    return [Path(os.path.normpath(settings.root / entry)) for entry in settings.context]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 # -- documents outside of all folders ---------------------------------------------------------------------------------
 
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
@@ -260,90 +347,3 @@ class Outside:
             if not _LIBRARIES.isdisjoint(path.parts) or excluded(path, configured.settings):
                 return None
         return configured
-
-
-_TIDY_AFTER = 100
-"""The number of checks after which garbage is collected."""
-
-
-class Workspace:
-    """The folders and the files outside of them; for use in one thread only."""
-
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
-        self._view = View()
-        self._folders: dict[str, Folder] = {}
-        self._outside = Outside(tell)
-        self._rounds = 0
-
-    def take(self, view: View) -> None:
-        """Check what the editor shows now."""
-        before, self._view = self._view, view
-        self._rounds += 1
-        looks = view.looks != before.looks or view.settings != before.settings
-        for root in self._folders.keys() - set(view.folders):
-            self._folders.pop(root).kept.drop()
-        for root in view.folders:
-            folder = self._folders.get(root)
-            is_new = folder is None
-            if folder is None:
-                folder = self._folders[root] = Folder(root, self._tell)
-            if looks or is_new:
-                folder.look(view.settings_for(root))
-            folder.show(self._documents_in(folder))
-        self._outside.take(view, looks)
-
-    def results(self) -> list[Result]:
-        """The results for all open documents."""
-        return [Result(document, tuple(self._findings(document))) for document in self._view.documents.values()]
-
-    def settle(self) -> None:
-        """Update the findings of files that depend on edits in other files."""
-        for folder in self._folders.values():
-            folder.kept.settle()
-
-    def settling_delay(self) -> float | None:
-        """After how many idle seconds ``settle`` should be called; None: there is nothing to settle."""
-        behind = [folder.kept for folder in self._folders.values() if folder.kept.is_behind]
-        if not behind:
-            return None
-        # A file that does not parse is about to be corrected; until then everything is checked each time.
-        return max(min(2 * kept.full_seconds, 10.0) if kept.is_unparsed else 0.0 for kept in behind)
-
-    def get_ready(self) -> None:
-        """Prepare for edits of the open documents."""
-        for folder in self._folders.values():
-            folder.get_ready()
-
-    def tidy(self) -> None:
-        """Collect the garbage of many checks; takes a second if the index is large."""
-        if self._rounds < _TIDY_AFTER:
-            return
-        self._rounds = 0
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
-
-    def fixed(self, document: Document, level: Level, code: str | None = None) -> str | None:
-        """The text of a document with its fixes applied; None if it has changed meanwhile or a rule fails on it."""
-        if self._view.documents.get(document.uri) is not document:
-            return None
-        folder = self._owner(document)
-        return (folder or self._outside).fixed(document, level, code)
-
-    def _findings(self, document: Document) -> list[Finding]:
-        if not document.is_checked:
-            return []
-        folder = self._owner(document)
-        return (folder or self._outside).findings(document)
-
-    def _owner(self, document: Document) -> Folder | None:
-        """The innermost folder that contains a document."""
-        if not document.is_file:
-            return None
-        holding = [folder for folder in self._folders.values() if folder.contains(document.path)]
-        return max(holding, key=lambda folder: len(folder.root), default=None)
-
-    def _documents_in(self, folder: Folder) -> Iterable[Document]:
-        documents = self._view.documents.values()
-        return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
