@@ -101,24 +101,24 @@ def _result(
     prints = {"perflint/v1": fingerprint}
     if finding.path in hashes:
         prints["primaryLocationLineHash"] = hashes[finding.path][region["startLine"] - 1]
-    result: dict[str, Any] = {
+    result = {
         "ruleId": finding.code,
         "level": severity(finding),
         "message": {"text": _message(message(finding))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
         "partialFingerprints": prints,
         "properties": _properties(report, finding),
+        "rank": _rank(report, finding),
+        "ruleIndex": rules.index(finding.code) if finding.code in rules else None,
+        "relatedLocations": [_related(report, *pair) for pair in enumerate(finding.related)] or None,
+        "fixes": [fix] if (fix := _fix(report, finding)) else None,
     }
-    rank = _rank(report, finding)
-    if rank is not None:
-        result["rank"] = rank
-    if finding.code in rules:
-        result["ruleIndex"] = rules.index(finding.code)
-    if finding.related:
-        result["relatedLocations"] = [_related(report, *pair) for pair in enumerate(finding.related)]
-    if fix := _fix(report, finding):
-        result["fixes"] = [fix]
-    return result
+    return _known(result)
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that are known: viewers expect no ``null``."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _rank(report: Report, finding: Finding) -> float | None:
@@ -129,19 +129,17 @@ def _rank(report: Report, finding: Finding) -> float | None:
 
 
 def _properties(report: Report, finding: Finding) -> dict[str, Any]:
-    properties: dict[str, Any] = {"confidence": str(finding.confidence)}
-    if report.ranking is not None:
-        properties["profile"] = gain_data(report.ranking.of(finding))
-    if finding.impact:
-        properties["impact"] = {"level": str(finding.impact.level), "reason": finding.impact.reason}
-    bottleneck = facts(finding.code).bottleneck
-    if bottleneck:
-        properties["bottleneck"] = bottleneck
-    if finding.fix:
-        properties["fix"] = {"applicability": finding.fix.level.applicability, "message": valid(finding.fix.message)}
-        if finding.fix.reason:
-            properties["fix"]["reason"] = finding.fix.reason
-    return properties
+    fix, impact, ranking = finding.fix, finding.impact, report.ranking
+    properties = {
+        "confidence": str(finding.confidence),
+        "profile": gain_data(ranking.of(finding)) if ranking is not None else None,
+        "impact": {"level": str(impact.level), "reason": impact.reason} if impact else None,
+        "bottleneck": facts(finding.code).bottleneck or None,
+    }
+    if fix:
+        about = {"applicability": fix.level.applicability, "message": valid(fix.message), "reason": fix.reason or None}
+        properties["fix"] = _known(about)
+    return _known(properties)
 
 
 def _fix(report: Report, finding: Finding) -> dict[str, Any] | None:

@@ -39,12 +39,9 @@ def most_to_win(report: Report) -> str:
 
     With a profile, its figures decide, and the text says what they leave out.
     """
-    if report.ranking is not None:
-        closing = report.ranking.closing()
-        if said := report.ranking.most_to_win(report.sources):
-            return said + closing
-        return _by_impact(report) + closing
-    return _by_impact(report)
+    if report.ranking is None:
+        return _by_impact(report)
+    return (report.ranking.most_to_win(report.sources) or _by_impact(report)) + report.ranking.closing()
 
 
 def _by_impact(report: Report) -> str:

@@ -54,16 +54,17 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     level = fix.level if fix is not None else rule.fix_level
     what = fix.message if fix is not None else rule.fix_title
     reason = fix.reason if fix is not None else rule.fix_reason
-    sections = [(f"{rule.code} {rule.name}", rule.summary)]
     bottleneck = facts(rule.code).bottleneck
-    sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
-    sections.append(("When to ignore it", rule.ignore_when))
-    sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
-    if rule.event is not None:
-        sections.append(("How much it costs", rule_page.cost(rule.event)))
-    sections.append(("Measured", measured.paragraph(rule)))
-    sections.append(("Evidence", rule.evidence))
-    sections.append(("References", "\n".join(rule_page.references(rule))))
+    sections = [
+        (f"{rule.code} {rule.name}", rule.summary),
+        (f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why),
+        ("When to ignore it", rule.ignore_when),
+        (f"Fix ({level})", f"{what}. {reason}" if reason else what),
+        ("How much it costs", rule_page.cost(rule.event) if rule.event is not None else ""),
+        ("Measured", measured.paragraph(rule)),
+        ("Evidence", rule.evidence),
+        ("References", "\n".join(rule_page.references(rule))),
+    ]
     return [(heading, text.strip()) for heading, text in sections if text.strip()]
 
 
