@@ -25,8 +25,10 @@ from perflint.output.console import complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible
 
-_FAILED, _INTERRUPTED = 2, 130
-"""Exit status: perflint could not do its work; Ctrl-C has ended it. Commands give 0, or 1 for findings."""
+CLEAN, FOUND, FAILED = 0, 1, 2
+"""Exit status: nothing (left) to report; findings; perflint could not do its work."""
+
+_INTERRUPTED = 130
 
 _PLACES = {
     "version": ("perflint.commands.about", "show_version"),
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         own, of_script = _of_script(_with_command(sys.argv[1:] if argv is None else argv, commands))
     except CommandError as error:
         complain(str(error))
-        return _FAILED
+        return FAILED
     options, unknown = parser.parse_known_args(_with_values(own))
     if unknown:
         _refuse(unknown, commands.get(options.command, parser))
@@ -78,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if is_debugging():
             raise
         print(internal_error(error), file=sys.stderr)
-    return _FAILED
+    return FAILED
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -93,7 +95,7 @@ def _run(options: argparse.Namespace) -> int:
     name = "version" if options.version else options.command
     if name is None:
         _parser()[0].print_help(sys.stderr)
-        return _FAILED
+        return FAILED
     place, function = _PLACES.get(name, (f"perflint.commands.{name}", "run"))
     status: int = getattr(import_module(place), function)(options)
     return status

@@ -48,6 +48,21 @@ def internal_error(error: Exception) -> str:
     )
 
 
+def refuse_options(given: Mapping[str, object], why: str) -> None:
+    """Reject options that another one rules out.
+
+    Args:
+        given: the values of these options by name; those that are not given are false or None.
+        why: the beginning of the sentence that ends with the name of the first one that is given.
+
+    Raises:
+        CommandError: one of them is given.
+    """
+    for name, value in given.items():
+        if value:
+            raise CommandError(f"{why} {name}")
+
+
 def is_debugging() -> bool:
     """Whether the user has asked for tracebacks."""
     return os.environ.get("PERFLINT_DEBUG") == "1"

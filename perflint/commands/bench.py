@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from perflint.bench import resuming
-from perflint.bench.against import NOW, Revisions, revisions
+from perflint.bench.against import NOW, revisions
 from perflint.bench.curve import section
 from perflint.bench.figures import by_name, interval, ratio
 from perflint.bench.keeping import as_text
@@ -33,7 +33,7 @@ from perflint.bench.searching import said as said_of_search
 from perflint.bench.table import table
 from perflint.bench.tuning import CannotTune, Tuned, tuned, wanted
 from perflint.bench.variants import Fixes, VariantFiles
-from perflint.commands import CommandError, profile
+from perflint.commands import CommandError, profile, refuse_options
 from perflint.commands.read_files import resolve_settings
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
@@ -64,8 +64,7 @@ def run(options: argparse.Namespace) -> int:
     script: Path = options.script
     options.json = options.json or options.resume
     profile.insist_possible(options)
-    _insist_on_what_goes_together(options)
-    _insist_on_what_is_chosen(options)
+    _refuse_options(options)
     settings = resolve_settings(options, [script])
     plan = profile.plan_run(options, settings.root, None if options.no_seed else 0)
     console.note(f"perflint bench RUNS {script}, in copies of {plan.root}")
@@ -214,31 +213,18 @@ def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
     }
 
 
-def _insist_on_what_goes_together(options: argparse.Namespace) -> None:
-    """Reject options about fixes together with ``--against``, where they would do nothing.
-
-    Raises:
-        CommandError: both are asked for.
-    """
-    given = {
-        "--fix": options.fix,
-        "--suggestions": options.suggestions,
-        "--unsafe-fixes": options.unsafe_fixes,
-        "--by": options.by,
-    }
-    for option in (name for name, value in given.items() if value):
-        if options.against:
-            raise CommandError(f"--against compares revisions and makes no fixes: leave out {option}")
-        if options.fix and option in ("--by", "--suggestions"):
-            raise CommandError(f"--fix already chooses what is measured: leave out {option}")
-
-
-def _insist_on_what_is_chosen(options: argparse.Namespace) -> None:
-    """Reject options that have no effect together with ``--tune`` or ``--search``.
+def _refuse_options(options: argparse.Namespace) -> None:
+    """Reject options that would do nothing.
 
     Raises:
         CommandError: such an option is given.
     """
+    choice = {"--suggestions": options.suggestions, "--by": options.by}
+    if options.against:
+        fixes = {"--fix": options.fix, "--suggestions": options.suggestions, "--unsafe-fixes": options.unsafe_fixes}
+        refuse_options({**fixes, **choice}, "--against compares revisions and makes no fixes: leave out")
+    if options.fix:
+        refuse_options(choice, "--fix already chooses what is measured: leave out")
     if options.loader and not options.tune:
         raise CommandError("--loader says which loader --tune changes: give --tune too, or leave out --loader")
     if options.tolerance is not None and not options.search:
@@ -247,7 +233,6 @@ def _insist_on_what_is_chosen(options: argparse.Namespace) -> None:
         )
     if not (options.tune or options.search):
         return
-    asked = "--tune" if options.tune else "--search"
     given = {
         "--search": options.tune and options.search,
         "--against": options.against,
@@ -259,8 +244,7 @@ def _insist_on_what_is_chosen(options: argparse.Namespace) -> None:
         "--fail-under": options.fail_under,
         "--resume": options.resume,
     }
-    for option in (name for name, value in given.items() if value):
-        raise CommandError(f"{asked} decides what is measured, and how: leave out {option}")
+    refuse_options(given, f"{'--tune' if options.tune else '--search'} decides what is measured, and how: leave out")
 
 
 def judged(least: float | None, report: BenchReport, overall: str, console: Console) -> int:
@@ -321,7 +305,7 @@ class OfFixes:
         self._fixes = _fixes(options, settings, plan)
         if options.fix:
             self._picked(self._fixes)  # report a mistake before anything runs
-        elif not self._measured(self._fixes):
+        elif not self._fixes.findings() and not (options.suggestions and self._fixes.suggested()):
             raise CommandError(_nothing(options, plan, self._fixes))
 
     def chosen(self, first: Outcome) -> Chosen:
@@ -357,9 +341,6 @@ class OfFixes:
         """The error if no fix applies to the files that the script runs."""
         return CommandError(_nothing(self._options, self._plan, fixes, fixes.elsewhere()))
 
-    def _measured(self, fixes: Fixes) -> list[Finding]:
-        return fixes.findings() or (fixes.suggested() if self._options.suggestions else [])
-
     def _of_picked(self, fixes: Fixes) -> Chosen:
         findings = self._picked(fixes)
         states = [VariantFiles(BEFORE), *fixes.each(findings)]
@@ -385,24 +366,18 @@ class OfRevisions:
         """
         wanted: str = options.against
         try:
-            self._found: Revisions = revisions(plan.root, wanted)
+            self._found = revisions(plan.root, wanted)
         except GitError as error:
             raise CommandError(f"--against {wanted}: {error}") from error
+        self.first = self._found.after
+        """The files of the first run, to see how long a run takes."""
+        self._states = [self._found.before, self._found.after]
         names = [state.name for state in self._states]
         if not self._found.differing:
             raise CommandError(f"--against {wanted}: nothing to compare: {' and '.join(names)} have the same files")
         for state in self._states:
             if plan.script in state.removed:
                 raise CommandError(f"--against {wanted}: {plan.script} is not in {state.name}")
-
-    @property
-    def _states(self) -> list[VariantFiles]:
-        return [self._found.before, self._found.after]
-
-    @property
-    def first(self) -> VariantFiles:
-        """The files of the first run, to see how long a run takes."""
-        return self._found.after
 
     def chosen(self, first: Outcome) -> Chosen:
         """The two variants."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES
-from perflint.commands import CommandError
+from perflint.commands import CommandError, refuse_options
 from perflint.commands.filters import Filter
 from perflint.commands.read_files import STDIN, Batch, common_directory
 from perflint.configuration import selection
@@ -215,9 +215,7 @@ def refuse_with_baseline(options: argparse.Namespace) -> None:
         "--add-noqa": options.add_noqa is not None,
         "--changed-since": options.changed_since is not None,
     }
-    for name, is_given in others.items():
-        if is_given:
-            raise CommandError(f"--write-baseline writes what is found, so it cannot be used together with {name}")
+    refuse_options(others, "--write-baseline writes what is found, so it cannot be used together with")
 
 
 def _named(options: argparse.Namespace, settings: Settings) -> Path | None:

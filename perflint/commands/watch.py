@@ -21,7 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, internal_error, is_debugging, print_report
+from perflint.commands import CommandError, internal_error, is_debugging, refuse_options
+from perflint.commands.print_report import STANDARD, wanted_outputs
 from perflint.commands.read_files import STDIN, Batch, common_directory, find, read, resolve_settings
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
@@ -185,15 +186,12 @@ def run(options: argparse.Namespace, check: Check, console: Console, clock: Cloc
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    for name in ("--fix", "--add-noqa", "--diff", "--output-file", "--timing"):
-        if getattr(options, name[2:].replace("-", "_")) not in (None, False):
-            raise CommandError(f"--watch checks again and again, so it cannot be used together with {name}")
+    names = ("--fix", "--add-noqa", "--diff", "--output-file", "--timing")
+    given = {name: getattr(options, name[2:].replace("-", "_")) not in (None, False) for name in names}
+    refuse_options(given, "--watch checks again and again, so it cannot be used together with")
     if options.stdin_filename or STDIN in options.paths:
         raise CommandError("--watch needs files to look at: it cannot be used with standard input")
-    if any(
-        output.place == print_report.STANDARD and output.format not in FOR_PEOPLE
-        for output in print_report.wanted_outputs(options)
-    ):
+    if any(output.place == STANDARD and output.format not in FOR_PEOPLE for output in wanted_outputs(options)):
         raise CommandError("--watch shows findings to people: use --output-format full or concise")
 
 
