@@ -114,9 +114,12 @@ class _Measuring:
             RunFailed: the script failed, or the time was too short.
             OSError: the script cannot be started.
         """
-        if self._options.tune:
-            return self._tune()
-        return self._search() if self._options.search else self._compare()
+        try:
+            if self._options.tune:
+                return self._tune()
+            return self._search() if self._options.search else self._compare()
+        except (CannotTune, CannotSearch) as error:
+            raise CommandError(str(error)) from error
 
     def _compare(self) -> Choice:
         """Compare the script with its fixes, or at two revisions."""
@@ -147,15 +150,12 @@ class _Measuring:
     def _tune(self) -> Choice:
         """Measure the values of ``--tune``."""
         options, plan, progress = self._options, self._plan, self._progress
-        try:
-            asked = wanted(options.tune)  # report a mistake before anything runs
-            progress.tell("a first run, to see which files the script runs")
-            first = self._bench.run(VariantFiles(BEFORE))
-            run = _files_run(first, plan)
-            sources = _projects_of(_sources(self._settings, plan), plan.root, run)
-            varied = tuned(asked, sources, run, plan.root, self._settings, options.loader or "")
-        except CannotTune as error:
-            raise CommandError(str(error)) from error
+        asked = wanted(options.tune)  # report a mistake before anything runs
+        progress.tell("a first run, to see which files the script runs")
+        first = self._bench.run(VariantFiles(BEFORE))
+        run = _files_run(first, plan)
+        sources = _projects_of(_sources(self._settings, plan), plan.root, run)
+        varied = tuned(asked, sources, run, plan.root, self._settings, options.loader or "")
         progress.start(len(varied.states) * options.rounds, first.seconds)
         report = self._bench.measure(varied.states, options.rounds, progress.run, until=options.until)
         report.notes[:0] = said(report, varied)
@@ -187,10 +187,7 @@ class _Measuring:
             finish: float = time.monotonic() + (more + 2 * options.rounds) * seconds
             return finish < end
 
-        try:
-            found = Search(fixes, measure, has_time, options.tolerance).run(given)
-        except CannotSearch as error:
-            raise CommandError(str(error)) from error
+        found = Search(fixes, measure, has_time, options.tolerance).run(given)
         best = measure([VariantFiles(BEFORE), found.winner], options.rounds) if found.winner is not None else None
         report = best or found.alone
         report.notes[:0] = said_of_search(found, best, options.tolerance)
