@@ -13,15 +13,14 @@ import gc
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from perflint.commands import CommandError, internal_error, is_debugging, spelling
-from perflint.commands.ending import Terminated, in_order
-from perflint.commands.spelling import with_command
+from perflint.commands import CommandError, internal_error, is_debugging
+from perflint.commands.signals import Terminated, in_order
 from perflint.output.console import complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible
@@ -31,6 +30,21 @@ CLEAN, FOUND, FAILED = 0, 1, 2
 
 _INTERRUPTED = 130
 
+_PLACES = {
+    "version": ("perflint.commands.about", "show_version"),
+    "config": ("perflint.commands.about", "show_config"),
+    "clean": ("perflint.commands.about", "clean_cache"),
+    "completion": ("perflint.commands.about", "print_completion"),
+    "server": ("perflint.server", "run"),
+}
+"""The module and the function of a command; the others are ``run`` in a module of their own name."""
+
+_OTHER_NAMES = {"explain": "rule", "rules": "rule"}
+"""Names that other linters use for a command."""
+_NEEDLESS = {"--show-fixes": "--fix lists what it fixed"}
+"""Options of other linters that perflint needs no counterpart of."""
+_OWN_OPTIONS = frozenset({"-h", "--help", "--version"})
+"""Options of ``perflint`` itself, which are used without a command."""
 _MAY_HAVE_VALUE = ("--add-noqa", "--write-baseline")
 """Options of ``check`` whose value, if there is one, follows a ``=``."""
 
@@ -39,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``perflint`` with these arguments (default: those of the process) and give its exit status."""
     parser, commands = _parser()
     try:
-        own, of_script = _of_script(with_command(sys.argv[1:] if argv is None else argv, commands))
+        own, of_script = _of_script(_with_command(sys.argv[1:] if argv is None else argv, commands))
     except CommandError as error:
         complain(str(error))
         return FAILED
@@ -77,14 +91,56 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command: a module with ``run(options)``, which gives the exit status."""
+    """Run a command: a function that takes the options and gives the exit status."""
     name = "version" if options.version else options.command
     if name is None:
         _parser()[0].print_help(sys.stderr)
         return FAILED
-    place = "perflint.server.command" if name == "server" else f"perflint.commands.{name}"
-    status: int = import_module(place).run(options)
+    place, function = _PLACES.get(name, (f"perflint.commands.{name}", "run"))
+    status: int = getattr(import_module(place), function)(options)
     return status
+
+
+def _with_command(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
+    """The arguments with the command that they mean: ``perflint train.py`` is ``perflint check train.py``.
+
+    Raises:
+        CommandError: the first word is neither a command nor a file or directory.
+    """
+    if not arguments or arguments[0] in _OWN_OPTIONS or arguments[0] in commands:
+        return [*arguments]
+    first = arguments[0]
+    if first == "help" and not _looks_like_path(first):
+        return [*arguments[1:2], "--help"]
+    if first in _OTHER_NAMES:
+        return [_OTHER_NAMES[first], *arguments[1:]]
+    if first.startswith("-") or _looks_like_path(first):
+        return ["check", *arguments]
+    known = sorted({*commands, *_OTHER_NAMES})
+    meant = _near(first, known)
+    hint = f"did you mean {meant}?" if meant else f"the commands are {', '.join(known)}"
+    raise CommandError(f"{first!r} is neither a command nor a file or directory: {hint}")
+
+
+def _looks_like_path(word: str) -> bool:
+    return os.path.lexists(word) or word.endswith((".py", ".ipynb")) or "/" in word or os.sep in word
+
+
+def _no_such_option(word: str, options: Iterable[str]) -> str:
+    """The error message for an option that a command does not have."""
+    name = word.partition("=")[0]
+    if name in _NEEDLESS:
+        return f"there is no option {name}: {_NEEDLESS[name]}"
+    meant = _near(name, options)
+    return f"there is no option {name}" + (f": did you mean {meant}?" if meant else "")
+
+
+def _near(word: str, candidates: Iterable[str]) -> str:
+    """The candidate that a word most likely means; empty if none is close."""
+    from difflib import get_close_matches  # importing it is slow
+
+    found = get_close_matches(word, [*candidates], n=1, cutoff=0.7)
+    return found[0] if found else ""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -100,7 +156,7 @@ def _refuse(unknown: Sequence[str], parser: argparse.ArgumentParser) -> NoReturn
     # argparse has no public list of them
     options = [name for action in parser._actions for name in action.option_strings]
     wrong = next((word for word in unknown if word.startswith("-")), "")
-    parser.error(spelling.unknown(wrong, options) if wrong else f"unrecognized arguments: {' '.join(unknown)}")
+    parser.error(_no_such_option(wrong, options) if wrong else f"unrecognized arguments: {' '.join(unknown)}")
 
 
 def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:

@@ -21,12 +21,11 @@ from pathlib import Path
 from flake8.exceptions import ExecutionError
 
 from perflint import catalogue, cli
-from perflint.commands import CommandError, check, internal_error, is_debugging, reading
-from perflint.commands.reading import Batch
+from perflint.commands import CommandError, check, internal_error, is_debugging, read_files
+from perflint.commands.read_files import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
-from perflint.output.report import Report
-from perflint.output.rule_facts import message
+from perflint.output.report import Report, message
 from perflint.text.visible import visible
 
 Row = tuple[int, int, str]
@@ -100,7 +99,7 @@ def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
     if not paths:
         return {}
     # flake8 decides which files are Python.
-    report = _checked(options, paths, lambda namespace: reading.read(namespace, any_name=True))
+    report = _checked(options, paths, lambda namespace: read_files.read(namespace, any_name=True))
     rows: dict[str, list[Row]] = {}
     for finding in report.findings:
         rows.setdefault(os.path.realpath(finding.path), []).append(_row(finding, report))
@@ -109,7 +108,7 @@ def _check_paths(options: argparse.Namespace) -> dict[str, list[Row]]:
 
 def _check_text(options: argparse.Namespace, name: str, text: str) -> list[Row]:
     path = Path(STDIN if name == _NAMELESS else name)
-    report = _checked(options, [], lambda namespace: reading.read_text(namespace, path, text))
+    report = _checked(options, [], lambda namespace: read_files.read_text(namespace, path, text))
     return [_row(finding, report) for finding in report.findings]
 
 

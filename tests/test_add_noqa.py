@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_written_exits_2(capsys: Output, monkeypatch: pyte
     def refuse(path: Path, data: bytes) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("perflint.commands.saving.replace_file", refuse)
+    monkeypatch.setattr("perflint.commands.write_fixes.replace_file", refuse)
     assert main(["check", "--add-noqa", "--output-format", "concise"]) == 2
     out, err = capsys.readouterr()
     assert "train.py was left unchanged" in err

@@ -17,9 +17,8 @@ from perflint.bench.run_directory import ProjectCopy
 from perflint.bench.script_run import Outcome, Plan
 from perflint.bench.variants import Fixes, NotPicked, VariantFiles, picked, revisions
 from perflint.cli import main
-from perflint.commands import CommandError, bench_variants
-from perflint.commands.bench import judged
-from perflint.commands.measuring_progress import MeasuringProgress
+from perflint.commands import CommandError, bench
+from perflint.commands.bench import MeasuringProgress, judged
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Fix, Level
 from perflint.inputs.git import GitError
@@ -85,16 +84,16 @@ def test_suggestions_and_findings_without_an_edit_are_told_apart(tmp_path: Path)
     ]
 
 
-def chosen(mine: Fixes, monkeypatch: pytest.MonkeyPatch, *files: str, **options: Any) -> bench_variants.Chosen:
+def chosen(mine: Fixes, monkeypatch: pytest.MonkeyPatch, *files: str, **options: Any) -> bench.Chosen:
     """What is chosen where the script runs these files."""
     values = {"fix": [], "suggestions": False, "unsafe_fixes": False, "by": None, **options}
-    monkeypatch.setattr(bench_variants, "_fixes", lambda *_: mine)
+    monkeypatch.setattr(bench, "_fixes", lambda *_: mine)
     plan = Plan(mine.root, Path("train.py"), Path(), [], "python")
     outcome = Outcome(Steps([], [], [], [], 0.0, "cpu"), {}, "m", list(files), 1.0)
-    return bench_variants.OfFixes(Namespace(**values), Settings(), plan).chosen(outcome)
+    return bench.OfFixes(Namespace(**values), Settings(), plan).chosen(outcome)
 
 
-def names(one: bench_variants.Chosen) -> list[str]:
+def names(one: bench.Chosen) -> list[str]:
     return [state.name for state in one.states]
 
 
@@ -232,12 +231,12 @@ def test_a_script_that_was_not_there_is_told(tmp_path: Path) -> None:
     git(top, "add", ".")
     plan = Plan(top, Path("train.py"), Path(), [], "python")
     with pytest.raises(CommandError, match=r"--against HEAD: train.py is not in HEAD \("):
-        bench_variants.OfRevisions(Namespace(against="HEAD"), plan)
+        bench.OfRevisions(Namespace(against="HEAD"), plan)
     git(top, "commit", "-qm", "second")
     with pytest.raises(CommandError, match=r"nothing to compare: HEAD \(.*\) and working tree have the same files"):
-        bench_variants.OfRevisions(Namespace(against="HEAD"), plan)
+        bench.OfRevisions(Namespace(against="HEAD"), plan)
     (top / "other.py").write_text("3")
-    mine = bench_variants.OfRevisions(Namespace(against="HEAD"), plan)
+    mine = bench.OfRevisions(Namespace(against="HEAD"), plan)
     outcome = Outcome(Steps([], [], [], [], 0.0, "cpu"), {}, "m", ["train.py"], 1.0)
     assert mine.chosen(outcome).notes == [
         "1 file differs: other.py.",

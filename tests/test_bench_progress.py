@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from perflint.commands.measuring_progress import MeasuringProgress
+from perflint.commands.bench import MeasuringProgress
 from perflint.output.console import Console
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from perflint import cli
 from perflint.cli import main
-from perflint.commands import showing
+from perflint.commands import print_report
 from perflint.run import engine
 from tests.cli_runs import Output, write
 
@@ -37,7 +37,7 @@ def test_findings_exit_1(capsys: Output) -> None:
 
 
 def test_the_last_lines_are_broken_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    monkeypatch.setattr(showing, "terminal_width", lambda stream: 30)
+    monkeypatch.setattr(print_report, "terminal_width", lambda stream: 30)
     write(a="x = SAFE\n", b="y = RISKY\nz = SHOWN\n")
     main(["check", ".", "--output-format", "concise"])
     assert capsys.readouterr().out.endswith(

@@ -11,7 +11,7 @@ import pytest
 from perflint.cli import main
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import fix_all
-from perflint.output import made_fixes
+from perflint.output import summary
 from perflint.run import engine
 from perflint.text.source import Source
 from tests import fake_rules
@@ -77,7 +77,7 @@ def test_a_fix_of_a_later_round_is_listed_by_its_old_row() -> None:
     before = {"a.py": Source("a.py", "\nx = ONE\ny = TWO\n")}
     outcome = fix_all(before, found, Level.SAFE)
     assert len(outcome.applied) == 2
-    assert made_fixes.lines(outcome, before) == [
+    assert summary.lines_about_fixes(outcome, before) == [
         "Fixed:",
         "  a.py:2 PPF201: Write one",
         "  a.py:3 PPF201: Write two",
@@ -146,7 +146,7 @@ def test_a_file_that_cannot_be_written_stays_and_is_not_counted(
             raise PermissionError(13, "Permission denied")
         path.write_bytes(data)
 
-    monkeypatch.setattr("perflint.commands.saving.replace_file", refuse)
+    monkeypatch.setattr("perflint.commands.write_fixes.replace_file", refuse)
     write(a="x = SAFE\n", b="x = SAFE\n")
     assert main(["check", "--fix", "--output-format", "concise"]) == 2
     out, err = capsys.readouterr()

@@ -15,8 +15,8 @@ import pytest
 from perflint.cli import main
 from perflint.configuration.config_files import load
 from perflint.run import cache
-from perflint.server.disk import Disk
-from perflint.server.logs import Tell
+from perflint.server.client import Tell
+from perflint.server.workspace import Disk
 from tests.cli_runs import Output, pipe, write
 from tests.support import in_step
 

@@ -30,9 +30,8 @@ from perflint.rules import load_checks
 from perflint.run import cache, engine
 from perflint.run.processes import can_fork
 from perflint.run.session import Session
-from perflint.server.client_settings import EditorSettings
+from perflint.server.client import EditorSettings, Tell
 from perflint.server.configured import Configured
-from perflint.server.logs import Tell
 from tests.support import in_step, sources
 from tests.test_server_workspace import Scene
 from tests.test_watch import Watching, shown, watching, write

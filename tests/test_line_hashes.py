@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.output.line_hashes import line_hashes
+from perflint.output.sarif import line_hashes
 
 GREETINGS = [
     "e9496ae3ebfced30:1",

@@ -13,7 +13,7 @@ import pytest
 
 from perflint import catalogue
 from perflint.catalogue import Measuring, Rule
-from perflint.output import measured, rule_page, sarif_rules
+from perflint.output import measured, rule_page, sarif
 from perflint.output.measured import LABEL, Measurement, Saved
 from perflint.server import hover
 from tests import fake_rules
@@ -133,7 +133,7 @@ def test_every_page_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert page.index("## Measured") < page.index("## Evidence\n\nMeasured: 2.0x.")
     assert rule_page.data(rule())["measured"][0]["text"] == FIGURES
     assert dict(hover.page(rule()))["Measured"] == said(None, CPU)
-    help_ = sarif_rules.descriptor(rule())["help"]
+    help_ = sarif.descriptor(rule())["help"]
     assert f"Measured:\n\n{FIGURES}" in help_["text"]
     assert f"## Measured\n\n{FIGURES}" in help_["markdown"]
 

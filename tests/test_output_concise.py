@@ -7,7 +7,7 @@ import json
 import pytest
 
 from perflint.findings import Level
-from perflint.output import concise, rule_counts
+from perflint.output import concise, grouped
 from tests.output_samples import PLAIN, SAFE, SHOWN, UNSAFE, finding, rendered, report
 
 pytestmark = pytest.mark.usefixtures("fake_catalogue")
@@ -36,20 +36,20 @@ def test_columns_count_code_points() -> None:
 
 def test_statistics_count_each_code_and_how_much_of_it_is_fixable() -> None:
     shown = report(SAFE, UNSAFE, SHOWN, PLAIN)
-    assert rendered(rule_counts.render, shown).splitlines() == [
+    assert rendered(grouped.render_counts, shown).splitlines() == [
         "2  PPF201  [~]  host-sync-in-step",
         "1  PPF101  [u]  dataloader-no-workers",
         "1  PPF401  [s]  save-in-step-loop",
     ]
-    assert "1  PPF101  [*]" in rendered(rule_counts.render, report(UNSAFE, applicable=Level.UNSAFE))
+    assert "1  PPF101  [*]" in rendered(grouped.render_counts, report(UNSAFE, applicable=Level.UNSAFE))
 
 
 def test_statistics_line_up_and_the_largest_count_comes_first() -> None:
-    lines = rendered(rule_counts.render, report(UNSAFE, *[SAFE] * 12)).splitlines()
+    lines = rendered(grouped.render_counts, report(UNSAFE, *[SAFE] * 12)).splitlines()
     assert lines == ["12  PPF201  [*]  host-sync-in-step", " 1  PPF101  [u]  dataloader-no-workers"]
 
 
 def test_statistics_as_json() -> None:
-    assert json.loads(rendered(rule_counts.render_json, report(SAFE, PLAIN))) == [
+    assert json.loads(rendered(grouped.render_counts_json, report(SAFE, PLAIN))) == [
         {"code": "PPF201", "name": "host-sync-in-step", "count": 2, "fixable": False, "fixable_count": 1}
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.output import full
-from perflint.output.frame import frame
+from perflint.output.full import frame
 from perflint.text.source import LineTable
 from perflint.text.visible import LIMIT, Palette, char_width, clip, show
 from tests.output_samples import BATCH, PLAIN, SAFE, SHOWN, TEXT, UNSAFE, at, rendered, report

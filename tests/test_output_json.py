@@ -13,7 +13,6 @@ import pytest
 
 from perflint.findings import Edit, Finding, Fix, Level, Related
 from perflint.output import json as json_output
-from perflint.output import json_lines
 from perflint.output.report import Report
 from tests import fake_rules
 from tests.output_samples import BATCH, PLAIN, SAFE, TEXT, UNSAFE, at, rendered, report
@@ -146,8 +145,8 @@ def test_json_is_ascii_whatever_the_path_and_the_text() -> None:
 def test_json_lines_are_the_objects_of_json_one_by_one() -> None:
     strange = Finding("PPF201", "/\u8bad\u7ec3/\udcff.py", 0, 0, "first\nsecond\u2028")
     shown = report(SAFE, UNSAFE, PLAIN, strange)
-    lines = list(json_lines.render(shown))
+    lines = list(json_output.render_lines(shown))
     assert len(lines) == 4
     assert all(line.isascii() and line.index("\n") == len(line) - 1 for line in lines)
     assert [json.loads(line) for line in lines] == json.loads(rendered(json_output.render, shown))
-    assert rendered(json_lines.render, report()) == ""
+    assert rendered(json_output.render_lines, report()) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.output.places import Places, repository, valid
+from perflint.output.report import Places, repository, valid
 
 posix = pytest.mark.skipif(os.name != "posix", reason="paths and links of POSIX")
 

@@ -17,8 +17,8 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Edit, Finding, Fix, Level, Related
 from perflint.fix import fixer
 from perflint.output import sarif
-from perflint.output.line_hashes import line_hashes
 from perflint.output.report import Report
+from perflint.output.sarif import line_hashes
 from perflint.run import engine
 from perflint.suppress.baseline import fingerprints
 from perflint.text.source import Source, read

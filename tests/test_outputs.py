@@ -211,7 +211,7 @@ def test_each_format_is_imported_when_it_is_asked_for() -> None:
     code = PRELUDE.format(paths=[str(ROOT)])
     code += "main(['check', '-q', '--no-cache', '--output', 'concise:-'])\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {name for name in FORMATS if f"perflint.output.{name.replace('-', '_')}" in done.stdout.split()}
+    loaded = {name for name in FORMATS if f"perflint.output.{name.partition('-')[0]}" in done.stdout.split()}
     assert loaded == {"concise"}
 
 
@@ -228,7 +228,7 @@ def test_a_watch_writes_the_files_anew_each_time(monkeypatch: pytest.MonkeyPatch
 
     # A session would load the real checks under the fake rules, for all tests that follow.
     no_session = SimpleNamespace(findings=lambda batch: None, get_ready=lambda: None)
-    monkeypatch.setattr(watch, "Following", lambda: no_session)
+    monkeypatch.setattr(watch, "WatchSession", lambda: no_session)
     monkeypatch.setattr(watch, "Clock", lambda: Clock(sleep, lambda: 0.0, lambda: "12:00:00"))
     assert main(["check", "--watch", "--output-format", "concise", "--output", "json:out.json"]) == 0
     assert seen == [["PPF201"], ["PPF201", "PPF101"]]

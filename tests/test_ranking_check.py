@@ -11,8 +11,8 @@ import pytest
 
 from perflint.cli import main
 from perflint.output.formats import FORMATS
-from perflint.server.client_settings import EditorSettings, resolve
-from perflint.server.profile_gains import ProfileGains
+from perflint.server.client import EditorSettings, resolve_settings
+from perflint.server.configured import ProfileGains
 from perflint.text.source import Source
 from tests.cli_runs import Output
 from tests.ranking_samples import TRAIN, event, recorded, trace, two_steps, write_json
@@ -281,6 +281,6 @@ def test_messages_in_an_editor(tmp_path: Path) -> None:
 def test_the_editors_profile_is_seen_from_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "part"
     folder.mkdir()
-    settings = resolve(folder, EditorSettings(profile="own.json"))
+    settings = resolve_settings(folder, EditorSettings(profile="own.json"))
     assert settings.root / settings.profile == folder / "own.json"
-    assert resolve(folder, EditorSettings()).profile == ""
+    assert resolve_settings(folder, EditorSettings()).profile == ""

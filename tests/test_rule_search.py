@@ -9,7 +9,7 @@ import pytest
 from perflint import catalogue
 from perflint.catalogue import BOTTLENECKS, CatalogueError
 from perflint.cli import main
-from perflint.commands.rule_search import search
+from perflint.commands.rule import search
 from perflint.configuration.config_files import load
 from perflint.configuration.settings import selected
 

@@ -10,7 +10,7 @@ from pytest_lsp import LanguageClient
 
 from perflint.configuration.keys import ConfigError
 from perflint.findings import Confidence
-from perflint.server.client_settings import EditorSettings, files, read, resolve, section
+from perflint.server.client import EditorSettings, configuration_files, own_section, read_settings, resolve_settings
 from tests.server_sessions import project, session
 from tests.support import in_step
 
@@ -18,18 +18,20 @@ TWO = in_step("total += loss.item()\nprint(loss)")
 
 
 def test_settings_as_an_editor_writes_them() -> None:
-    settings, problems = read({"select": ["PPF2"], "extendSelect": ("PPF306",), "minConfidence": "low", "trace": {}})
+    settings, problems = read_settings(
+        {"select": ["PPF2"], "extendSelect": ("PPF306",), "minConfidence": "low", "trace": {}}
+    )
     assert settings == EditorSettings(select=("PPF2",), extend_select=("PPF306",), min_confidence="low")
     assert problems == []
 
 
 @pytest.mark.parametrize("given", [None, [], "x", {}, {"select": None, "enable": None}])
 def test_what_is_not_set(given: object) -> None:
-    assert read(given) == (EditorSettings(), [])
+    assert read_settings(given) == (EditorSettings(), [])
 
 
 def test_what_cannot_be_used_is_left_out_and_said() -> None:
-    settings, problems = read({"select": "PPF2", "minConfidence": [], "ignore": ["PPF201"], "colour": 1})
+    settings, problems = read_settings({"select": "PPF2", "minConfidence": [], "ignore": ["PPF201"], "colour": 1})
     assert settings == EditorSettings(ignore=("PPF201",))
     assert [problem.split(":")[0] for problem in problems] == [
         "perflint.select",
@@ -48,12 +50,12 @@ def test_what_cannot_be_used_is_left_out_and_said() -> None:
     ],
 )
 def test_the_section_is_found_wherever_editors_put_it(given: object) -> None:
-    assert section(given) == {"enable": False}
+    assert own_section(given) == {"enable": False}
 
 
 def test_the_editor_stands_above_the_file(tmp_path: Path) -> None:
     (tmp_path / "perflint.toml").write_text('ignore = ["PPF2"]\nlog-interval = 50\n')
-    settings = resolve(tmp_path, EditorSettings(select=("PPF201",), min_confidence="high"))
+    settings = resolve_settings(tmp_path, EditorSettings(select=("PPF201",), min_confidence="high"))
     assert (settings.select, settings.ignore) == (("PPF201",), ())
     assert (settings.log_interval, settings.min_confidence) == (50, Confidence.HIGH)
 
@@ -62,22 +64,22 @@ def test_a_file_that_is_named(tmp_path: Path) -> None:
     (tmp_path / "perflint.toml").write_text("log-interval = 50\n")
     (tmp_path / "other.toml").write_text("log-interval = 20\n")
     editor = EditorSettings(configuration_file="other.toml")
-    assert resolve(tmp_path, editor).log_interval == 20
-    assert files(tmp_path, editor) == [tmp_path / "other.toml"]
-    assert files(tmp_path, EditorSettings())[:3] == [
+    assert resolve_settings(tmp_path, editor).log_interval == 20
+    assert configuration_files(tmp_path, editor) == [tmp_path / "other.toml"]
+    assert configuration_files(tmp_path, EditorSettings())[:3] == [
         tmp_path / name for name in (".perflint.toml", "perflint.toml", "pyproject.toml")
     ]
 
 
 def test_an_unknown_rule_is_told_by_the_name_of_the_setting(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^perflint\.extendSelect: \"PPF9999\" is not ALL"):
-        resolve(tmp_path, EditorSettings(extend_select=("PPF9999",)))
+        resolve_settings(tmp_path, EditorSettings(extend_select=("PPF9999",)))
 
 
 def test_all_mistakes_are_told_by_the_names_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "perflint.toml").write_text("log-interval = 0\n")
     with pytest.raises(ConfigError) as caught:
-        resolve(tmp_path, EditorSettings(ignore=("PPF9998",), extend_select=("PPF9999",)))
+        resolve_settings(tmp_path, EditorSettings(ignore=("PPF9998",), extend_select=("PPF9999",)))
     starts = [f"{tmp_path / 'perflint.toml'}:1: log-interval: ", "perflint.ignore: ", "perflint.extendSelect: "]
     assert [told[: len(start)] for told, start in zip(caught.value.problems, starts, strict=True)] == starts
 

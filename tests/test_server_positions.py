@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from perflint.server.positions import Positions
+from perflint.server.documents import Positions
 
 CHARACTERS = "ab é合😀\t\f\x85\u2028\n\r"
 

@@ -12,11 +12,10 @@ import pytest
 from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
-from perflint.output.rule_facts import message
+from perflint.output.report import message
 from perflint.run import discovery, engine
-from perflint.server.client_settings import EditorSettings
+from perflint.server.client import EditorSettings, Tell
 from perflint.server.documents import Document, View
-from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
 from tests.test_session import FILES, edited
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from perflint.server.scheduling import MOST_DELAYED, Worker
+from perflint.server.checking import MOST_DELAYED, Worker
 
 _PATIENCE = 20
 

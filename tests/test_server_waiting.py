@@ -7,11 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from perflint.server import waiting
 from perflint.server.checking import Checking
 from perflint.server.documents import Document, Result
-from perflint.server.state import EditorState
-from perflint.server.waiting import Waiting
+from perflint.server.state import EditorState, Waiting
 
 DOCUMENT = Document("file:///a.py", "/a.py", "", 1)
 
@@ -50,7 +48,7 @@ async def told(
     shown: Shown, monkeypatch: pytest.MonkeyPatch, is_known: bool = False, closes: bool = False
 ) -> list[str]:
     """What is told of two documents that are opened together, and checked a moment later."""
-    monkeypatch.setattr(waiting, "PATIENCE", 0.0)
+    monkeypatch.setattr("perflint.server.state.PATIENCE", 0.0)
     state = EditorState(cast("Checking", NoChecks()))
     state.open(DOCUMENT, looks=False)
     if is_known:

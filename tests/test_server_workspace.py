@@ -16,10 +16,9 @@ from perflint.findings import Level
 from perflint.incremental.kept_project import KeptProject
 from perflint.run import engine, session
 from perflint.run.session import Session
-from perflint.server import disk, kept, workspace
-from perflint.server.client_settings import EditorSettings
+from perflint.server import kept, workspace
+from perflint.server.client import EditorSettings, Tell
 from perflint.server.documents import Document, View
-from perflint.server.logs import Tell
 from perflint.server.workspace import Workspace
 from perflint.text.source import Source
 from tests.ranking_samples import recorded, write_json
@@ -111,7 +110,7 @@ def test_switched_off(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_too_big(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disk, "MOST_BYTES", len(SUM) + len(CPU) - 1)
+    monkeypatch.setattr(workspace, "MOST_BYTES", len(SUM) + len(CPU) - 1)
     root = project(tmp_path, train=SUM, main=CPU)
     scene = Scene(root)
     assert scene.show(root / "train.py", SUM) == ["PPF201"]

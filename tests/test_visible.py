@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from perflint.output.formats import FORMATS
-from perflint.output.json_text import json_text
+from perflint.output.report import json_text
 from perflint.text.visible import is_plain, visible, visible_line, visible_path
 from tests import hostile
 from tests.cli_runs import ROOT

@@ -20,12 +20,12 @@ import pytest
 
 from perflint import cli
 from perflint.cli import main
-from perflint.commands import following, watch
+from perflint.commands import watch
 from perflint.commands.watch import Clock, Kept, changes, described
 from perflint.findings import Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
-from perflint.output.news import News
+from perflint.output.summary import News
 from perflint.run import discovery, engine
 from perflint.run.session import Session
 from perflint.text.source import Source
@@ -373,7 +373,7 @@ def test_edits_go_on_after_any_other_change(watching: Watching, checks: list[lis
 def test_many_files_that_change_at_once_are_no_edits(
     watching: Watching, checks: list[list[str]], monkeypatch: pytest.MonkeyPatch, capsys: Output
 ) -> None:
-    monkeypatch.setattr(following, "MOST_FILES", 1)
+    monkeypatch.setattr(watch, "MOST_FILES", 1)
     write("helper.py", HELPER.format("loss"))()
     write("train.py", CALLER)()
     one, two = write("helper.py", HELPER.format("loss + 1")), write("train.py", SLEEPS)
@@ -386,7 +386,7 @@ def test_many_files_that_change_at_once_are_no_edits(
 def test_files_that_are_too_many_for_a_session_are_checked(
     watching: Watching, checks: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "_MOST_CHARACTERS", 10)
+    monkeypatch.setattr(watch, "_MOST_CHARACTERS", 10)
     write("train.py", CLEAN)()
     watching(*(act for text in (SLEEPS, COLLECTS, SLEEPS) for act in (write("train.py", text), nothing)))
     assert len(checks) >= 2

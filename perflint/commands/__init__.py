@@ -1,4 +1,4 @@
-"""The commands of ``perflint``: one module each, imported only when it is used."""
+"""The commands of ``perflint``, imported only when they are used, and the errors that all of them raise."""
 
 from __future__ import annotations
 
@@ -46,6 +46,21 @@ def internal_error(error: Exception) -> str:
         f"perflint: internal error{place}: {what}. This is a bug in perflint: please report it at {REPORT_TO} "
         "(with PERFLINT_DEBUG=1 in the environment the run shows where it happened)"
     )
+
+
+def refuse_options(given: Mapping[str, object], why: str) -> None:
+    """Reject options that another one rules out.
+
+    Args:
+        given: the values of these options by name; those that are not given are false or None.
+        why: the beginning of the sentence that ends with the name of the first one that is given.
+
+    Raises:
+        CommandError: one of them is given.
+    """
+    for name, value in given.items():
+        if value:
+            raise CommandError(f"{why} {name}")
 
 
 def is_debugging() -> bool:

@@ -5,33 +5,28 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.commands import (
-    CommandError,
-    InternalError,
-    failing_file,
-    outputs,
-    profiled,
-    saving,
-    showing,
-    unread_callers,
+from perflint.commands import CommandError, InternalError, failing_file
+from perflint.commands.filters import Filter, Filters, LowImpact, OnlyNamed, of_enough_impact
+from perflint.commands.print_report import (
+    given_profiles,
+    print_findings,
+    ranked_report,
+    remark_on_callers,
+    wanted_outputs,
 )
-from perflint.commands.low_impact import LowImpact
-from perflint.commands.narrowing import Narrowing, narrowing
-from perflint.commands.reading import STDIN, Batch, read
-from perflint.commands.run_settings import common_directory
+from perflint.commands.read_files import STDIN, Batch, common_directory, read
+from perflint.commands.write_fixes import print_diff, print_shortcomings, save_fixes
 from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.later import import_later
-from perflint.output import made_fixes, no_training, summary
-from perflint.output.console import Console
-from perflint.output.progress import Progress
+from perflint.output import summary
+from perflint.output.console import Console, Progress
 from perflint.output.report import Report
 from perflint.run import cache
 from perflint.text.source import Source
@@ -68,9 +63,6 @@ class Unchecked(CommandError):
         super().__init__(f"{why}. {what} not checked: {listed(lost, _MOST_NAMES)}")
 
 
-ProjectCheck = Callable[[list[dict[str, Source]]], list[list[Finding]]]
-
-
 def run(options: argparse.Namespace) -> int:
     """Check, and fix if asked; return the exit status.
 
@@ -80,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """
     console = Console()
     options.fix = options.fix or options.fix_only
-    outputs.wanted(options)  # report an output that cannot be written before a long check
+    wanted_outputs(options)  # report an output that cannot be written before a long check
     try:
         if options.watch:
             from perflint.commands import watch
@@ -89,6 +81,17 @@ def run(options: argparse.Namespace) -> int:
         return _timed(options, console) if options.timing else _once(options, read(options), console)
     finally:
         console.close()
+
+
+def look(options: argparse.Namespace, batch: Batch) -> Report:
+    """Check without changing anything, and return what is to be reported.
+
+    Raises:
+        CommandError: the baseline or the revision cannot be used.
+        InternalError: a rule failed.
+    """
+    shown = _filters(options, batch)
+    return _reported(options, batch, _found(options, batch), shown)
 
 
 def _timed(options: argparse.Namespace, console: Console) -> int:
@@ -113,11 +116,15 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     for path in () if options.quiet else batch.finished:
         console.note(f"note: {path}: a run that was killed had left fixes half written; they are complete now")
     # report options that cannot be used before a long check
-    profiles = profiled.given(options, batch.settings, console)
+    profiles = given_profiles(options, batch.settings, console)
     if options.write_baseline is not None:
-        return _write_baseline(options, batch, console)
-    shown = narrowing(options, batch)
-    status = _run(options, batch, shown, profiles, console)
+        from perflint.commands.old_code import refuse_with_baseline, write_baseline
+
+        refuse_with_baseline(options)
+        found = of_enough_impact(batch.paths.reported(_found(options, batch)), batch.settings.min_impact)
+        return write_baseline(options, batch, found, console)
+    shown = _filters(options, batch)
+    status = _Run(options, batch, console, shown, profiles).status()
     shown.tell(options, console)
     return status
 
@@ -133,72 +140,138 @@ def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console
         console.write_bytes(batch.piped)
     elif not (changes or options.diff or options.write_baseline is not None):
         quiet = argparse.Namespace(**{**vars(options), "quiet": True})
-        showing.findings(quiet, _report(options, batch, [], {}), "", console)
+        print_findings(quiet, _report(options, batch, [], {}), "", console)
     return 2
 
 
-def _run(
-    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
-) -> int:
-    if options.add_noqa is not None:
-        from perflint.commands import adding
+@dataclass(frozen=True)
+class _Run:
+    """One check of the files that were read, and what follows from it."""
 
-        report = partial(_report, options, batch)
-        return adding.run(options, batch, shown.check(_checker(options, batch)), report, console)
-    if options.diff:
-        return _diff(options, batch, shown, console)
-    return (_fix if options.fix else _look)(options, batch, shown, profiles, console)
+    options: argparse.Namespace
+    batch: Batch
+    console: Console
+    shown: Filters
+    profiles: Sequence[Profiled]
+
+    def status(self) -> int:
+        """Do what the options ask for; return the exit status."""
+        if self.options.add_noqa is not None:
+            return self._add_noqa()
+        if self.options.diff:
+            return self._diff()
+        return self._fix() if self.options.fix else self._look()
+
+    def _look(self) -> int:
+        options, batch, lost = self.options, self.batch, None
+        try:
+            found = _found(options, batch)
+        except Unchecked as error:
+            lost, found = error, error.findings
+        report = replace(_reported(options, batch, found, self.shown), is_complete=lost is None)
+        files = report.sources.keys() - (lost.paths if lost else set())
+        report = ranked_report(options, report, self.profiles, self.console)
+        closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
+        closing = self.shown.closing(closing)
+        if not report.findings and not self.shown.closing(""):
+            remark = "" if options.quiet else remark_on_callers(options.paths, batch)
+            closing += remark or summary.remark_on_training([report.sources[path] for path in files])
+        news = options.news.since(report) if options.watch else ()
+        print_findings(options, report, closing, self.console, news)
+        if lost is not None:
+            raise lost
+        return _status(options, bool(report.findings))
+
+    def _fix(self) -> int:
+        options, batch = self.options, self.batch.shown()
+        outcome, lost = self._saved(self._tried(self._check(), _level(options)))
+        sources = {**batch.sources, **outcome.changed}
+        remaining = [] if options.fix_only else outcome.remaining
+        report = ranked_report(options, _report(options, batch, remaining, sources), self.profiles, self.console)
+        closing = self.shown.closing(summary.fixed(outcome, sources) + summary.most_to_win(report))
+        print_findings(options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources))
+        is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
+        return 2 if lost else _status(options, bool(remaining) or is_changed)
+
+    def _diff(self) -> int:
+        outcome, sources = self._tried(self._check(), _level(self.options)), self.batch.shown().sources
+        print_diff(self.options, sources, outcome.changed, self.console, outcome)
+        print_shortcomings(outcome, self.console)
+        if not self.options.quiet:
+            self.console.note(self.shown.closing(summary.would_fix(outcome, sources)))
+        return _status(self.options, bool(outcome.changed))
+
+    def _add_noqa(self) -> int:
+        """Silence what is found, or show how with ``--diff``; then report the rest."""
+        from perflint.commands.old_code import closing_of_noqa, silencing
+
+        options, batch = self.options, self.batch.shown()
+        if options.fix:
+            raise CommandError(
+                "--add-noqa cannot be used together with --fix: run --fix first, then silence what is left"
+            )
+        tried = self._tried(silencing(self._check(), options.add_noqa), Level.SAFE)
+        if options.diff:
+            print_diff(options, batch.sources, tried.changed, self.console)
+            print_shortcomings(tried, self.console)
+            if not options.quiet:
+                self.console.note(closing_of_noqa(tried, batch, "Would silence"))
+            return _status(options, bool(tried.changed))
+        outcome, lost = self._saved(tried)
+        report = _report(options, batch, outcome.remaining, {**batch.sources, **outcome.changed})
+        print_findings(options, report, closing_of_noqa(outcome, batch, "Silenced", bool(lost)), self.console)
+        return 2 if lost or outcome.rejected else 0
+
+    def _check(self) -> Check:
+        """A check that finds only what is shown."""
+        return self.shown.check(_checker(self.options, self.batch))
+
+    def _tried(self, check: Check, level: Level) -> FixOutcome:
+        """What fixing leads to, under the names that the user gave; nothing is written."""
+        return self.batch.paths.outcome(fix_all(self.batch.sources, check, level))
+
+    def _saved(self, tried: FixOutcome) -> tuple[FixOutcome, list[str]]:
+        """Write what was fixed; return the outcome without the files that could not be written, and these files."""
+        lost = save_fixes(tried, self.batch.shown(), self.console)
+        outcome = tried.without(lost)
+        print_shortcomings(outcome, self.console)
+        return outcome, lost
 
 
-def _write_baseline(options: argparse.Namespace, batch: Batch, console: Console) -> int:
-    from perflint.commands import baselining
-
-    baselining.refuse(options)
-    found = LowImpact(batch.settings).left(batch.naming.reported(_found(options, batch)), batch.sources)
-    return baselining.write(options, batch, found, console)
-
-
-def look(options: argparse.Namespace, batch: Batch, shown: Narrowing | None = None) -> Report:
-    """Check without changing anything, and return what is to be reported.
-
-    Args:
-        options: the arguments.
-        batch: the files.
-        shown: the filters (default: those that the options and the configuration ask for).
+def _filters(options: argparse.Namespace, batch: Batch) -> Filters:
+    """The filters that the options and the configuration ask for.
 
     Raises:
         CommandError: the baseline or the revision cannot be used.
-        InternalError: a rule failed.
     """
-    shown = narrowing(options, batch) if shown is None else shown
-    return _reported(options, batch, _found(options, batch), shown)
+    filters: list[Filter] = []
+    if options.baseline or batch.settings.baseline or options.changed_since is not None:
+        from perflint.commands.old_code import filters_of_old_code
+
+        filters = filters_of_old_code(options, batch)
+    everything = not filters
+    named = OnlyNamed(batch.paths, batch.settings, is_told=everything)
+    return Filters([named, LowImpact(batch.settings, is_told=everything), *filters])
 
 
-def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Narrowing) -> Report:
+def _reported(options: argparse.Namespace, batch: Batch, findings: list[Finding], shown: Filters) -> Report:
     found = shown.left(by_place(findings), batch.sources)
-    return _report(options, batch, by_place(batch.naming.findings(found)), batch.shown().sources)
+    return _report(options, batch, by_place(batch.paths.findings(found)), batch.shown().sources)
 
 
-def _look(
-    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
-) -> int:
-    lost: Unchecked | None = None
-    try:
-        report = look(options, batch, shown)
-    except Unchecked as error:
-        lost = error
-        report = replace(_reported(options, batch, error.findings, shown), is_complete=False)
-    files = report.sources.keys() - (lost.paths if lost else set())
-    report = profiled.ranked(options, report, profiles, console)
-    closing = shown.closing(summary.found(report.findings, files, _level(options)) + summary.most_to_win(report))
-    if not report.findings and not shown.closing(""):
-        remark = "" if options.quiet else unread_callers.remark(options.paths, batch)
-        closing += remark or no_training.remark([report.sources[path] for path in files])
-    news = options.news.since(report) if options.watch else ()
-    showing.findings(options, report, closing, console, news)
-    if lost is not None:
-        raise lost
-    return _status(options, bool(report.findings))
+def _report(
+    options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], sources: Mapping[str, Source]
+) -> Report:
+    paths = [path for path in options.paths if path != STDIN] or [options.stdin_filename or Path()]
+    return Report(findings, sources, _level(options), settings=batch.settings, start=common_directory(paths))
+
+
+def _level(options: argparse.Namespace) -> Level:
+    return Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+
+
+def _status(options: argparse.Namespace, found: bool) -> int:
+    return 1 if found and not options.exit_zero else 0
 
 
 def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
@@ -209,7 +282,7 @@ def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
     """
     if batch.known is not None:
         return [*batch.unreadable, *batch.known]
-    if options.no_cache or (batch.piped is not None and not batch.naming.hidden):
+    if options.no_cache or (batch.piped is not None and not batch.paths.hidden):
         return _checker(options, batch)(batch.sources)
     name = cache.key(batch.sources, batch.examined)
     known = cache.load(name, batch.sources)
@@ -225,14 +298,14 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     """
     whole = split(batch.sources)
     several = len(whole.projects) > 1
-    projects = [project for project in whole.projects if batch.naming.reports_any(project)]
+    projects = [project for project in whole.projects if batch.paths.reports_any(project)]
     names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
     lost: Unchecked | None = None
     try:
         checked: Sequence[list[Finding] | None] = (
-            _project_checker(options, batch)([projects[index] for index in missing]) if missing else []
+            _check_projects(options, batch, [projects[index] for index in missing]) if missing else []
         )
     except Unchecked as error:
         lost, checked = error, error.found
@@ -249,85 +322,36 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     return found
 
 
-def _fix(
-    options: argparse.Namespace, batch: Batch, shown: Narrowing, profiles: Sequence[Profiled], console: Console
-) -> int:
-    tried = _fixed(options, batch, shown)
-    batch = batch.shown()
-    lost = saving.save(tried, batch, console)
-    outcome = tried.without(lost)
-    showing.shortcomings(outcome, console)
-    sources = {**batch.sources, **outcome.changed}
-    remaining = [] if options.fix_only else outcome.remaining
-    report = profiled.ranked(options, _report(options, batch, remaining, sources), profiles, console)
-    closing = summary.fixed(outcome, sources) + summary.most_to_win(report)
-    showing.findings(options, report, shown.closing(closing), console, fixed=made_fixes.lines(outcome, batch.sources))
-    is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
-    return 2 if lost else _status(options, bool(remaining) or is_changed)
-
-
-def _diff(options: argparse.Namespace, batch: Batch, shown: Narrowing, console: Console) -> int:
-    outcome = _fixed(options, batch, shown)
-    showing.changes(options, batch.shown().sources, outcome.changed, console, outcome)
-    showing.shortcomings(outcome, console)
-    if not options.quiet:
-        console.note(shown.closing(summary.would_fix(outcome, batch.shown().sources)))
-    return _status(options, bool(outcome.changed))
-
-
-def _report(
-    options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], sources: Mapping[str, Source]
-) -> Report:
-    paths = [path for path in options.paths if path != STDIN] or [options.stdin_filename or Path()]
-    return Report(findings, sources, _level(options), settings=batch.settings, start=common_directory(paths))
-
-
-def _fixed(options: argparse.Namespace, batch: Batch, shown: Narrowing) -> FixOutcome:
-    return batch.naming.outcome(fix_all(batch.sources, shown.check(_checker(options, batch)), _level(options)))
-
-
-def _level(options: argparse.Namespace) -> Level:
-    return Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-
-
-def _status(options: argparse.Namespace, found: bool) -> int:
-    return 1 if found and not options.exit_zero else 0
-
-
 def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     """The function that checks files under this run's options, including findings about unreadable files."""
-    check_projects = _project_checker(options, batch)
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
-        projects = [project for project in split(sources).projects if batch.naming.reports_any(project)]
-        found = [*batch.unreadable, *(finding for findings in check_projects(projects) for finding in findings)]
-        return by_place(found)
+        projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
+        checked = _check_projects(options, batch, projects)
+        return by_place([*batch.unreadable, *(finding for findings in checked for finding in findings)])
 
     return check
 
 
-def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
-    """The function that checks projects under this run's options."""
-    jobs = options.jobs or _cores()
+def _check_projects(
+    options: argparse.Namespace, batch: Batch, projects: list[dict[str, Source]]
+) -> list[list[Finding]]:
+    """The findings of each project under this run's options."""
+    import_later("libcst")
+    from perflint.run import engine  # imported late: a run that the cache answers does not need it
+
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
-
-    def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
-        import_later("libcst")
-        from perflint.run import engine  # imported late: a run that the cache answers does not need it
-
-        progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
-        progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
-        try:
-            return engine.check_projects(projects, batch.examined, jobs, progress, last=last)
-        except engine.Unfinished as error:
-            raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
-        except Exception as error:
-            sources = {path: source for project in projects for path, source in project.items()}
-            raise InternalError(failing_file(sources, batch.settings)) from error
-        finally:
-            progress.clear()
-
-    return check
+    progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
+    progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
+    try:
+        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last)
+    except engine.Unfinished as error:
+        raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
+    except Exception as error:
+        sources = {path: source for project in projects for path, source in project.items()}
+        raise InternalError(failing_file(sources, batch.settings)) from error
+    finally:
+        progress.clear()
 
 
 def _cores() -> int:

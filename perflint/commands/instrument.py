@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint.commands import CommandError
-from perflint.commands.run_settings import resolve
-from perflint.commands.saving import write_source
-from perflint.commands.showing import changes
+from perflint.commands.read_files import resolve_settings
+from perflint.commands.write_fixes import print_diff, write_source
 from perflint.files.plain_files import absolute, from_here, project_around
 from perflint.fix.fixer import spliced
 from perflint.flow.resolving import opened
@@ -46,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         if not write_source(source, after, console):
             raise CommandError(f"{path} was not written")
     else:
-        changes(options, {source.path: source}, {source.path: after}, console)
+        print_diff(options, {source.path: source}, {source.path: after}, console)
     for line in said:
         console.note(line)
     if not options.write:
@@ -86,7 +85,7 @@ def _with_ranges(options: argparse.Namespace, source: Source) -> tuple[str, list
 def _project(options: argparse.Namespace, source: Source) -> tuple[Mapping[str, Source], str]:
     """The files of the project by absolute path, which show what calls reach; and the absolute path of the file."""
     given = Path(source.path)
-    settings = resolve(options, [given])
+    settings = resolve_settings(options, [given])
     found = discovery.python_files([project_around(given)], settings).files
     real = given.resolve()
     path = next((str(file) for file in found if file.resolve() == real), absolute(given))

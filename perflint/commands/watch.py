@@ -1,8 +1,13 @@
-"""``perflint check --watch``: check again when something has changed, until Ctrl-C."""
+"""``perflint check --watch``: check again when something has changed, until Ctrl-C.
+
+After the first change of a file, everything is checked as usual. Then, while nobody waits, a session is prepared for
+the next change of that file.
+"""
 
 from __future__ import annotations
 
 import argparse
+import gc
 import multiprocessing
 import os
 import signal
@@ -14,11 +19,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, internal_error, is_debugging, outputs
-from perflint.commands.following import Following
-from perflint.commands.reading import STDIN, Batch, find, read
-from perflint.commands.run_settings import common_directory, resolve
+from perflint.commands import CommandError, internal_error, is_debugging, refuse_options
+from perflint.commands.print_report import STANDARD, wanted_outputs
+from perflint.commands.read_files import STDIN, Batch, common_directory, find, read, resolve_settings
 from perflint.configuration import config_files
 from perflint.configuration.settings import Settings
 from perflint.files.plain_files import from_here
@@ -26,10 +31,104 @@ from perflint.findings import Finding
 from perflint.inputs.input_files import read_inputs
 from perflint.output.console import Console
 from perflint.output.formats import FOR_PEOPLE
-from perflint.output.news import News
+from perflint.output.summary import News
 from perflint.run import discovery
 from perflint.text.source import Source
 from perflint.text.visible import listed, takes_codes, visible
+
+if TYPE_CHECKING:
+    from perflint.run.session import Session
+
+
+MOST_FILES = 20
+"""For how many files a session is prepared: those changed last. Hand edits do not change more at once."""
+
+_MOST_CHARACTERS = 10_000_000
+"""The largest total size of the files of a session, which keeps their index in memory."""
+
+
+class WatchSession:
+    """Remembers the files, and their index, from one change to the next."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._sources: Mapping[str, Source] = {}
+        self._settings: Settings | None = None
+        self._edited: dict[str, None] = {}
+        self._is_ready = False
+
+    def findings(self, batch: Batch) -> list[Finding] | None:
+        """The findings in the files that could be read, from the session if it has them; None: check everything.
+
+        Args:
+            batch: the files as they are now; they are compared with those of the last check.
+        """
+        changed = self._changed(batch)
+        self._is_ready = self._is_ready and changed is not None and self._edited.keys() >= set(changed)
+        for path in changed or ():
+            self._edited.pop(path, None)
+            self._edited[path] = None
+        self._sources, self._settings = batch.sources, batch.examined
+        if not self._is_ready or changed is None:
+            return None
+        try:
+            return self._asked(changed)
+        except Exception:
+            self._drop()
+            if is_debugging():
+                raise
+            return None  # the full check reports what is wrong, if it still is
+
+    def get_ready(self) -> None:
+        """Prepare a session for the next change of a file that has changed before; takes as long as a check."""
+        if self._is_ready:
+            return
+        self._drop()
+        for path in [path for path in self._edited if path not in self._sources] + [*self._edited][:-MOST_FILES]:
+            self._edited.pop(path, None)
+        size = sum(len(source.text) for source in self._sources.values())
+        if not self._edited or self._settings is None or size > _MOST_CHARACTERS:
+            return
+        from perflint.run.session import Session  # a watch over files that never change does not need it
+
+        gc.collect()  # the parts of an index refer to one another
+        try:
+            self._session = Session(self._sources, self._settings, self._edited)
+        except Exception:  # the full check has reported it already
+            self._drop()
+            return
+        gc.freeze()
+        self._is_ready = True
+
+    def _changed(self, batch: Batch) -> list[str] | None:
+        """The files whose text has changed; None if anything else has changed too."""
+        before, now = self._sources, batch.sources
+        if batch.examined != self._settings or list(before) != list(now):
+            return None
+        changed = [path for path, source in now.items() if source is not before[path] and source != before[path]]
+        if len(changed) > MOST_FILES or any(_layout(now[path]) != _layout(before[path]) for path in changed):
+            return None
+        return changed
+
+    def _asked(self, changed: list[str]) -> list[Finding] | None:
+        """Pass these changes to the session, and return its findings."""
+        session = self._session
+        assert session is not None
+        for path in changed:
+            session.edit(path, self._sources[path].text)
+        if session.unparsed:
+            return None  # the session would check everything too, in one process
+        session.catch_up()
+        return session.findings()
+
+    def _drop(self) -> None:
+        self._session, self._is_ready = None, False
+        gc.unfreeze()
+
+
+def _layout(source: Source) -> tuple[str, bool]:
+    return source.encoding, source.bom
+
 
 Check = Callable[[argparse.Namespace, Batch, Console], int]
 Stamp = tuple[int, int, int]
@@ -85,12 +184,12 @@ def run(options: argparse.Namespace, check: Check, console: Console, clock: Cloc
 
 
 def _refuse(options: argparse.Namespace) -> None:
-    for name in ("--fix", "--add-noqa", "--diff", "--output-file", "--timing"):
-        if getattr(options, name[2:].replace("-", "_")) not in (None, False):
-            raise CommandError(f"--watch checks again and again, so it cannot be used together with {name}")
+    names = ("--fix", "--add-noqa", "--diff", "--output-file", "--timing")
+    given = {name: getattr(options, name[2:].replace("-", "_")) not in (None, False) for name in names}
+    refuse_options(given, "--watch checks again and again, so it cannot be used together with")
     if options.stdin_filename or STDIN in options.paths:
         raise CommandError("--watch needs files to look at: it cannot be used with standard input")
-    if any(output.place == outputs.STANDARD and output.format not in FOR_PEOPLE for output in outputs.wanted(options)):
+    if any(output.place == STANDARD and output.format not in FOR_PEOPLE for output in wanted_outputs(options)):
         raise CommandError("--watch shows findings to people: use --output-format full or concise")
 
 
@@ -127,7 +226,7 @@ class Watch:
         self._console = console
         self._clock = clock
         self._kept = Kept()
-        self._following = Following()
+        self._following = WatchSession()
         self._files = Files(options)
 
     def run(self) -> None:
@@ -209,7 +308,7 @@ class Files:
         self._options = options
         self._paths: list[Path] = options.paths or [Path()]
         self._configuration = stamps(self._configurations())
-        self._last = resolve(options, self._paths)
+        self._last = resolve_settings(options, self._paths)
         self.settings: Settings | None = self._last
         """None while the configuration is invalid: then the previous settings are used to find files."""
         self.code: Stamps = {}
@@ -222,7 +321,7 @@ class Files:
             self._configuration = configuration
             self.settings = None
             with suppress(CommandError):  # the next check reports what is wrong
-                self.settings = self._last = resolve(self._options, self._paths)
+                self.settings = self._last = resolve_settings(self._options, self._paths)
         found = [str(path) for path in self._found()]
         inputs = read_inputs(found, self._last.root)
         if self.settings is not None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perflint.findings import Finding, Level
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts, message
+from perflint.output.report import Report, facts, message
 from perflint.text.visible import visible, visible_path
 
 

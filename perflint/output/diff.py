@@ -1,19 +1,26 @@
-r"""``--diff``: what ``--fix`` would write, as a unified diff for ``patch -p0`` and ``git apply -p0``.
+"""``--diff``: what ``--fix`` would write, as a unified diff for ``patch -p0`` and ``git apply -p0``.
 
 It follows ``git diff``. A name with control characters, a quote or a backslash is put in quotes, as in C
 (``"a\nb.py"``), which git and patch both read. The lines of a file are written byte for byte if a program reads the
 diff, since it would not apply otherwise; on a terminal, control characters are escaped.
+
+Lines above the diff of a file say which findings its edits repair, and why some are unsafe; ``patch`` and ``git apply``
+skip them, since they ignore text that stands before a diff:
+
+    # train.py:91 PPF101: load in worker processes (unsafe: with a fixed seed the shuffle order changes)
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import unified_diff
 
+from perflint.findings import Finding, Level
+from perflint.fix.fixer import FixOutcome
 from perflint.text.source import BOM, Source
-from perflint.text.visible import Palette, pieces, visible_line
+from perflint.text.visible import Palette, pieces, visible, visible_line
 
 _ESCAPES = {7: r"\a", 8: r"\b", 9: r"\t", 10: r"\n", 11: r"\v", 12: r"\f", 13: r"\r", 34: r"\"", 92: r"\\"}
 """How git escapes these bytes of a name; any other byte to be escaped becomes three octal digits."""
@@ -73,3 +80,25 @@ def paint(lines: list[str], palette: Palette) -> Iterator[str]:
 def _lines(source: Source) -> list[str]:
     """The lines as ``patch`` counts them: only ``\\n`` ends one."""
     return list(io.StringIO((BOM if source.bom else "") + source.text, newline="\n"))
+
+
+def reasons(outcome: FixOutcome, source: Source) -> Iterator[str]:
+    """One line for each finding of the first check whose fix is part of the diff of this file.
+
+    Args:
+        outcome: what was fixed.
+        source: the file before.
+    """
+    for finding in _repaired(outcome, source.path):
+        row, _ = source.lines.position(finding.start)
+        fix = finding.fix
+        assert fix is not None
+        why = f" (unsafe: {fix.reason})" if fix.level is Level.UNSAFE and fix.reason else ""
+        yield f"# {visible(source.path)}:{row} {finding.code}: {visible(fix.message + why)}\n"
+
+
+def _repaired(outcome: FixOutcome, path: str) -> Iterable[Finding]:
+    for finding in outcome.first:
+        is_applied = finding.fix is not None and finding.fix.level >= outcome.level
+        if finding.path == path and is_applied and (path, finding.code) in outcome.fixed:
+            yield finding

@@ -1,6 +1,7 @@
 """The output formats: each has an entry here, and a module of the same name, which is imported when it is used.
 
-A module has ``render(report)``, which yields the text in parts, and may have ``shortcomings(report)``.
+A module has ``render(report)``, which yields the text in parts, and may have ``shortcomings(report)``. A format with a
+hyphen is another function of a module: ``json-lines`` is ``render_lines`` in ``json``.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ FOR_PEOPLE = ("full", "concise")
 
 def renderer(name: str) -> Callable[[Report], Iterator[str]]:
     """The function that renders a format of `FORMATS`."""
-    render: Callable[[Report], Iterator[str]] = _module(name).render
+    kind = name.partition("-")[2]
+    render: Callable[[Report], Iterator[str]] = getattr(_module(name), f"render_{kind}" if kind else "render")
     return render
 
 
@@ -43,4 +45,4 @@ def shortcomings(name: str, report: Report) -> Iterator[str]:
 def _module(name: str) -> Any:
     from importlib import import_module
 
-    return import_module(f"perflint.output.{name.replace('-', '_')}")
+    return import_module(f"perflint.output.{name.partition('-')[0]}")

@@ -13,15 +13,16 @@ Findings that share one edit are shown once, with the lines of the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
 from textwrap import TextWrapper
 
-from perflint.findings import Finding, Fix, Level
-from perflint.output.edit_lines import edit_lines
-from perflint.output.frame import frame
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts
-from perflint.text.visible import LIMIT, listed, visible, visible_line, visible_path
+from perflint.findings import Edit, Finding, Fix, Level
+from perflint.fix.fixer import complete_edits, spliced
+from perflint.output.report import Report, facts
+from perflint.text.source import LineTable
+from perflint.text.visible import LIMIT, Palette, clip, counted, listed, visible, visible_line, visible_path
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
 _REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "suggestion"}
@@ -148,3 +149,165 @@ def _is_news(fix: Fix, message: str) -> bool:
     """Whether the text of a fix without an edit adds something to the advice in the message."""
     advice = message.rpartition("; ")[2].rstrip(".")
     return not fix.edits and fix.message.split()[:3] != advice.split()[:3]
+
+
+# -- the lines that a fix changes -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """One removed line (``row`` is its number) or added line (``row`` is None); it differs from character ``at`` on."""
+
+    row: int | None
+    text: str
+    at: int = 0
+
+
+def _changed_blocks(lines: LineTable, edits: Sequence[Edit]) -> list[list[ChangedRows]]:
+    """The lines that ``edits`` (sorted, not overlapping) change, in order; those between unchanged lines together."""
+    blocks: list[list[ChangedRows]] = []
+    behind = 0
+    for row, old, new in _changes(lines, edits):
+        if not blocks or row > behind:
+            blocks.append([])
+        behind = row + len(old)
+        at = [_common(*pair) for pair in zip(old, new, strict=False)]
+        at += [0] * (max(len(old), len(new)) - len(at))
+        blocks[-1] += [ChangedRows(row + index, text, at[index]) for index, text in enumerate(old)]
+        blocks[-1] += [ChangedRows(None, text, at[index]) for index, text in enumerate(new)]
+    return blocks
+
+
+def _changes(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """Rows that change: the number of the first, the old ones and the new ones."""
+    for first, last, group in _groups(lines, edits):
+        start, end = lines.line_start(first), lines.line_end(last)
+        old = _split(lines.text[start:end])
+        new = _split(spliced(lines.text, start, end, group))
+        for tag, low, high, left, right in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if tag != "equal":
+                yield first + low, old[low:high], new[left:right]
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two lines have in common at their start."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int, list[Edit]]]:
+    """Edits that share rows, with the first and last of these rows."""
+    group: list[Edit] = []
+    first = last = 0
+    for edit in edits:
+        top, bottom = lines.position(edit.start)[0], lines.position(edit.end)[0]
+        if group and top > last:
+            yield first, last, group
+            group = []
+        first = first if group else top
+        last = max(last, bottom)
+        group.append(edit)
+    if group:
+        yield first, last, group
+
+
+def _split(text: str) -> list[str]:
+    table = LineTable(text)
+    rows = [table.line(row) for row in range(1, table.rows + 1)]
+    return rows if rows[-1] else rows[:-1]
+
+
+# -- the edit of a finding in a few lines -----------------------------------------------------------------------------
+
+_LONGEST = 50_000
+"""The most characters of a row to show in its old and new form."""
+_ALL = {
+    Level.SAFE: "--diff",
+    Level.UNSAFE: "--diff --unsafe-fixes",
+    Level.DISPLAY: "--output-format json",
+}
+"""The options that show the whole edit of a fix, by its level."""
+
+
+def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: int, columns: int) -> Iterator[str]:
+    """The lines that a fix changes, beginning with those of the finding, whose old lines the frame shows.
+
+    Args:
+        report: the report that contains the finding.
+        finding: the finding.
+        fix: its fix.
+        gutter: the width of line numbers.
+        room: the number of lines to use at most.
+        columns: the width of the code that is shown.
+    """
+    table = report.lines(finding.path)
+    if any(len(table.line(table.position(edit.start)[0])) > _LONGEST for edit in fix.edits):
+        yield f"{' ' * gutter} ... a line too long to show: {_ALL[fix.level]}"
+        return
+    row, _ = table.position(finding.start)
+    blocks = _changed_blocks(table, complete_edits(table.text, fix))
+    blocks.sort(key=lambda block: block[0].row != row)
+    lines = [line for block in blocks for line in (None, *_without_frame(block, row))][1:]
+    shown = lines if len(lines) <= room else lines[: max(1, room - 1)]
+    yield from (_line(report, line, gutter, columns) for line in shown)
+    left = sum(line is not None for line in lines[len(shown) :])
+    if left:
+        yield report.palette.frame(f"{' ' * gutter} ... {counted(left, 'more line')}: {_ALL[fix.level]}")
+
+
+def _without_frame(block: list[ChangedRows], row: int) -> list[ChangedRows]:
+    """A block without the old line that the frame shows, if new lines replace it."""
+    return block if block[0].row != row or all(line.row for line in block) else block[1:]
+
+
+def _line(report: Report, line: ChangedRows | None, gutter: int, columns: int) -> str:
+    if line is None:
+        return report.palette.frame(f"{' ' * gutter} ...")
+    text, _, _ = clip(line.text, line.at, line.at, columns)
+    if line.row:
+        return report.palette.removed(f"{line.row:>{gutter}} - {text}".rstrip())
+    return report.palette.added(f"{'':>{gutter}} + {text}".rstrip())
+
+
+# -- the code frame ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CodeFrame:
+    """Two lines without line ends, and the width of the second one on a terminal."""
+
+    code: str
+    mark: str
+    width: int
+
+
+def frame(
+    lines: LineTable, start: int, end: int, palette: Palette, gutter: int | None = None, limit: int = LIMIT
+) -> CodeFrame:
+    """The frame of the characters ``start:end``; a range of several lines is shown by its first line.
+
+    Args:
+        lines: the file.
+        start: where the range begins.
+        end: where it ends.
+        palette: the colours.
+        gutter: the width of the line number (default: what the number needs).
+        limit: the width of the code that is shown.
+    """
+    row, _ = lines.position(start)
+    last, _ = lines.position(max(start, end - 1))
+    gutter = len(str(row)) if gutter is None else gutter
+    text, left, right = clip(lines.line(row), *_columns(lines, row, start, end), limit)
+    carets = "^" * max(1, right - left) + (f" ... to line {last}" if last > row else "")
+    bar = " " * gutter + " |"
+    code = f"{palette.frame(f'{row:>{gutter}} |')} {text}".rstrip()
+    mark = f"{palette.frame(bar)} {' ' * left}{palette.code(carets)}"
+    return CodeFrame(code, mark, len(bar) + 1 + left + len(carets))
+
+
+def _columns(lines: LineTable, row: int, start: int, end: int) -> tuple[int, int]:
+    """The characters of a row that belong to the range, without the spaces around them."""
+    line = lines.line(row)
+    at = lines.line_start(row)
+    left = min(max(start - at, 0), len(line))
+    return left, max(left, min(end - at, len(line.rstrip())))

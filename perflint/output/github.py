@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from perflint.findings import Finding
-from perflint.output.report import Report
-from perflint.output.rule_facts import severity
+from perflint.output.report import Report, severity
 from perflint.text.visible import visible
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

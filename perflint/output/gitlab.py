@@ -11,8 +11,7 @@ from typing import Any
 
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding, ImpactLevel
-from perflint.output.json_text import json_text
-from perflint.output.report import Report
+from perflint.output.report import Report, json_text
 from perflint.text.source import LineTable
 from perflint.text.visible import visible
 

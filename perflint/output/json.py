@@ -2,7 +2,7 @@
 
 The additional keys are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (the rows on which its
 expressions begin), ``fix.reason``, ``fix.paddle`` if an edit needs a certain release of Paddle, and ``profile`` if a
-profile was given (see ``gains.gain_data``). ``fix.applicability`` can also be ``display``. Rows and columns count from
+profile was given (see ``gain_data``). ``fix.applicability`` can also be ``display``. Rows and columns count from
 1, columns in code points; ends are exclusive.
 """
 
@@ -15,11 +15,25 @@ from typing import Any
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Edit, Finding
 from perflint.fix.fixer import complete_edits
-from perflint.output.gains import gain_data
-from perflint.output.json_text import json_text
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts
+from perflint.output.report import Report, facts, json_text
+from perflint.ranking.ranked import Bound
 from perflint.text.source import LineTable
+
+
+def gain_data(bound: Bound) -> dict[str, Any]:
+    """The share of the step (0 to 1), how many times as fast the step can get, and how that was found.
+
+    ``share`` is None if nothing is known, ``at_most`` is None if nothing limits the gain; ``more`` says why.
+    """
+    return {
+        "grade": str(bound.grade),
+        "share": None if bound.share is None else round(bound.share, 6),
+        "at_most": None if bound.at_most is None else round(bound.at_most, 4),
+        "by": bound.by or None,
+        "shared_by": bound.shared,
+        "more": bound.more or None,
+        "file": bound.profile or None,
+    }
 
 
 def render(report: Report) -> Iterator[str]:
@@ -95,3 +109,9 @@ def _noqa_row(table: LineTable, finding: Finding) -> int | None:
 
 def _absolute(path: str) -> str:
     return path if path == "-" else str(Path(path).absolute())
+
+
+def render_lines(report: Report) -> Iterator[str]:
+    """``json-lines``: the same objects, one on each line, so that a reader need not wait for the end."""
+    for finding in report.findings:
+        yield json_text(data(report, finding)) + "\n"

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 
 from perflint.catalogue import FILE_CODES
 from perflint.findings import Finding
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts
+from perflint.output.report import Report, facts
 from perflint.text.visible import visible
 
 

@@ -14,10 +14,7 @@ from typing import Any
 from perflint.catalogue import HOME
 from perflint.findings import Finding, Level, Related
 from perflint.fix.fixer import complete_edits, spliced
-from perflint.output.json_text import json_text
-from perflint.output.places import STDIN, valid
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts, severity
+from perflint.output.report import STDIN, Report, facts, json_text, severity, valid
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 _BOM_BYTES = 3

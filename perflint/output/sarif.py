@@ -7,22 +7,23 @@ exclusive, a byte order mark does not count.  GitHub shows no fixes; other viewe
 from __future__ import annotations
 
 import re
+import sys
+import textwrap
+from array import array
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any
 
 from perflint import __version__, catalogue
-from perflint.catalogue import HOME, Rule
+from perflint.catalogue import FILE_CODES, HOME, Example, Rule
 from perflint.configuration.settings import selected
 from perflint.findings import Edit, Finding, ImpactLevel, Level, Related
 from perflint.fix.fixer import complete_edits
-from perflint.output.gains import gain_data
-from perflint.output.json_text import json_text
-from perflint.output.line_hashes import line_hashes
-from perflint.output.places import valid
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts, message, severity
-from perflint.output.sarif_rules import descriptor
+from perflint.output import measured, rule_page
+from perflint.output.json import gain_data
+from perflint.output.report import Report, facts, json_text, message, severity, valid
 from perflint.text.source import LineTable
 
 _RANKS = {ImpactLevel.LOW: 10.0, ImpactLevel.MEDIUM: 50.0, ImpactLevel.HIGH: 90.0}
@@ -100,24 +101,24 @@ def _result(
     prints = {"perflint/v1": fingerprint}
     if finding.path in hashes:
         prints["primaryLocationLineHash"] = hashes[finding.path][region["startLine"] - 1]
-    result: dict[str, Any] = {
+    result = {
         "ruleId": finding.code,
         "level": severity(finding),
         "message": {"text": _message(message(finding))},
         "locations": [{"physicalLocation": {"artifactLocation": _artifact(report, finding.path), "region": region}}],
         "partialFingerprints": prints,
         "properties": _properties(report, finding),
+        "rank": _rank(report, finding),
+        "ruleIndex": rules.index(finding.code) if finding.code in rules else None,
+        "relatedLocations": [_related(report, *pair) for pair in enumerate(finding.related)] or None,
+        "fixes": [fix] if (fix := _fix(report, finding)) else None,
     }
-    rank = _rank(report, finding)
-    if rank is not None:
-        result["rank"] = rank
-    if finding.code in rules:
-        result["ruleIndex"] = rules.index(finding.code)
-    if finding.related:
-        result["relatedLocations"] = [_related(report, *pair) for pair in enumerate(finding.related)]
-    if fix := _fix(report, finding):
-        result["fixes"] = [fix]
-    return result
+    return _known(result)
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that are known: viewers expect no ``null``."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _rank(report: Report, finding: Finding) -> float | None:
@@ -128,19 +129,17 @@ def _rank(report: Report, finding: Finding) -> float | None:
 
 
 def _properties(report: Report, finding: Finding) -> dict[str, Any]:
-    properties: dict[str, Any] = {"confidence": str(finding.confidence)}
-    if report.ranking is not None:
-        properties["profile"] = gain_data(report.ranking.of(finding))
-    if finding.impact:
-        properties["impact"] = {"level": str(finding.impact.level), "reason": finding.impact.reason}
-    bottleneck = facts(finding.code).bottleneck
-    if bottleneck:
-        properties["bottleneck"] = bottleneck
-    if finding.fix:
-        properties["fix"] = {"applicability": finding.fix.level.applicability, "message": valid(finding.fix.message)}
-        if finding.fix.reason:
-            properties["fix"]["reason"] = finding.fix.reason
-    return properties
+    fix, impact, ranking = finding.fix, finding.impact, report.ranking
+    properties = {
+        "confidence": str(finding.confidence),
+        "profile": gain_data(ranking.of(finding)) if ranking is not None else None,
+        "impact": {"level": str(impact.level), "reason": impact.reason} if impact else None,
+        "bottleneck": facts(finding.code).bottleneck or None,
+    }
+    if fix:
+        about = {"applicability": fix.level.applicability, "message": valid(fix.message), "reason": fix.reason or None}
+        properties["fix"] = _known(about)
+    return _known(properties)
 
 
 def _fix(report: Report, finding: Finding) -> dict[str, Any] | None:
@@ -179,3 +178,103 @@ def _region(lines: LineTable, start: int, end: int) -> dict[str, int]:
 
 def _message(text: str) -> str:
     return _LINK.sub(r"\\[", valid(text))
+
+
+# -- the rules of a run -----------------------------------------------------------------------------------------------
+#
+# GitHub's limits and the properties that it reads:
+# https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
+
+LONGEST_DESCRIPTION = 1024
+"""The most characters of a description that GitHub accepts."""
+
+
+def descriptor(rule: Rule) -> dict[str, Any]:
+    """The ``reportingDescriptor`` of a rule."""
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": _cut(rule.summary)},
+        "fullDescription": {"text": _cut(_first_paragraph(rule.why))},
+        "help": {"text": "\n".join(_help(rule, "{}:")), "markdown": "\n".join(_help(rule, "## {}"))},
+        "helpUri": rule.url,
+        "defaultConfiguration": {"level": "error" if rule.code in FILE_CODES else "warning"},
+        "properties": {
+            "tags": ["performance", rule.bottleneck] if rule.code not in FILE_CODES else ["unchecked"],
+            "precision": "high" if rule.default else "medium",
+            "problem.severity": _severity(rule),
+        },
+    }
+
+
+def _severity(rule: Rule) -> str:
+    if rule.code in FILE_CODES:
+        return "error"
+    return "warning" if rule.default else "recommendation"
+
+
+def _help(rule: Rule, heading: str) -> Iterator[str]:
+    yield from (rule.summary.strip(), "")
+    yield from (heading.format("Why it costs"), "", rule.why.strip(), "")
+    yield from (heading.format("When to ignore it"), "", rule.ignore_when.strip(), "")
+    yield from (heading.format("The fix"), "", f"{rule.fix_title} ({rule.fix_level})")
+    if rule.fix_reason:
+        yield from ("", rule.fix_reason.strip())
+    example = next((example for example in rule.examples if example.bad), None)
+    if example is not None:
+        yield from ("", heading.format("Example"), "", *_example(example))
+    yield from ("", heading.format("Measured"), "", measured.paragraph(rule))
+    if rule.references:
+        yield from ("", heading.format("References"), "", *rule_page.references(rule))
+    yield from ("", f"More: {rule.url}")
+
+
+def _example(example: Example) -> Iterator[str]:
+    """An example, indented: that is code in Markdown, and also readable as plain text."""
+    yield textwrap.indent((example.bad or "").strip("\n"), "    ")
+    if example.fixed:
+        yield from ("", "After the fix:", "", textwrap.indent(example.fixed.strip("\n"), "    "))
+
+
+def _first_paragraph(prose: str) -> str:
+    return " ".join(prose.strip().split("\n\n")[0].split())
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST_DESCRIPTION else text[: LONGEST_DESCRIPTION - 1].rsplit(" ", 1)[0] + "\u2026"
+
+
+# -- the hashes by which GitHub code scanning recognizes lines --------------------------------------------------------
+#
+# The upload action of GitHub computes these as well, and warns about each result with a different hash.
+# https://github.com/github/codeql-action/blob/main/src/fingerprints.ts defines them: for a line and those after it, the
+# first 100 UTF-16 code units that are neither blank nor tab, taken as digits to the base 37, modulo 2 to the 64th.
+# Every line end counts as one line feed, and the file ends with 65535.
+
+_SPAN = 100
+_RADIX = 37
+_MASK = 2**64 - 1
+_END = 0xFFFF
+_LINE_FEED = ord("\n")
+
+
+def line_hashes(data: bytes) -> list[str]:
+    """The hash of each line of a file, numbered among equal ones: ``c129715d7a2bc9a3:1``."""
+    units = [*_code_units(data), _END, *([0] * _SPAN)]
+    heads = list(accumulate(units, lambda value, unit: (value * _RADIX + unit) & _MASK, initial=0))
+    above = pow(_RADIX, _SPAN, _MASK + 1)
+    starts = [0, *(place + 1 for place, unit in enumerate(units) if unit == _LINE_FEED)]
+    seen: Counter[int] = Counter()
+    hashes = []
+    for start in starts:
+        value = (heads[start + _SPAN] - heads[start] * above) & _MASK
+        seen[value] += 1
+        hashes.append(f"{value:x}:{seen[value]}")
+    return hashes
+
+
+def _code_units(data: bytes) -> array[int]:
+    # The action reads every file as UTF-8, and treats a byte order mark as a character.
+    text = re.sub("[ \t]", "", re.sub("\r\n?", "\n", data.decode("utf-8", "replace")))
+    return array("H", text.encode(f"utf-16-{sys.byteorder[0]}e"))

@@ -1,14 +1,15 @@
-"""The closing line of a run: how many findings there are, in how many files, and how many can be fixed."""
+"""The last lines of a run: how many findings there are, what was fixed, and why there may be none."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from perflint.findings import Finding, Level
-from perflint.fix.fixer import FixOutcome
-from perflint.output.report import Report
-from perflint.output.rule_facts import facts
-from perflint.text.visible import counted, counted_of, visible_path
+from perflint.fix.fixer import FixOutcome, Made
+from perflint.output.report import Report, facts
+from perflint.text.source import Source
+from perflint.text.visible import counted, counted_of, listed, visible, visible_path
 
 _FIRST = 3
 """How many findings the closing line names."""
@@ -37,12 +38,9 @@ def most_to_win(report: Report) -> str:
 
     With a profile, its figures decide, and the text says what they leave out.
     """
-    if report.ranking is not None:
-        closing = report.ranking.closing()
-        if said := report.ranking.most_to_win(report.sources):
-            return said + closing
-        return _by_impact(report) + closing
-    return _by_impact(report)
+    if report.ranking is None:
+        return _by_impact(report)
+    return (report.ranking.most_to_win(report.sources) or _by_impact(report)) + report.ranking.closing()
 
 
 def _by_impact(report: Report) -> str:
@@ -111,3 +109,113 @@ def _more(findings: Iterable[Finding], applicable: Level, first: bool = False) -
 
 def _bracketed(notes: list[str]) -> str:
     return f" ({'; '.join(notes)})." if notes else "."
+
+
+# -- what was fixed ---------------------------------------------------------------------------------------------------
+
+_MOST = 5
+"""How many rows a line names."""
+
+
+def lines_about_fixes(outcome: FixOutcome, before: Mapping[str, Source]) -> list[str]:
+    """One line for each rule, file and kind of edit, after a title; none if nothing was fixed.
+
+    Args:
+        outcome: what was fixed.
+        before: the files as they were.
+    """
+    rows: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for made, row in _with_rows(outcome, before):
+        finding = made.finding
+        rows[finding.path, finding.code, finding.fix.message if finding.fix else ""] += [row] if row else []
+    found = []
+    for (path, code, what), places in sorted(rows.items()):
+        where = f":{listed([str(row) for row in sorted(set(places))], _MOST)}" if places else ""
+        found.append(f"  {visible_path(path)}{where} {code}: {visible(what)}")
+    return ["Fixed:", *found] if found else []
+
+
+def _with_rows(outcome: FixOutcome, before: Mapping[str, Source]) -> Iterator[tuple[Made, int]]:
+    """What was applied in the files that changed, and its row in the old text; 0 if it has none there.
+
+    A fix of a later round is found there by the text of its row, since edits of earlier rounds have moved it.
+    """
+    known: dict[tuple[str, str, str], list[int]] = defaultdict(list)
+    for finding in outcome.first:
+        if finding.path in outcome.changed:
+            table = before[finding.path].lines
+            row = table.position(finding.start)[0]
+            known[finding.path, finding.code, table.line(row).strip()].append(row)
+    for made in (made for each in outcome.applied for made in each):
+        if made.finding.path in outcome.changed:
+            left = known[made.finding.path, made.finding.code, made.row]
+            yield made, left.pop(0) if left else 0
+
+
+# -- why nothing was found --------------------------------------------------------------------------------------------
+
+_PADDLE = ("paddle", "Paddle")
+_TRAINING = (".backward", ".minimize", ".fit(", "train_batch", "Trainer", ".step(", ".train(", ".learn(")
+"""A file that trains has one of these; the other way round it does not follow."""
+
+
+def remark_on_training(sources: Sequence[Source]) -> str:
+    """A sentence for the end of a report without findings, after a space; empty where the files train, or are none.
+
+    Only the text of the files is looked at, so a word in a comment is enough for silence.
+
+    Example: ``" None of them uses Paddle."``
+    """
+    if not sources:
+        return ""
+    them = "It does not" if len(sources) == 1 else "None of them"
+    if not _any_has(sources, _PADDLE):
+        return f" {them} {'use' if len(sources) == 1 else 'uses'} Paddle."
+    if not _any_has(sources, _TRAINING):
+        verb = "contain" if len(sources) == 1 else "contains"
+        return f" {them} {verb} a training step: check the directory of the script that trains."
+    return ""
+
+
+def _any_has(sources: Sequence[Source], words: tuple[str, ...]) -> bool:
+    return any(word in source.text for source in sources for word in words)
+
+
+# -- what has changed since the last report ---------------------------------------------------------------------------
+
+_MOST_NEWS = 5
+"""How many new findings, and how many gone ones, are listed."""
+
+
+class News:
+    """Compares each report with the previous one; a finding that only moves to another row counts as the same."""
+
+    def __init__(self) -> None:
+        self._before: Mapping[str, str] | None = None
+
+    def since(self, report: Report) -> list[str]:
+        """The lines to show: ``1 new, 1 gone:`` and which; none for the first report, or if nothing has changed."""
+        if not report.is_complete:
+            return []
+        before, self._before = self._before, _by_fingerprint(report)
+        if before is None:
+            return []
+        new = [place for key, place in self._before.items() if key not in before]
+        gone = [place for key, place in before.items() if key not in self._before]
+        if not new and not gone:
+            return []
+        return [f"{len(new)} new, {len(gone)} gone:", *_listed("+", new), *_listed("-", gone)]
+
+
+def _by_fingerprint(report: Report) -> dict[str, str]:
+    """Where each finding is, by its fingerprint."""
+    places = {}
+    for key, finding in zip(report.fingerprints(), report.findings, strict=True):
+        row, _ = report.lines(finding.path).position(finding.start)
+        places[key] = f"{visible_path(finding.path)}:{row} {finding.code}"
+    return places
+
+
+def _listed(sign: str, places: list[str]) -> list[str]:
+    more = [f"  {sign} {len(places) - _MOST_NEWS} more"] if len(places) > _MOST_NEWS else []
+    return [f"  {sign} {place}" for place in places[:_MOST_NEWS]] + more

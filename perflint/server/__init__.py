@@ -1,6 +1,44 @@
-"""``perflint server``: the Language Server Protocol, so that editors show findings while code is written.
+"""``perflint server``: the Language Server Protocol, so that editors show findings while code is written."""
 
-The event loop (``language_server``) talks to the editor; one thread (``scheduling``) keeps the index of the workspace
-and checks files (``workspace``, ``folder``). They exchange immutable values: the thread gets a ``View`` of what the
-editor shows, and returns findings. Only the modules of the event loop import pygls.
-"""
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import signal
+import sys
+
+from perflint.commands import CommandError
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve one editor until it disconnects; return the exit status.
+
+    Raises:
+        CommandError: pygls is not installed, or the port cannot be used.
+    """
+    if importlib.util.find_spec("pygls") is None:
+        raise CommandError('the server needs pygls: install it with pip install "perflint-paddle[lsp]"')
+    # Nothing that is printed may get between the messages.
+    out = os.dup(sys.stdout.fileno())
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+
+    from perflint.server.client import log_port, log_to_stderr
+    from perflint.server.language_server import make
+
+    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # otherwise it would wait for input
+    log_to_stderr()
+    server = make()
+    if options.tcp is not None:
+        log_port()
+        try:
+            server.start_tcp("127.0.0.1", options.tcp)
+        except (OSError, OverflowError) as error:
+            raise CommandError(f"--tcp {options.tcp}: the port cannot be used: {error}") from error
+    else:
+        if sys.stdin.isatty():
+            print("perflint server waits for an editor on standard input; press Ctrl-C to stop.", file=sys.stderr)
+        server.start_io(stdout=os.fdopen(out, "wb"))
+    server.state.checking.stop()
+    sys.stderr.flush()
+    os._exit(0)  # a running check would delay the end

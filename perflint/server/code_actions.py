@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any
 
 from lsprotocol import types
 
 from perflint.catalogue import FILE_CODES
-from perflint.findings import Finding, Fix, Level
+from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import fix_all
 from perflint.server.client import Client
-from perflint.server.diagnostics import diagnostics
+from perflint.server.diagnostics import diagnostics, range_of
 from perflint.server.documents import Document, Result, source_of
-from perflint.server.text_changes import between, workspace_edit
+from perflint.server.state import EditorState
 from perflint.suppress.noqa import noqa_edits
-from perflint.text.source import BOM, Source
+from perflint.text.source import BOM, Source, lines_of
 
-if TYPE_CHECKING:
-    from perflint.server.language_server import PerflintServer
+
+def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) -> types.WorkspaceEdit:
+    """Edits of one version of a document.
+
+    Args:
+        document: the version.
+        edits: by offsets into the text without its byte order mark; they do not overlap.
+        client: some editors also take the version, and refuse edits of another one.
+    """
+    changes = [types.TextEdit(range_of(document, edit.start, edit.end), edit.content) for edit in edits]
+    if not client.takes_versions:
+        return types.WorkspaceEdit(changes={document.uri: changes})
+    name = types.OptionalVersionedTextDocumentIdentifier(uri=document.uri, version=document.version)
+    return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(name, changes)])
+
+
+def between(before: str, after: str) -> Iterator[Edit]:
+    """Edits of whole rows that turn one text into another; the editor keeps its cursors and marks in all other rows."""
+    old, new = lines_of(before), lines_of(after)
+    starts = [0]
+    for row in old:
+        starts.append(starts[-1] + len(row))
+    for kind, first, last, new_first, new_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield Edit(starts[first], starts[last], "".join(new[new_first:new_last]))
+
 
 FIX_ALL = "source.fixAll.perflint"
 _MOST_OF_A_REASON = 120
@@ -33,45 +58,45 @@ def options(client: Client) -> types.CodeActionOptions:
     return types.CodeActionOptions(code_action_kinds=kinds, resolve_provider=client.resolves_edits)
 
 
-async def answer(server: PerflintServer, params: types.CodeActionParams) -> Actions | None:
+async def answer(state: EditorState, client: Client, params: types.CodeActionParams) -> Actions | None:
     """The actions for a range of a document; None if the document has changed meanwhile."""
-    document = server.state.view.documents.get(params.text_document.uri)
-    result = await server.state.current(params.text_document.uri, at_once=True)
+    document = state.view.documents.get(params.text_document.uri)
+    result = await state.current(params.text_document.uri, at_once=True)
     if result is None or result.document is not document:
         return None
-    found = await asyncio.to_thread(_actions, result, params, server.client)
-    if not server.client.resolves_edits:
-        found = [action for action in found if await _has_edit(server, action)]
+    found = await asyncio.to_thread(_actions, result, params, client)
+    if not client.resolves_edits:
+        found = [action for action in found if await _has_edit(state, client, action)]
     for action in found:
-        if not server.client.keeps_action_data:
+        if not client.keeps_action_data:
             action.data = None
-    return found if server.state.view.documents.get(document.uri) is document else None
+    return found if state.view.documents.get(document.uri) is document else None
 
 
-async def resolve(server: PerflintServer, action: types.CodeAction) -> types.CodeAction:
+async def resolve(state: EditorState, client: Client, action: types.CodeAction) -> types.CodeAction:
     """An action with its edit, unless the document has changed since it was offered."""
-    await _has_edit(server, action)
+    await _has_edit(state, client, action)
     return action
 
 
-async def _has_edit(server: PerflintServer, action: types.CodeAction) -> bool:
+async def _has_edit(state: EditorState, client: Client, action: types.CodeAction) -> bool:
     """Compute the edit of an action, unless it has one or a reason for having none; return whether to offer it."""
     data: Any = action.data
     if action.edit is not None or action.disabled is not None:
         return True
     if not isinstance(data, dict):
         return False
-    result = await server.state.current(str(data.get("uri")), at_once=True)
+    result = await state.current(str(data.get("uri")), at_once=True)
     if result is None or result.document.version != data.get("version"):
         return False
     document = result.document
     code = data.get("code")  # Neovim leaves out keys whose value is null
-    future = server.state.checking.fixed(document, Level(data["level"]), code)
+    future = state.checking.fixed(document, Level(data["level"]), code)
     text = await asyncio.wrap_future(future)
     before = document.text.removeprefix(BOM)
-    if text is None or text == before or server.state.view.documents.get(document.uri) is not document:
+    if text is None or text == before or state.view.documents.get(document.uri) is not document:
         return False
-    action.edit = workspace_edit(document, between(before, text), server.client)
+    action.edit = workspace_edit(document, between(before, text), client)
     return True
 
 

@@ -1,23 +1,61 @@
-"""The current settings of a directory, read again when a file or the editor changes them."""
+"""The settings of a directory, with the baseline and the profile that they name, read again when they change."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+from perflint import catalogue
 from perflint.catalogue import CatalogueError
 from perflint.commands.watch import Stamp, stamp_of
 from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding
 from perflint.inputs.input_files import read_inputs
-from perflint.server import client_settings
-from perflint.server.alone import Wanted
-from perflint.server.client_settings import EditorSettings
-from perflint.server.logs import Complaint, Tell
-from perflint.server.profile_gains import ProfileGains
+from perflint.ranking.profile_files import open_profile
+from perflint.ranking.ranked import rank
+from perflint.ranking.shares import Profiled, UnusableProfile
+from perflint.server import client
+from perflint.server.client import Complaint, EditorSettings, Tell
+from perflint.server.kept import Wanted
 from perflint.suppress.baseline import Baseline, BaselineError, read
 from perflint.text.source import Source
+
+
+class ProfileGains:
+    """A profile, which is read again when its file changes.
+
+    The user is told once if it cannot be used.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._problem = Complaint(tell)
+        self._file: tuple[Path | None, Stamp | None] = None, None
+        self._profile: Profiled | None = None
+
+    def look(self, path: Path | None) -> None:
+        """Read the profile again if it has changed; the file need not exist, and None means no profile."""
+        file = path, stamp_of(path) if path is not None else None
+        if file == self._file:
+            return
+        self._file, self._profile = file, None
+        problem = ""
+        try:
+            self._profile = open_profile(path) if path is not None and file[1] is not None else None
+        except UnusableProfile as error:
+            problem = f"{path} cannot be used as a profile: {error}"
+        self._problem.update(problem)
+
+    def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
+        """Findings of one file, each with what it can save after its message."""
+        if self._profile is None or not findings:
+            return findings
+        ranking = rank([self._profile], findings, {source.path: source}, catalogue.shipped())
+        return [_told(finding, ranking.of(finding).text) for finding in findings]
+
+
+def _told(finding: Finding, gain: str) -> Finding:
+    return replace(finding, message=f"{finding.message} Profile: {gain}.") if gain else finding
 
 
 class Configured:
@@ -64,12 +102,12 @@ class Configured:
         return lambda source, findings: [each for each in self.left(source, findings) if code in (None, each.code)]
 
     def _look_at_configuration(self, editor: EditorSettings) -> None:
-        stamps = [stamp_of(path) for path in client_settings.files(self._start, editor)]
+        stamps = [stamp_of(path) for path in client.configuration_files(self._start, editor)]
         if editor == self._editor and stamps == self._stamps:
             return
         self._editor, self._stamps = editor, stamps
         try:
-            self.settings = client_settings.resolve(self._start, editor)
+            self.settings = client.resolve_settings(self._start, editor)
         except (ConfigError, CatalogueError) as error:
             self._problem.update(str(error))
             return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -11,12 +10,11 @@ from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.findings import Finding
 from perflint.output import measured, rule_page
-from perflint.output.rule_facts import facts
+from perflint.output.report import facts
+from perflint.server.client import Client
 from perflint.server.diagnostics import range_of
 from perflint.server.documents import Document
-
-if TYPE_CHECKING:
-    from perflint.server.language_server import PerflintServer
+from perflint.server.state import EditorState
 
 _NOQA = re.compile(r"#\s*noqa\s*:(?P<codes>[^#\r\n]*)", re.IGNORECASE)
 _CODE = re.compile(r"[A-Z]+[0-9]+")
@@ -25,13 +23,13 @@ Place = tuple[int, int]
 Section = tuple[str, str]
 
 
-def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
+def answer(state: EditorState, client: Client, params: types.HoverParams) -> types.Hover | None:
     """The hover text for a place in a document."""
-    document = server.state.view.documents.get(params.text_document.uri)
+    document = state.view.documents.get(params.text_document.uri)
     if document is None:
         return None
     offset = document.positions.offset(params.position.line, params.position.character)
-    result = server.state.known(document.uri)
+    result = state.known(document.uri)
     findings = [each for each in result.findings if each.start <= offset <= each.end] if result is not None else []
     if findings:
         pages = [page(rule, each) for each in findings if (rule := catalogue.shipped().get(each.code)) is not None]
@@ -44,7 +42,7 @@ def answer(server: PerflintServer, params: types.HoverParams) -> types.Hover | N
         pages = [page(rule)]
     if not pages:
         return None
-    return types.Hover(_content(pages, server.client.reads_markdown), range_of(document, *place))
+    return types.Hover(_content(pages, client.reads_markdown), range_of(document, *place))
 
 
 def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
@@ -56,16 +54,17 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     level = fix.level if fix is not None else rule.fix_level
     what = fix.message if fix is not None else rule.fix_title
     reason = fix.reason if fix is not None else rule.fix_reason
-    sections = [(f"{rule.code} {rule.name}", rule.summary)]
     bottleneck = facts(rule.code).bottleneck
-    sections.append((f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why))
-    sections.append(("When to ignore it", rule.ignore_when))
-    sections.append((f"Fix ({level})", f"{what}. {reason}" if reason else what))
-    if rule.event is not None:
-        sections.append(("How much it costs", rule_page.cost(rule.event)))
-    sections.append(("Measured", measured.paragraph(rule)))
-    sections.append(("Evidence", rule.evidence))
-    sections.append(("References", "\n".join(rule_page.references(rule))))
+    sections = [
+        (f"{rule.code} {rule.name}", rule.summary),
+        (f"Why it costs ({bottleneck})" if bottleneck else "Why", rule.why),
+        ("When to ignore it", rule.ignore_when),
+        (f"Fix ({level})", f"{what}. {reason}" if reason else what),
+        ("How much it costs", rule_page.cost(rule.event) if rule.event is not None else ""),
+        ("Measured", measured.paragraph(rule)),
+        ("Evidence", rule.evidence),
+        ("References", "\n".join(rule_page.references(rule))),
+    ]
     return [(heading, text.strip()) for heading, text in sections if text.strip()]
 
 

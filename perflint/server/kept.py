@@ -1,4 +1,4 @@
-"""The findings of the files of a folder, kept up to date by a session.
+"""The findings of the files of a folder, kept up to date by a session; and of files that are checked alone.
 
 At first the cache may have them, from the last time that the same files were open; then the session is only created
 when it is needed, or when there is time.
@@ -9,27 +9,29 @@ from __future__ import annotations
 import gc
 import logging
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.commands import failing_file
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
+from perflint.fix.fixer import fix_all
 from perflint.inputs.projects import split
 from perflint.run import cache
-from perflint.server.alone import Wanted, fixed_text
 from perflint.text.source import Source
 
 if TYPE_CHECKING:
     from perflint.run.session import Session
 
+log = logging.getLogger(__name__)
+
+
 MOST_CLOSED = 20
 """How many closed files a session stays ready for; each makes an edit a little slower."""
 
 _MOST_GUILTY = 5
-
-log = logging.getLogger(__name__)
 
 
 class KeptFindings:
@@ -217,3 +219,65 @@ class KeptFindings:
         yield
         if is_full:
             self.full_seconds = time.perf_counter() - start
+
+
+# -- files checked alone ----------------------------------------------------------------------------------------------
+
+_MOST_KNOWN = 50
+
+Wanted = Callable[[Source, list[Finding]], list[Finding]]
+"""Decides which findings of a file to fix."""
+
+
+class Alone:
+    """Checks files one by one, and remembers the last findings of each."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, Settings, list[Finding]]] = {}
+
+    def check(self, source: Source, settings: Settings) -> list[Finding]:
+        """What ``perflint check FILE`` would find; nothing if a rule fails on it, which is logged."""
+        from perflint.run import engine  # imported late, because the cache may already have all the findings
+
+        known = self._known.get(source.path)
+        if known is not None and known[0] == source.text and known[1] == settings:
+            return known[2]
+        try:
+            found = engine.check({source.path: source}, settings)
+        except Exception:
+            log.exception("perflint failed on %s, which is shown without findings until it changes", source.path)
+            found = []
+        self._known.pop(source.path, None)
+        self._known[source.path] = source.text, settings, found
+        if len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        return found
+
+    def fixed(self, source: Source, settings: Settings, level: Level, wanted: Wanted) -> str:
+        """The text of a file after the ``wanted`` fixes."""
+        return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
+
+
+def fixed_text(
+    source: Source,
+    check: Callable[[str], list[Finding]],
+    level: Level,
+    wanted: Wanted,
+    others: Mapping[str, Source] | None = None,
+) -> str:
+    """The text of a file after all fixes of ``level`` and above, round after round like ``check --fix``.
+
+    Args:
+        source: the file.
+        check: finds the findings in the file with another text.
+        level: the lowest level to fix.
+        wanted: which findings to fix.
+        others: the files that may take names from it, by path.
+    """
+
+    def found(sources: Mapping[str, Source]) -> list[Finding]:
+        now = sources[source.path]
+        return wanted(now, check(now.text))
+
+    outcome = fix_all({**(others or {}), source.path: source}, found, level)
+    return outcome.changed.get(source.path, source).text

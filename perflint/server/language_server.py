@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,19 +17,17 @@ from pygls.exceptions import JsonRpcMethodNotFound
 from pygls.lsp.server import LanguageServer
 
 from perflint import __version__
-from perflint.server import logs
+from perflint.commands.watch import SETTLED
+from perflint.server import client, code_actions, hover
 from perflint.server.checking import Checking
-from perflint.server.client import Client
+from perflint.server.client import Client, Preferences, Tell, path_of
+from perflint.server.diagnostics import Publisher
 from perflint.server.documents import Document, Result
-from perflint.server.logs import Tell
-from perflint.server.preferences import Preferences
-from perflint.server.publishing import Publisher
-from perflint.server.state import EditorState
-from perflint.server.uris import path_of
-from perflint.server.waiting import Waiting
+from perflint.server.state import EditorState, Waiting
 from perflint.text.visible import visible
 
 log = logging.getLogger(__name__)
+
 
 _LEVELS = {logging.INFO: types.MessageType.Info, logging.WARNING: types.MessageType.Warning}
 
@@ -53,10 +54,10 @@ class PerflintServer(LanguageServer):
     def begin(self, params: types.InitializeParams) -> None:
         """Process the first message of the editor: its capabilities, settings and folders."""
         self._loop = asyncio.get_running_loop()
-        logging.getLogger("perflint").addHandler(logs.EditorHandler(self._log_in_editor))
+        logging.getLogger("perflint").addHandler(client.EditorHandler(self._log_in_editor))
         self.client = Client.of(params.capabilities)
         self.publisher = Publisher(self, self.client)
-        self.preferences.start_with(params.initialization_options)
+        self.preferences.take(params.initialization_options)
         self.state.configure(self.preferences.known())
         self.state.work_in(self.folders())
 
@@ -100,3 +101,149 @@ class PerflintServer(LanguageServer):
         """Write a line to the editor's log; may be called in any thread."""
         kind = _LEVELS.get(level, types.MessageType.Error)
         self._soon(self.window_log_message, types.LogMessageParams(kind, message))
+
+
+# -- the handler of each message --------------------------------------------------------------------------------------
+
+
+def make() -> PerflintServer:
+    """Make a server that waits for an editor."""
+    server = PerflintServer()
+    for method, handler in _HANDLERS.items():
+        _add(server, method, handler)
+    _add(server, types.TEXT_DOCUMENT_DID_SAVE, _saved, types.SaveOptions(include_text=False))
+    return server
+
+
+def _add(server: PerflintServer, method: str, handler: Callable[..., Any], options: Any = None) -> None:
+    # A partial, because pygls finds out by names and annotations whether a function takes the server.
+    server.feature(method, options)(partial(handler, server))
+
+
+# -- from start to end -----------------------------------------------------------------------------------------------
+
+
+def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
+    server.begin(params)
+    client = server.client
+    if client.pulls:
+        options = types.DiagnosticOptions(
+            inter_file_dependencies=True, workspace_diagnostics=False, identifier="perflint"
+        )
+        _add(server, types.TEXT_DOCUMENT_DIAGNOSTIC, _diagnostic, options)
+    if client.has_action_kinds:
+        _add(server, types.TEXT_DOCUMENT_CODE_ACTION, _code_actions, code_actions.options(client))
+        if client.resolves_edits:
+            _add(server, types.CODE_ACTION_RESOLVE, _resolve)
+
+
+async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
+    server.state.checking.start()
+    await _ask_for_settings(server)
+    server.state.checking.go_on()
+    try:
+        await client.register_watchers(server, server.client)
+    except asyncio.CancelledError:
+        raise
+    except Exception as error:  # some editors claim that they can, but cannot
+        log.warning("the editor does not watch files: %s", error)
+        server.client = replace(server.client, registers_watchers=False)
+
+
+def _shutdown(server: PerflintServer, _: None) -> None:
+    server.is_shut_down = True
+    server.state.checking.stop()
+
+
+def _exit(server: PerflintServer, _: None) -> None:
+    """Exit at once: the reading thread would wait for the editor to close the stream, and for a running check."""
+    server.state.checking.stop()
+    sys.stderr.flush()
+    os._exit(0 if server.is_shut_down else 1)
+
+
+# -- documents -------------------------------------------------------------------------------------------------------
+
+
+def _opened(server: PerflintServer, params: types.DidOpenTextDocumentParams) -> None:
+    server.state.open(server.document(params.text_document), looks=not server.client.registers_watchers)
+    if server.client.shows_progress:
+        server.waiting.watch(server.state, params.text_document.uri)
+
+
+def _changed(server: PerflintServer, params: types.DidChangeTextDocumentParams) -> None:
+    document = params.text_document
+    text = server.workspace.get_text_document(document.uri).source
+    server.state.edit(document.uri, document.version, text)
+
+
+def _saved(server: PerflintServer, params: types.DidSaveTextDocumentParams) -> None:
+    if not server.client.registers_watchers:
+        server.state.look()
+
+
+def _closed(server: PerflintServer, params: types.DidCloseTextDocumentParams) -> None:
+    server.publisher.close(params.text_document.uri)
+    server.state.close(params.text_document.uri)
+
+
+async def _diagnostic(server: PerflintServer, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+    result = await server.state.current(params.text_document.uri)
+    return server.publisher.report(result, params.previous_result_id)
+
+
+def _hover(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
+    return hover.answer(server.state, server.client, params)
+
+
+async def _code_actions(server: PerflintServer, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+    return await code_actions.answer(server.state, server.client, params)
+
+
+async def _resolve(server: PerflintServer, action: types.CodeAction) -> types.CodeAction:
+    return await code_actions.resolve(server.state, server.client, action)
+
+
+# -- what is around them ---------------------------------------------------------------------------------------------
+
+
+async def _configured(server: PerflintServer, params: types.DidChangeConfigurationParams) -> None:
+    server.preferences.take(params.settings)
+    await _ask_for_settings(server)
+
+
+def _files_changed(server: PerflintServer, _: types.DidChangeWatchedFilesParams) -> None:
+    server.state.look(SETTLED)  # if one file has changed, as after a switch of branches, others may have too
+
+
+async def _folders_changed(server: PerflintServer, _: types.DidChangeWorkspaceFoldersParams) -> None:
+    server.state.work_in(server.folders())
+    await _ask_for_settings(server)
+
+
+async def _ask_for_settings(server: PerflintServer) -> None:
+    """Request the current settings of the editor."""
+    settings = server.preferences.known()
+    if server.client.answers_configuration:
+        try:
+            settings = await server.preferences.asked(server.state.view.folders)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:  # some editors claim that they can, but cannot
+            log.warning("the editor does not send its settings: %s", error)
+    server.state.configure(settings)
+
+
+_HANDLERS: dict[str, Callable[..., Any]] = {
+    types.INITIALIZE: _initialize,
+    types.INITIALIZED: _initialized,
+    types.SHUTDOWN: _shutdown,
+    types.EXIT: _exit,
+    types.TEXT_DOCUMENT_DID_OPEN: _opened,
+    types.TEXT_DOCUMENT_DID_CHANGE: _changed,
+    types.TEXT_DOCUMENT_DID_CLOSE: _closed,
+    types.TEXT_DOCUMENT_HOVER: _hover,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: _configured,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: _files_changed,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: _folders_changed,
+}

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
+from perflint.commands import CommandError
+from perflint.commands.read_files import excluded, find
+from perflint.commands.watch import Kept
+from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
-from perflint.server.documents import Document, Result, View
-from perflint.server.folder import Folder
-from perflint.server.logs import Tell
-from perflint.server.outside import Outside
+from perflint.inputs.input_files import Inputs, read_inputs
+from perflint.inputs.projects import is_whole
+from perflint.run import discovery
+from perflint.run.discovery import Found
+from perflint.server.client import Complaint, EditorSettings, Tell
+from perflint.server.configured import Configured
+from perflint.server.documents import Document, Result, View, source_of
+from perflint.server.kept import Alone, KeptFindings
+from perflint.text.source import Source
 
 _TIDY_AFTER = 100
 """The number of checks after which garbage is collected."""
@@ -96,3 +108,241 @@ class Workspace:
     def _documents_in(self, folder: Folder) -> Iterable[Document]:
         documents = self._view.documents.values()
         return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
+
+
+# -- folders ----------------------------------------------------------------------------------------------------------
+
+
+class Folder:
+    """The findings of the documents that lie in a folder: the same as of ``perflint check FOLDER`` after saving all."""
+
+    def __init__(self, root: str, tell: Tell) -> None:
+        self.root = root
+        self.kept = KeptFindings()
+        self._configured = Configured(Path(root), tell)
+        self._disk = Disk(root, tell)
+        self._is_enabled = True
+        self._open: dict[str, Source | Finding] = {}
+        self._alone = Alone()
+
+    def contains(self, path: str) -> bool:
+        """Whether a file is in this folder, or is read to understand those that are."""
+        if _below(self.root, path) or self._disk.path_of(path) is not None:
+            return True
+        return _below(os.path.realpath(self.root), os.path.realpath(path))
+
+    def look(self, editor: EditorSettings) -> None:
+        """Read the configuration and the files on disk again, if they have changed."""
+        self._configured.look(editor)
+        self._is_enabled = editor.enable
+        self._disk.look(self._configured.settings if editor.enable else None)
+
+    def show(self, documents: Iterable[Document]) -> None:
+        """Replace files by the texts of their open documents, and check what that changes."""
+        settings = self._configured.settings
+        self._open = {}
+        for document in documents:
+            path = self._path_of(document.path)
+            if path is not None:
+                self._open[path] = source_of(path, document.text)
+        if settings is None or not self._is_enabled or self._disk.is_too_big:
+            self.kept.drop()
+            return
+        if not self._open and not self.kept.is_begun:
+            return  # nobody would see the findings
+        shared = [path for path in self._open if self._is_shared(path)]
+        sources = dict(self._disk.sources)
+        for path in shared:
+            source = self._open[path]
+            if isinstance(source, Source):
+                sources[path] = source
+            else:
+                sources.pop(path, None)
+        if sources.keys() - self._disk.sources.keys():
+            sources = dict(sorted(sources.items()))
+        known = replace(settings, whole_project=self._disk.is_whole, inputs=self._disk.inputs)
+        self.kept.put(sources, known, shared)
+
+    def get_ready(self) -> None:
+        """Prepare for edits of the open documents."""
+        self.kept.get_ready([path for path in self._open if self.kept.has(path)])
+
+    def findings(self, document: Document) -> list[Finding]:
+        """The findings of a document; paths in messages are relative to the folder."""
+        path, settings = self._path_of(document.path), self._configured.settings
+        source = self._open.get(path) if path is not None else None
+        if path is None or source is None or settings is None or not self._is_enabled:
+            return []
+        if isinstance(source, Finding):
+            return [source]
+        found = self.kept.found.get(path, []) if self._is_shared(path) else self._alone.check(source, settings)
+        left = self._configured.told(source, self._configured.left(source, found))
+        return [self._shortened(finding) for finding in left]
+
+    def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
+        """The text of a document after its fixes (of one rule if a ``code`` is given); None if impossible."""
+        path, settings = self._path_of(document.path), self._configured.settings
+        source = self._open.get(path) if path is not None else None
+        if not isinstance(source, Source) or settings is None or not self._is_enabled:
+            return None
+        wanted = self._configured.wanted(code)
+        if not self._is_shared(source.path):
+            return self._alone.fixed(source, settings, level, wanted)
+        return self.kept.fixed(source.path, level, wanted) if self.kept.has(source.path) else None
+
+    def _path_of(self, path: str) -> str | None:
+        """The path that findings in a file carry; None for an ignored file."""
+        known = self._disk.path_of(path)
+        if known is not None:
+            return known
+        settings = self._configured.settings
+        parts = Path(os.path.relpath(path, self.root)).parts
+        if settings is None or ".." in parts:
+            return path
+        return None if discovery.passes_over(Path(self.root), parts, settings) else path
+
+    def _is_shared(self, path: str) -> bool:
+        """Whether a file is one of those that are checked together: on disk, or open and not saved yet."""
+        if self._disk.is_too_big:
+            return False
+        if self._disk.path_of(path) == path:
+            return True
+        return path.endswith(discovery.SUFFIX) and not os.path.lexists(path) and _below(self.root, path)
+
+    def _shortened(self, finding: Finding) -> Finding:
+        start = self.root.rstrip(os.sep) + os.sep
+        return replace(finding, message=finding.message.replace(start, "")) if start in finding.message else finding
+
+
+def _below(root: str, path: str) -> bool:
+    return os.path.normcase(path).startswith(os.path.normcase(root).rstrip(os.sep) + os.sep)
+
+
+# -- the files of a folder on disk ------------------------------------------------------------------------------------
+
+MOST_BYTES = 10_000_000
+"""The largest total size of a folder's files that are checked together: their index stays in memory."""
+
+
+class Disk:
+    """Reads what ``perflint check FOLDER`` reads; unchanged files are not read again."""
+
+    def __init__(self, root: str, tell: Tell) -> None:
+        self.sources: dict[str, Source] = {}
+        """The files by the paths that findings carry, in order."""
+        self.is_too_big = False
+        self.is_whole = False
+        """Whether nothing outside of these files can lead to a finding in them."""
+        self.inputs = Inputs()
+        """Information from files of other kinds that belong to these."""
+        self._root = root
+        self._tell = tell
+        self._reading = Kept()
+        self._paths: frozenset[str] = frozenset()
+        self._by_real_path: Mapping[str, str] = {}
+        self._problem = Complaint(tell)
+
+    def look(self, settings: Settings | None) -> None:
+        """Find and read the files that exist now; none without settings."""
+        is_there = settings is not None and Path(self._root).is_dir()
+        found = self._found(settings) if settings is not None and is_there else Found([], [])
+        self._by_real_path = found.by_real_path
+        self._paths = frozenset(map(str, found.files))
+        was_too_big, self.is_too_big = self.is_too_big, sum(map(_size, found.files)) > MOST_BYTES
+        if self.is_too_big and not was_too_big:
+            self._tell.note(
+                f"{self._root} holds more than {MOST_BYTES // 1_000_000} MB of Python: open files are checked "
+                "one by one, without the code that calls them; open a subfolder instead"
+            )
+        self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
+        places = [Path(self._root), *_context(settings)] if settings is not None else []
+        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
+        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
+
+    def _enter(self, inputs: Inputs) -> None:
+        for problem in inputs.problems:
+            if problem not in self.inputs.problems:
+                self._tell.note(problem)
+        self.inputs = inputs
+
+    def path_of(self, path: str) -> str | None:
+        """The path that findings in this file carry; None for files outside this folder."""
+        return path if path in self._paths else self._by_real_path.get(os.path.realpath(path))
+
+    def _found(self, settings: Settings) -> Found:
+        root = [Path(self._root)]
+        try:
+            found, _ = find(root, settings, context=_context(settings))
+        except CommandError as error:
+            self._problem.update(str(error))
+            return discovery.python_files(root, settings)
+        self._problem.update("")
+        return found
+
+
+def _context(settings: Settings) -> list[Path]:
+    return [Path(os.path.normpath(settings.root / entry)) for entry in settings.context]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+# -- documents outside of all folders ---------------------------------------------------------------------------------
+
+_LIBRARIES = frozenset({"site-packages", "dist-packages"})
+"""Directories of installed packages, which users may look into, but which are not checked."""
+
+
+class Outside:
+    """The findings of documents outside of all folders, and of those that are not on disk."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._view = View()
+        self._alone = Alone()
+        self._configured: dict[Path, Configured] = {}
+
+    def take(self, view: View, looks: bool) -> None:
+        """Take in what the editor shows now; ``looks``: configurations may have changed."""
+        self._view = view
+        if looks:
+            for configured in self._configured.values():
+                configured.look(view.settings_for(""))
+
+    def findings(self, document: Document) -> list[Finding]:
+        """The findings in a document."""
+        configured = self._configured_for(document)
+        if configured is None or configured.settings is None:
+            return []
+        source = source_of(document.path, document.text)
+        if not isinstance(source, Source):
+            return [source]
+        return configured.left(source, self._alone.check(source, configured.settings))
+
+    def fixed(self, document: Document, level: Level, code: str | None) -> str | None:
+        """The text of a document after its fixes (only those of one rule if a ``code`` is given)."""
+        configured = self._configured_for(document)
+        source = source_of(document.path, document.text)
+        if configured is None or configured.settings is None or not isinstance(source, Source):
+            return None
+        return self._alone.fixed(source, configured.settings, level, configured.wanted(code))
+
+    def _configured_for(self, document: Document) -> Configured | None:
+        """The settings for a document; None if it should not be checked."""
+        editor = self._view.settings_for("")
+        if not editor.enable:
+            return None
+        start = Path(document.path).parent if document.is_file else Path(next(iter(self._view.folders), os.curdir))
+        configured = self._configured.get(start)
+        if configured is None:
+            configured = self._configured[start] = Configured(start.absolute(), self._tell)
+            configured.look(editor)
+        if configured.settings is not None and document.is_file:
+            path = Path(document.path)
+            if not _LIBRARIES.isdisjoint(path.parts) or excluded(path, configured.settings):
+                return None
+        return configured

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from perflint.server import client_settings, code_actions
+from perflint.server import client, code_actions
 from tests.editors.workplace import GUIDE, ROOT
 
 VSCODE = ROOT / "editors" / "vscode"
@@ -21,7 +21,7 @@ def _properties() -> dict[str, Any]:
 
 
 def test_settings_are_those_of_the_server() -> None:
-    _, (complaint,) = client_settings.read({"nonsense": 1})
+    _, (complaint,) = client.read_settings({"nonsense": 1})
     names = {f"perflint.{name}" for name in complaint.rpartition("there are ")[2].split(", ")}
     assert set(_properties()) == names | OF_THE_EXTENSION
     table = re.findall(r"^\| `(\w+)` \|", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
@@ -36,7 +36,7 @@ def test_the_server_takes_the_defaults_and_passes_over_those_of_the_extension() 
         for part in outer:
             place = place.setdefault(part, {})
         place[key] = about["default"]
-    assert client_settings.read(values) == (client_settings.EditorSettings(), [])
+    assert client.read_settings(values) == (client.EditorSettings(), [])
 
 
 def test_all_places_name_the_kind_of_the_action() -> None:

@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-_SOON = 0.01
-"""Seconds after which a lost stop request is repeated."""
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # this class does not exist at run time
     from sys import UnraisableHookArgs
 
-
+_SOON = 0.01
+"""Seconds after which a lost stop request is repeated."""
 _NAMES = ("SIGTERM", "SIGHUP")
 
 

@@ -6,23 +6,156 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from perflint import catalogue
 from perflint.commands import CommandError
-from perflint.commands.naming import Naming
-from perflint.commands.run_settings import context_paths, resolve
+from perflint.configuration import config_files
 from perflint.configuration.config_files import DEFAULT
+from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
 from perflint.files import plain_files, writing
 from perflint.findings import Finding, ImpactLevel
+from perflint.fix.fixer import FixOutcome, Made
 from perflint.inputs.input_files import read_inputs
 from perflint.inputs.patterns import Patterns, relative
 from perflint.inputs.projects import imported_files, is_whole
 from perflint.run import discovery
 from perflint.run.discovery import Found, why_not_python
+from perflint.stopwatch import phase
 from perflint.text.source import Source, UnreadableSource, decode
+
+# -- names of files ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ReportedPaths:
+    """Maps the paths of the files, as the analysis knows them, to the names that the user gave.
+
+    ``hidden`` are files that the user did not name; ``names`` are those that the user named differently.
+    """
+
+    hidden: frozenset[str] = frozenset()
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    def reports_any(self, paths: Collection[str]) -> bool:
+        """Whether one of these files, by its path in the analysis, is reported."""
+        return not self.hidden or any(path not in self.hidden for path in paths)
+
+    def reported(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are reported; with the paths of the analysis."""
+        return [finding for finding in findings if finding.path not in self.hidden]
+
+    def findings(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are reported, under the names that the user gave."""
+        found = self.reported(findings)
+        return [self._renamed(finding) for finding in found] if self.names else found
+
+    def sources(self, sources: Mapping[str, Source]) -> dict[str, Source]:
+        """The files that are reported, under the names that the user gave."""
+        named = {self._name(path): source for path, source in sources.items() if path not in self.hidden}
+        return {name: source if source.path == name else replace(source, path=name) for name, source in named.items()}
+
+    def outcome(self, outcome: FixOutcome) -> FixOutcome:
+        """The outcome of fixing, under the names that the user gave."""
+        if not self.names:
+            return outcome
+        return replace(
+            outcome,
+            first=tuple(self.findings(outcome.first)),
+            changed=self.sources(outcome.changed),
+            remaining=tuple(self.findings(outcome.remaining)),
+            fixed={(self._name(path), code): count for (path, code), count in outcome.fixed.items()},
+            applied=tuple(tuple(self._made(each)) for each in outcome.applied),
+            rejected=tuple(replace(item, path=self._name(item.path)) for item in outcome.rejected),
+        )
+
+    def _made(self, made: Iterable[Made]) -> Iterator[Made]:
+        return (replace(each, finding=self._renamed(each.finding)) for each in made)
+
+    def _name(self, path: str) -> str:
+        return self.names.get(path, path)
+
+    def _renamed(self, finding: Finding) -> Finding:
+        related = tuple(replace(place, path=self._name(place.path)) for place in finding.related)
+        return replace(finding, path=self._name(finding.path), related=related)
+
+
+# -- settings ---------------------------------------------------------------------------------------------------------
+
+
+@phase("settings")
+def resolve_settings(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
+    """The settings for the code in ``paths``, with the options of the command line.
+
+    Raises:
+        CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
+    """
+    overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
+    overrides["exclude"] = options.exclude
+    overrides["extend-exclude"] = options.extend_exclude
+    overrides["min-confidence"] = options.min_confidence
+    overrides["min-impact"] = options.min_impact
+    context: list[Path] | None = options.context
+    if context is not None:
+        overrides["context"] = [str(path.absolute()) for path in context]
+    start = common_directory([*paths, *(context or ())])
+    return _loaded(start, options.config, options.config_pairs, options.isolated, overrides)
+
+
+def configured_settings(path: Path) -> Settings:
+    """The settings for the code in a file, from its configuration alone.
+
+    Raises:
+        CommandError: the configuration cannot be used, or the installation lacks the rule files.
+    """
+    return _loaded(common_directory([path]))
+
+
+def _loaded(
+    start: Path,
+    config: Path | None = None,
+    pairs: Sequence[str] = (),
+    isolated: bool = False,
+    overrides: Mapping[str, object] | None = None,
+) -> Settings:
+    try:
+        known = catalogue.selectors(catalogue.shipped())
+        return config_files.load(start, known=known, config=config, pairs=pairs, isolated=isolated, overrides=overrides)
+    except ConfigError as error:
+        first, *others = error.problems
+        raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
+    except catalogue.CatalogueError as error:
+        raise CommandError(str(error)) from error
+
+
+def context_paths(settings: Settings) -> list[Path]:
+    """The paths of the context, relative to the current directory."""
+    return [_spelled(os.path.normpath(settings.root / entry), settings.root) for entry in settings.context]
+
+
+def _spelled(path: str, root: Path) -> Path:
+    here = Path.cwd()
+    try:
+        relative = Path(os.path.relpath(path, here))
+    except ValueError:  # the paths are on different drives
+        return Path(path)
+    return relative if ".." not in relative.parts or here.is_relative_to(root) else Path(path)
+
+
+def common_directory(paths: Sequence[Path]) -> Path:
+    """The deepest directory above all of ``paths``; the search for their configuration starts there."""
+    # isdir, because it does not raise if a name is too long
+    places = [path.absolute() if os.path.isdir(path) else path.absolute().parent for path in paths]  # noqa: PTH112
+    try:
+        return Path(os.path.commonpath(places))
+    except ValueError:  # the paths are on different drives
+        return Path.cwd()
+
+
+# -- files ------------------------------------------------------------------------------------------------------------
 
 STDIN = Path("-")
 ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
@@ -32,7 +165,7 @@ ReadAll = Callable[[Iterable[Path]], tuple[dict[str, Source], list[Finding]]]
 class Batch:
     """The files of one run.
 
-    ``sources`` also contains files that are read only for context; ``naming`` distinguishes them. ``unreadable`` are
+    ``sources`` also contains files that are read only for context; ``paths`` distinguishes them. ``unreadable`` are
     findings about files and directories that could not be read; ``piped`` is the text from standard input (None: files
     were named); ``known`` are the findings in the sources (None: not known yet). ``skipped`` lists named files that are
     not Python; ``is_anything_excluded``: with ``--force-exclude``, the settings exclude something that was named.
@@ -45,7 +178,7 @@ class Batch:
     unreadable: list[Finding]
     piped: bytes | None = None
     known: list[Finding] | None = None
-    naming: Naming = field(default_factory=Naming)
+    paths: ReportedPaths = field(default_factory=ReportedPaths)
     skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
     finished: Sequence[Path] = ()
@@ -55,7 +188,7 @@ class Batch:
     def is_nothing_checked(self) -> bool:
         """Whether none of the named files could be checked, although none was excluded on purpose."""
         is_passed_on = self.piped is not None and not self.skipped
-        is_any_read = self.unreadable or any(path not in self.naming.hidden for path in self.sources)
+        is_any_read = self.unreadable or any(path not in self.paths.hidden for path in self.sources)
         return not (is_any_read or is_passed_on or self.is_anything_excluded)
 
     @property
@@ -65,8 +198,8 @@ class Batch:
 
     def shown(self) -> Batch:
         """Only the files that are reported, under the names that the user gave."""
-        sources = self.naming.sources(self.sources) if self.naming.hidden or self.naming.names else self.sources
-        return replace(self, sources=sources, naming=Naming())
+        sources = self.paths.sources(self.sources) if self.paths.hidden or self.paths.names else self.sources
+        return replace(self, sources=sources, paths=ReportedPaths())
 
 
 def read(options: argparse.Namespace, read_all: ReadAll | None = None, *, any_name: bool = False) -> Batch:
@@ -94,7 +227,7 @@ def read_text(options: argparse.Namespace, name: Path, text: str) -> Batch:
     Raises:
         CommandError: the configuration cannot be used.
     """
-    settings = resolve(options, [name])
+    settings = resolve_settings(options, [name])
     if options.force_exclude and excluded(name, settings):
         return Batch(settings, {}, [], b"")
     return _with_piped(settings, name, b"", lambda path: Source(path, text))
@@ -107,7 +240,7 @@ def find(
     force_exclude: bool = False,
     any_name: bool = False,
     context: list[Path] | None = None,
-) -> tuple[Found, Naming]:
+) -> tuple[Found, ReportedPaths]:
     """The files to read for a check of these paths: those in them, and those of the context (if any).
 
     If no context is set and single files are named, the context is what they import from their own project.
@@ -123,10 +256,10 @@ def find(
     except discovery.NoSuchPath as error:
         raise CommandError(str(error)) from error
     if not named.files:
-        return named, Naming()
+        return named, ReportedPaths()
     if settings.context:
         return _together(named, _context(settings, context))
-    return _with_imported(named, settings) if reads_imports_only(paths, settings) else (named, Naming())
+    return _with_imported(named, settings) if reads_imports_only(paths, settings) else (named, ReportedPaths())
 
 
 def reads_imports_only(paths: list[Path], settings: Settings) -> bool:
@@ -138,8 +271,8 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     if options.stdin_filename:
         raise CommandError("--stdin-filename names what comes through standard input: give - as the only path")
     began = time.monotonic()
-    settings = resolve(options, paths)
-    found, naming = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
+    settings = resolve_settings(options, paths)
+    found, reported = find(paths, settings, force_exclude=options.force_exclude, any_name=any_name)
     finished = writing.sweep_files(found.leftovers)
     for directory in {path.parent for path in paths if not path.is_dir()}:
         finished += writing.sweep(directory)
@@ -152,7 +285,7 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
         _known(settings, sources, whole),
         sources,
         unread,
-        naming=naming,
+        paths=reported,
         skipped=skipped,
         is_anything_excluded=found.is_anything_excluded,
         finished=finished,
@@ -166,7 +299,7 @@ def _passed_over(path: Path) -> Finding:
 
 
 def _read_stdin(options: argparse.Namespace, name: Path) -> Batch:
-    settings = resolve(options, [name])
+    settings = resolve_settings(options, [name])
     data = sys.stdin.buffer.read()
     if options.force_exclude and excluded(name, settings):
         return Batch(settings, {}, [], data)
@@ -179,21 +312,21 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     """The batch for a text from standard input, with its context."""
     named = Found([name], [], {os.path.realpath(name): str(name)})
     if settings.context:
-        found, naming = _together(named, _context(settings))
+        found, reported = _together(named, _context(settings))
     elif _leaves_context_out(settings) or name == STDIN:
-        found, naming = named, Naming()
+        found, reported = named, ReportedPaths()
     else:
-        found, naming = _with_imported(named, settings)
+        found, reported = _with_imported(named, settings)
     path = found.by_real_path[os.path.realpath(name)]
     try:
         piped = source(path)
     except UnreadableSource as error:
-        return Batch(settings, {}, [discovery.unreadable_file(path, error)], data, naming=naming)
+        return Batch(settings, {}, [discovery.unreadable_file(path, error)], data, paths=reported)
     others, unread = discovery.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
     settings = _known(settings, sources, whole)
-    return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, naming=naming)
+    return Batch(settings, {path: sources[path] for path in sorted(sources)}, [], data, paths=reported)
 
 
 def _known(settings: Settings, sources: Iterable[str], whole: bool) -> Settings:
@@ -206,7 +339,7 @@ def _leaves_context_out(settings: Settings) -> bool:
     return settings.origins.get("context", DEFAULT) != DEFAULT
 
 
-def _with_imported(named: Found, settings: Settings) -> tuple[Found, Naming]:
+def _with_imported(named: Found, settings: Settings) -> tuple[Found, ReportedPaths]:
     """The named files and the files that they import, and which of them were named."""
     own = [Path(shown) for shown in named.by_real_path.values()]
     others = [path for path in imported_files(own, settings.root) if not excluded(path, settings)]
@@ -222,13 +355,13 @@ def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
         raise CommandError(f"context ({settings.origins['context']}): {error}") from error
 
 
-def _together(named: Found, context: Found) -> tuple[Found, Naming]:
+def _together(named: Found, context: Found) -> tuple[Found, ReportedPaths]:
     """All files without duplicates, spelled as in the context; and which of them were named, and how."""
     by_real_path = {**named.by_real_path, **context.by_real_path}
     names = {by_real_path[real]: shown for real, shown in named.by_real_path.items() if by_real_path[real] != shown}
     hidden = frozenset(shown for real, shown in context.by_real_path.items() if real not in named.by_real_path)
     files = [Path(shown) for shown in sorted(by_real_path.values())]
-    return replace(named, files=files, by_real_path=by_real_path), Naming(hidden, names)
+    return replace(named, files=files, by_real_path=by_real_path), ReportedPaths(hidden, names)
 
 
 def excluded(name: Path, settings: Settings) -> bool:
