@@ -210,6 +210,8 @@ class Rule:
     summary: str
     bottleneck: str
     default: bool = True
+    off: str = ""
+    """Why the rule is off by default, with what was counted: it is left to the step, or it is advice."""
     why: str
     ignore_when: str
     message: str

@@ -81,6 +81,8 @@ def _facts(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "Impact", f"{rule.event.level_of(rule.event.milliseconds)}: {rule.event.what}"
     yield "Fix", f"[{rule.fix_level}](../fixes.md)"
     yield "On by default", "yes" if rule.default else f"no: `--extend-select {rule.code}`"
+    if rule.off:
+        yield "Why it is off", rule.off
     if rule.calls:
         yield "About", ", ".join(f"`{call}`" for call in rule.calls)
     yield "In a line's comment", f"`# noqa: {rule.code}` silences it"

@@ -48,6 +48,13 @@ def test_a_page_shows_what_its_fix_changes(code: str) -> None:
         assert example.good is None or example.good.strip("\n") in page
 
 
+@pytest.mark.parametrize("code", RULES)
+def test_a_rule_that_is_off_says_why(code: str) -> None:
+    off = RULES[code].off
+    assert off.startswith(("left to the step: ", "advice: ")) is not RULES[code].default
+    assert bool(off) is not RULES[code].default
+
+
 def test_a_call_leads_to_its_rules() -> None:
     text = (FOLDER / "README.md").read_text(encoding="utf-8")
     row = next(line for line in text.splitlines() if line.startswith("| `paddle.io.DataLoader` |"))

@@ -26,7 +26,7 @@ def text(rule: Rule, full: bool = False) -> str:
 
 def data(rule: Rule) -> dict[str, Any]:
     """The same as JSON-ready values."""
-    plain = ("code", "name", "summary", "bottleneck", "default", "message", "why", "ignore_when")
+    plain = ("code", "name", "summary", "bottleneck", "default", "off", "message", "why", "ignore_when")
     return {
         **{key: getattr(rule, key) for key in plain},
         "event": _event(rule.event),
@@ -58,6 +58,8 @@ def _decision(rule: Rule) -> Iterator[str]:
     if rule.event is not None:
         yield f"Impact: {rule.event.level_of(rule.event.milliseconds)} ({rule.event.what})"
     yield f"On by default: {'yes' if rule.default else f'no (turn it on with --extend-select {rule.code})'}"
+    if rule.off:
+        yield from _paragraphs(f"Why it is off: {rule.off}")
     yield from (f"Page: {rule.url}", "")
     yield from ("## Why it costs", "", *_paragraphs(rule.why))
     yield from ("## When to ignore it", "", *_paragraphs(rule.ignore_when))
