@@ -239,7 +239,7 @@ class NoGrad(Part):
             return False
         open_sites: list[CallSite] = []
         closed = False
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             if site.scope is scope:
                 continue
             if not (

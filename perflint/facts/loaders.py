@@ -64,7 +64,7 @@ class Site:
 
     def callers(self) -> Iterator[Site]:
         """The places of the calls of the function that this place is in; without programs that only predict."""
-        for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
+        for site in CallGraph.of(self.file.project).callers(self.file, self.scope):
             if not (site.file.is_offline or site.is_unbound):
                 yield self.called_from(site.file, site.scope, site.statement, site.call)
 
@@ -534,7 +534,7 @@ class _Follower:
             return
         self._seen.add((scope, position))
         graph = CallGraph.of(file.project)
-        sites = graph.calls(file, scope, Certainty.NAME)
+        sites = graph.callers(file, scope, Certainty.NAME)
         are_seen = sites and all(site.certainty > Certainty.NAME for site in sites)
         if not are_seen or graph.others(file, scope) is Certainty.SURE:
             yield _UNSEEN

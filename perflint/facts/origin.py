@@ -206,7 +206,7 @@ class _Tracer:
     def _handed_over(self, name: str, depth: int) -> Origin:
         """The origin of a parameter: the same at each step if all calls at a step pass something that is."""
         graph, found = CallGraph.of(self._file.project), list[Origin]()
-        for site in graph.calls(self._file, self._scope, Certainty.NAME):
+        for site in graph.callers(self._file, self._scope, Certainty.NAME):
             point = points_of(site.file).get(site.statement.node)
             if point is None or point.step is None:
                 continue

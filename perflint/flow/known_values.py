@@ -284,7 +284,7 @@ def default_holds(parameter: Parameter) -> bool:
     """
     file, scope, name = parameter
     graph = CallGraph.of(file.project)
-    calls = graph.calls(file, scope, Certainty.NAME)
+    calls = graph.callers(file, scope, Certainty.NAME)
     if not calls or graph.others(file, scope) is Certainty.SURE:
         return False
     return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)

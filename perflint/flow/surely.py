@@ -80,7 +80,7 @@ class Surely(Part):
     def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
         """What the calls of a function pass for a parameter, if all of them are known."""
         graph = CallGraph.of(self._project)
-        sites = graph.calls(file, scope, Certainty.NAME) if depth else []
+        sites = graph.callers(file, scope, Certainty.NAME) if depth else []
         if not sites or graph.others(file, scope) is not Certainty.NO:
             return ANYTHING
         found: May = NOTHING

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
@@ -177,7 +177,7 @@ def _may_lead_on(call: ast.Call, near: Mapping[str, int], calls: int) -> bool:
 @query
 def _called(file: FileIndex, scope: Scope, call: ast.Call, clues: Clues) -> tuple[tuple[FileIndex, Scope], ...]:
     """The functions of the project that a call of a function may reach."""
-    found = Dispatch.of(file.project).targets_by_names(file, scope, call)
+    found = CallGraph.of(file.project).callees(file, scope, call)
     followed = (target for target in found if target.sure or not clues.sure)
     places = ((target.file, target.scope) for target in followed if is_followed(target.file, target.scope))
     return tuple(dict.fromkeys(place for place in places if place[1] is not scope))

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.flow.arguments import Told, in_order
-from perflint.flow.calls import CallGraph, Dispatch, closure_of
+from perflint.flow.calls import CallGraph, closure_of
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
@@ -131,8 +131,13 @@ class TrainingCalls(Part):
             return []
         found = Values.of(self._project).callee(file, scope, name, {})
         places = [found] if found is not None else []
-        if own and (found is None or is_abstract(found[1])) and not is_no_training(scope.name):
-            places += [(hook.file, hook.scope) for hook in Dispatch.of(self._project).hooks(scope, own)]
+        if (
+            own
+            and scope.owner is not None
+            and (found is None or is_abstract(found[1]))
+            and not is_no_training(scope.name)
+        ):
+            places += [(hook.file, hook.scope) for hook in CallGraph.of(self._project).overriding(scope.owner, own)]
         return [place for place in places if not _evaluates(place[1])]
 
     def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
