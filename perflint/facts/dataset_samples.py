@@ -17,6 +17,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
+from perflint.paddle.reads import READ_METHODS
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -120,7 +121,6 @@ _COLLATORS = re.compile(
     r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$"
 )
 """PaddleNLP's collators: they create Paddle tensors, unless ``return_tensors="np"`` requests arrays."""
-_TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
@@ -268,7 +268,7 @@ def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _reads(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TO_HOST
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READ_METHODS
 
 
 def _makes_tensor(call: ast.Call, qualified: str) -> bool:
@@ -337,7 +337,7 @@ _READS = re.compile(
 _LAZY = re.compile(r"h5py|lmdb|memmap|mmap|zipfile|tarfile|load_dataset|open$")
 _DATASET = re.compile(r"(?i)data_?set|(?:^|_)ds$|(?:^|_)subset$")
 _QUICK_METHODS = frozenset(
-    {"astype", "reshape", "copy", "transpose", "unsqueeze", "squeeze", "item", "tolist", "cast", "numpy", "get", "view"}
+    {*READ_METHODS, "astype", "reshape", "copy", "transpose", "unsqueeze", "squeeze", "cast", "get", "view"}
     | {"append", "clone", "flatten", "swapaxes", "keys", "values", "items", "float", "long", "tensor"}
     | {"split", "strip", "lower", "join", "replace", "index", "startswith", "endswith"}
 )

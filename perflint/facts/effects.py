@@ -14,6 +14,7 @@ from perflint.facts.accumulators import uses_in
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env
 from perflint.index.project import FileIndex
+from perflint.paddle.reads import COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_and_values, targets_of
 from perflint.syntax.names import dotted
@@ -51,12 +52,11 @@ _FUNCTIONS = frozenset(
     | {"socket.gethostname", "copy.copy", "copy.deepcopy", "json.dumps", "pprint.pformat", "logging.getLogger"}
     | {"pathlib.Path", "collections.Counter", "collections.OrderedDict", "traceback.format_exc"}
 )
-_METHODS = frozenset(
+_METHODS = COPYING_METHODS | frozenset(
     # of tensors and arrays
-    {"abs", "all", "any", "argmax", "argmin", "astype", "cast", "clip", "clone", "cpu", "cuda", "cumsum", "detach"}
-    | {"dim"}
-    | {"element_size", "exp", "flatten", "item", "max", "mean", "median", "min", "norm", "numel", "numpy", "prod"}
-    | {"reshape", "round", "size", "sqrt", "squeeze", "std", "sum", "tolist", "transpose", "unsqueeze", "var"}
+    {"abs", "all", "any", "argmax", "argmin", "astype", "cast", "clip", "clone", "cuda", "cumsum", "detach"}
+    | {"dim", "element_size", "exp", "flatten", "max", "mean", "median", "min", "norm", "numel", "prod"}
+    | {"reshape", "round", "size", "sqrt", "squeeze", "std", "sum", "transpose", "unsqueeze", "var"}
     # of texts and paths
     | {"capitalize", "center", "count", "decode", "encode", "endswith", "expandtabs", "format", "format_map", "hex"}
     | {"join", "ljust", "lower", "lstrip", "partition", "replace", "rjust", "rpartition", "rsplit", "rstrip", "split"}

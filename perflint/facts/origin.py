@@ -12,6 +12,7 @@ from perflint.flow.flow import module_env
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
+from perflint.paddle.reads import READ_METHODS
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
@@ -37,7 +38,6 @@ _FILLED = frozenset(
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "update"})
 _WRAPPERS = frozenset({"enumerate", "zip", "tqdm"})
-_ON_HOST = frozenset({"numpy", "item", "tolist"})
 
 
 class Origin(NamedTuple):
@@ -108,7 +108,7 @@ class _Tracer:
 
     def _takes_tensor(self, call: ast.Call, at: Statement) -> bool:
         """Whether a call converts a tensor to something else."""
-        if isinstance(call.func, ast.Attribute) and _last(call.func) in _ON_HOST and not _values(call):
+        if isinstance(call.func, ast.Attribute) and _last(call.func) in READ_METHODS and not _values(call):
             return not self._kind(call.func.value, at).is_host
         return any(self._kind(value, at).is_tensor for value in _values(call)) and not self._kind(call, at).is_tensor
 
@@ -300,7 +300,7 @@ class _Tracer:
     def _of_method(self, node: ast.Call, at: Statement, depth: int) -> Origin | None:
         """The origin of the result of a method that reads or returns its object, or of Paddle; None for other calls."""
         last = _last(node.func)
-        if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not _values(node):
+        if isinstance(node.func, ast.Attribute) and last in READ_METHODS and not _values(node):
             return self._read(node.func.value, at, depth)
         is_paddle = self._file.names.resolve(dotted(node.func) or "").startswith("paddle.")
         if is_paddle and self._kind(node, at).tag == TENSOR_TAG:

@@ -40,6 +40,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.paddle import results, tensor_methods
+from perflint.paddle.reads import READ_METHODS
 from perflint.paddle.tensor_methods import may_have
 from perflint.syntax.names import dotted, name_pattern
 from perflint.syntax.tree import string_of
@@ -474,7 +475,7 @@ class Evaluator:
             return self._layer_method(base, method, node)
         if environment.holds_objects(base):
             return environment.method_result(base, method)
-        if method in ("numpy", "item", "tolist"):
+        if method in READ_METHODS:
             return HOST
         if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
             return HOST  # what an executor fetches are NumPy arrays

@@ -28,6 +28,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
+from perflint.paddle.reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
@@ -174,7 +175,6 @@ _NOTHING = Look()
 _RESULTS = 2
 """The least number of tensors that a metric gets: the model's output, and the expected one."""
 
-_READS = frozenset({"item", "numpy", "tolist"})
 _CLOCKS = frozenset(
     {"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns"}
 )
@@ -491,4 +491,4 @@ def _is_bare_read(node: ast.stmt) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
-    return call.func.attr in _READS and not call.args
+    return call.func.attr in READ_METHODS and not call.args
