@@ -18,6 +18,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
+from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, argument_of, keyword_only
@@ -183,7 +184,7 @@ def expressions(node: ast.expr) -> Iterator[ast.expr]:
 # A loader without workers costs most where its batches train a model, less where they evaluate one between the
 # epochs. If all uses are known, and none of them does either, the loader costs a training run nothing.
 
-_PASSES_ON = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "track", "trange", "list", "reversed"})
+_PASSES_ON = LOOPED | {"list", "trange"}
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
 _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", "num_workers", "drop_last", "__len__"})
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})

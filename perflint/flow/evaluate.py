@@ -40,6 +40,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.paddle import results, tensor_methods
+from perflint.paddle.passthrough import COMBINING, LISTING
 from perflint.paddle.reads import READ_METHODS
 from perflint.paddle.tensor_methods import may_have
 from perflint.syntax.names import dotted, name_pattern
@@ -67,9 +68,7 @@ _HOST_CALLS = frozenset(
     }
     | {"format", "print", "open", "input", "callable"}
 )
-_SAME_AS_ARGUMENT = frozenset(
-    {"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"}
-)
+_SAME_AS_ARGUMENT = LISTING | {"sum", "max", "min", "abs", "reversed", "copy.deepcopy", "copy.copy"}
 HOST_MODULES = (
     "numpy.",
     "np.",
@@ -88,11 +87,8 @@ HOST_MODULES = (
 )
 _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
 """The results of these are not tensors of Paddle."""
-_WRAPPERS = frozenset(
-    {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
-)
-_GIVE_MORE = frozenset({"enumerate", "zip"})
-"""Those among them that yield more in each iteration than the iterable itself."""
+_PROGRESS = frozenset({"tqdm", "track"})
+_WRAPPERS = COMBINING | _PROGRESS | {"iter", "trange", "rich.progress.track"}
 
 _PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 """Methods of a layer that return its tensors."""
@@ -299,7 +295,7 @@ class Evaluator:
                 return tuple_of(map(self.iterated, node.args))
             if last == "range":
                 return HOST
-            if name in _WRAPPERS or last in ("tqdm", "track"):
+            if name in _WRAPPERS or last in _PROGRESS:
                 return self.iterated(node.args[0]) if node.args else UNKNOWN
             if self._gives_parameters(node):
                 return tuple_of([HOST, TENSOR]) if last.startswith("named") else TENSOR
@@ -414,7 +410,7 @@ class Evaluator:
             return Kind(TENSOR_TAG, guess=kind.guess)
         if qualified == "sum" and kind.items:
             return HOST if kind.is_host else UNKNOWN
-        if qualified in _GIVE_MORE and kind.tag == LOADER_TAG:
+        if qualified in COMBINING and kind.tag == LOADER_TAG:
             return loader_of(self.iterated(call))
         return self._drawn(kind) if qualified == "next" and first is not None else kind
 

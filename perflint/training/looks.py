@@ -28,6 +28,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
+from perflint.paddle.passthrough import LOOPED
 from perflint.paddle.reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
 _MAX_DEPTH = 4
 
 
@@ -88,7 +88,7 @@ def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> 
 
 def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
-    passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
+    passes = terminal(call) in LOOPED and dotted(call.func) is not None
     targets = [] if passes else CallGraph.of(file.project).callees(file, scope, call, env)
     yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
     if not passes:
