@@ -10,6 +10,7 @@ from functools import cached_property
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex
+from perflint.paddle.passthrough import IN_TURN, LISTING
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
@@ -485,7 +486,7 @@ def _is_interrupt(kind: ast.expr | None) -> bool:
 # In ``for name, value in losses.items()`` the losses are in ``value``, and in ``for name in losses`` in no name.
 
 _MAKE_DICTS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter"})
-_IN_TURN = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "tqdm"})
+_IN_TURN = IN_TURN | LISTING
 """Calls that yield the items of their first argument."""
 
 IsDict = Callable[[ast.expr], bool]

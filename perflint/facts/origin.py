@@ -12,6 +12,7 @@ from perflint.flow.flow import module_env
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
+from perflint.paddle.passthrough import LOOPED
 from perflint.paddle.reads import READ_METHODS
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
@@ -37,7 +38,6 @@ _FILLED = frozenset(
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "update"})
-_WRAPPERS = frozenset({"enumerate", "zip", "tqdm"})
 
 
 class Origin(NamedTuple):
@@ -179,7 +179,7 @@ class _Tracer:
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
-        if isinstance(iterated, ast.Call) and called in _WRAPPERS and iterated.args:
+        if isinstance(iterated, ast.Call) and called in LOOPED and iterated.args:
             return self._all(iterated.args, at, depth)
         if means_loader(called or _last(iterated)):
             return Origin(BATCH)
@@ -375,7 +375,7 @@ def _takes_rows(index: ast.expr) -> bool:
 
 def _is_cut(iterated: ast.expr, at: Statement, scope: Scope) -> bool:
     """Whether a loop cuts an array into batches: ``[x[k : k + n] for k in range(0, len(x), n)]``."""
-    if isinstance(iterated, ast.Call) and _last(iterated.func) in _WRAPPERS and iterated.args:
+    if isinstance(iterated, ast.Call) and _last(iterated.func) in LOOPED and iterated.args:
         return _is_cut(iterated.args[0], at, scope)
     values = [one.value for one in before(iterated.id, at, scope)] if isinstance(iterated, ast.Name) else [iterated]
     return bool(values) and all(
