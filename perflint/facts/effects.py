@@ -14,7 +14,7 @@ from perflint.facts.accumulators import uses_in
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env
 from perflint.index.project import FileIndex
-from perflint.paddle.reads import COPYING_METHODS
+from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_and_values, targets_of
 from perflint.syntax.names import dotted

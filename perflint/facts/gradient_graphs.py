@@ -14,7 +14,7 @@ from perflint.flow.flow import backward_names, differentiated
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Part
-from perflint.paddle.reads import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted

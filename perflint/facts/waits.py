@@ -11,7 +11,7 @@ from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex, Project
-from perflint.paddle.reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of

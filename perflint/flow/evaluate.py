@@ -40,8 +40,8 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.paddle import results, tensor_methods
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.paddle.passthrough import COMBINING, LISTING
-from perflint.paddle.reads import READ_METHODS
 from perflint.paddle.tensor_methods import may_have
 from perflint.syntax.names import dotted, name_pattern
 from perflint.syntax.tree import string_of

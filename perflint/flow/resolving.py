@@ -29,7 +29,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Project
 from perflint.index.registries import Registries
-from perflint.paddle.reads import READ_METHODS
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted

@@ -18,7 +18,7 @@ from perflint.index.kinds import (
     instance,
     layer,
 )
-from perflint.paddle.reads import COPYING_METHODS
+from perflint.paddle.host_reads import COPYING_METHODS
 
 HOST_METHODS = COPYING_METHODS | frozenset(
     {

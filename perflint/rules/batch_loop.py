@@ -11,7 +11,7 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import check, close_clues, forward_clues, step_gate
-from perflint.paddle.reads import READ_METHODS
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in
 from perflint.syntax.reaching import before, sole_at, value_of

@@ -8,7 +8,7 @@ from perflint.facts.waits import is_in_host_memory
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import forward_triggers, step_check
-from perflint.paddle.reads import READ_METHODS
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.rules.edits import on_device
 from perflint.rules.excuses import is_untrained
 from perflint.rules.read_advice import advice

@@ -15,7 +15,7 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
-from perflint.paddle.reads import ARRAY_METHODS
+from perflint.paddle.host_reads import ARRAY_METHODS
 from perflint.rules.entry_advice import entry_at, model_of, places_beside, put_under, rows_of_their_own
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by

@@ -14,7 +14,7 @@ from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import close_clues, forward_triggers, step_check, step_triggers
-from perflint.paddle.reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.rules.arguments import find_argument
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by

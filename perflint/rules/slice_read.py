@@ -19,7 +19,7 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
-from perflint.paddle.reads import ARRAY_METHODS, NUMBER_CONVERSIONS
+from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, headers, terminal

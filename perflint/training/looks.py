@@ -28,8 +28,8 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.paddle.passthrough import LOOPED
-from perflint.paddle.reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted

@@ -14,7 +14,7 @@ from perflint.flow.known_values import Known
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.project import Part
-from perflint.paddle.reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
+from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
