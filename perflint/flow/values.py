@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from perflint.flow.arguments import parameter_env
-from perflint.flow.environment import Environment
+from perflint.flow.environment import Environment, holds_objects
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, module_env
 from perflint.index.hierarchy import Hierarchy
@@ -38,6 +38,9 @@ Declared = TypeVar("Declared")
 
 _LONGEST = 200
 """A function with more statements is not followed to find what it returns."""
+
+_MAY_HOLD = (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
+"""Expressions, other than calls, that may be functions, or containers of functions or objects."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
@@ -121,11 +124,14 @@ class Values(Part):
         return UNKNOWN
 
     def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
-        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
-        if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
+        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``.
+
+        Also the functions or objects of a container: ``steps = {"gan": self._gan_step, "vae": self._vae_step}``.
+        """
+        if not isinstance(value, _MAY_HOLD):
             return UNKNOWN
         kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
-        return kind if kind.tag == FUNCTION_TAG else UNKNOWN
+        return kind if kind.tag == FUNCTION_TAG or holds_objects(kind) else UNKNOWN
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None if it is neither."""
@@ -253,9 +259,21 @@ class Values(Part):
             return Modules.of(self._project).kind_of_instance(file, scope.owner)
         name = dotted(node)
         if name is None:
-            return Evaluator(file, self._lasting_env(file, scope)).kind(node)
+            return Evaluator(file, {**self._lasting_env(file, scope), **self._container(file, scope, node)}).kind(node)
         known = Modules.of(self._project).function_value(file, scope, name) or self._receiver(file, scope, name, {})
         return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+
+    def _container(self, file: FileIndex, scope: Scope, node: ast.expr) -> Env:
+        """The container of functions or objects that an expression takes one from: ``losses[name]``."""
+        while isinstance(node, (ast.Subscript, ast.Call)):
+            node = node.value if isinstance(node, ast.Subscript) else node.func
+            if isinstance(node, ast.Attribute) and node.attr == "get":
+                node = node.value
+            name = dotted(node)
+            if name is not None and name != "self":
+                kind = self._receiver(file, scope, name, {})
+                return {name: kind} if holds_objects(kind) else {}
+        return {}
 
     def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
         """A method of the scope's own object, as a value: ``self.train_step``."""

@@ -151,7 +151,7 @@ def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
     return any(
         clues.are_in(target[1].statements)
         for call in forward.calls
-        if (name := terminal(call)) in holders or (name and file.names.is_bound(name))
+        if (name := terminal(call)) is None or name in holders or file.names.is_bound(name)
         for target in _called(file, forward, call, clues)
     )
 
@@ -324,7 +324,9 @@ def _names_called(file: FileIndex, function: Scope) -> frozenset[str]:
         for name in _meant(statement.node.value)
     }
     imported = {file.names.resolve(name).rpartition(".")[2] for name in called if file.names.is_bound(name)}
-    return frozenset(called | bound | imported)
+    graph, nameless = CallGraph.of(file.project), (call for call in function.calls if terminal(call) is None)
+    chosen = {_called_as(callee.scope) for call in nameless for callee in graph.callees(file, function, call)}
+    return frozenset(called | bound | imported | chosen)
 
 
 def _meant(value: ast.expr) -> Iterator[str]:
