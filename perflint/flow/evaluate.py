@@ -11,6 +11,7 @@ from perflint.flow import environment
 from perflint.flow.environment import Environment, bind, item_name
 from perflint.flow.type_tests import narrowed
 from perflint.index import registries
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     CPU_PLACE,
     DATASET_TAG,
@@ -43,7 +44,7 @@ from perflint.paddle import results, tensor_methods
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.paddle.passthrough import COMBINING, LISTING
 from perflint.paddle.tensor_methods import may_have
-from perflint.syntax.names import dotted, name_pattern
+from perflint.syntax.names import dotted, name_pattern, names_in
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_layer, means_loader
 
@@ -421,7 +422,9 @@ class Evaluator:
             return UNKNOWN
         modules, holder = Modules.of(self._file.project), self.kind(call.args[0])
         if holder.type:
-            return modules.methods_like(holder.type, *pattern) or UNKNOWN
+            named = names_in(call.args[1])
+            variable = named[0] if len(named) == 1 or named[1:] == ["self"] else ""
+            return Hierarchy.of(self._file.project).methods_like(holder.type, *pattern, variable) or UNKNOWN
         name = dotted(call.args[0])
         if name is None or not self._file.names.is_bound(name.partition(".")[0]):
             return UNKNOWN

@@ -209,23 +209,16 @@ class Modules(Part):
         found = self.method(owner, name)
         return self.as_value(*found) if found else None
 
-    def methods_like(self, owner: str, begin: str, end: str) -> Kind | None:
-        """The methods of a project class with names that begin and end so, as a value that may be any of them."""
-        found = self.class_named(owner)
-        if found is None:
-            return None
-        return self._one_of((found[0], scope) for name, scope in found[1].methods.items() if is_like(name, begin, end))
-
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
-        """The same for the functions that a module of the project defines or imports."""
+        """The functions of a module with names that begin and end so, as a value that may be any of them."""
         file = self.module_named(module, origin)
         if file is None:
             return None
         names = sorted(name for name in file.names.bound if is_like(name, begin, end))
         found = (self.find(f"{file.module}.{name}", file) for name in names)
-        return self._one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
+        return self.one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
 
-    def _one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
+    def one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
         """A value that may be any of a few functions."""
         kinds = [self.as_value(*place) for place in functions]
         return reduce(join, kinds) if 0 < len(kinds) <= _MOST_LIKE else None

@@ -33,6 +33,7 @@ from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
 from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
 from perflint.training import around, branches, evidence
@@ -319,10 +320,19 @@ class _Looking:
                 continue  # calling a generator runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
             if target.bound:
-                parameters = {**left_out(target.scope, call), **parameters}
+                parameters = {**self._passed_through(target.scope, call), **left_out(target.scope, call), **parameters}
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
+
+    def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
+        """The parameters to which a forward pass passes its own ``*args``: inputs of the model, if nothing says more."""
+        arguments = None if isinstance(self._scope.node, ast.Module) else self._scope.node.args.vararg
+        if not self._forward or arguments is None or self._scope.name != "forward":
+            return {}
+        passed = (item.value for item in call.args if isinstance(item, ast.Starred))
+        is_all = any(dotted(item) == arguments.arg for item in passed)
+        return dict.fromkeys(required_parameters(target)[len(call.args) - 1 :], GUESS) if is_all else {}
 
     def _compares_results(self, call: ast.Call, statement: Statement, target: Callee) -> bool:
         """Whether a function that is named for evaluation gets what the step computed: ``m.evaluate(pred, gt)``.
