@@ -39,13 +39,32 @@ class Modules(Part):
         parts = _parts(name)
         if len(parts) > _MOST_PARTS:  # each turn of an import cycle adds a part
             return None
-        for length in range(len(directory), -1, -1):
+        for folder in self.folders(directory, parts[0]) if parts else ():
             for split in range(len(parts) - 1, 0, -1):
-                file = self._project.modules.get((*directory[:length], *parts[:split]))
+                file = self._project.modules.get((*folder, *parts[:split]))
                 found = self._member(file, parts[split:]) if file is not None else None
                 if found is not None:
                     return found
         return None
+
+    def folders(self, directory: tuple[str, ...], package: str) -> list[tuple[str, ...]]:
+        """The folders in which an import in a directory may find a package, the likeliest first.
+
+        These are the directory and those above it, and the folder ``src`` from which the package is installed.
+        """
+        above = [directory[:length] for length in range(len(directory), -1, -1)]
+        root = self._source_roots().get(package)
+        return above if root is None else [*above, root]
+
+    @query
+    def _source_roots(self) -> dict[str, tuple[str, ...]]:
+        """The packages that projects install from a folder ``src``, each with this folder; unclear ones are left out."""
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for parts in self._project.modules:
+            for at, part in enumerate(parts[:-1]):
+                if part == "src":
+                    found.setdefault(parts[at + 1], set()).add(parts[: at + 1])
+        return {name: roots.pop() for name, roots in found.items() if len(roots) == 1}
 
     def _starred(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
         """What a name refers to that a file gets from one of its ``from x import *``."""
@@ -88,7 +107,7 @@ class Modules(Part):
 
     def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
-        files = (self._project.modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
+        files = (self._project.modules.get((*folder, *parts)) for folder in self.folders(directory, parts[0]))
         return next((file for file in files if file is not None), None)
 
     def _member(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:

@@ -1,0 +1,143 @@
+"""Functions that a step reaches through a container, a computed name or an installed package are followed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import places
+
+CRITERION = """\
+import paddle
+
+
+class Criterion(paddle.nn.Layer):
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+        self.kept = {{"boxes": self.loss_boxes, "labels": self.loss_labels}}
+
+    def loss_boxes(self, outputs, targets):
+        return paddle.to_tensor(outputs.numpy()).sum()
+
+    def loss_labels(self, outputs, targets):
+        return paddle.to_tensor(targets.numpy()).sum()
+
+    def _get_loss(self, name, outputs, targets):
+        known = {{"boxes": self.loss_boxes, "labels": self.loss_labels}}
+        return {chosen}(outputs, targets)
+
+    def forward(self, outputs, targets):
+        return sum(self._get_loss(name, outputs, targets) for name in self.names)
+
+
+def train(model, loader, optimizer):
+    criterion = Criterion(["boxes"])
+    for x, y in loader:
+        loss = criterion(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+def _rows(text: str) -> set[int]:
+    """The rows with a copy to the host and back."""
+    return {row for _, row, _ in places(text, "PPF206")}
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        '{"boxes": self.loss_boxes, "labels": self.loss_labels}[name]',
+        "known[name]",
+        "known.get(name)",
+        "self.kept[name]",
+        "[self.loss_boxes, self.loss_labels][number]",
+        'getattr(self, "loss_" + name)',
+    ],
+)
+def test_a_method_from_a_container_in_a_forward_pass(chosen: str) -> None:
+    assert _rows(CRITERION.format(chosen=chosen)) == {11, 14}
+
+
+def test_a_container_that_is_not_known() -> None:
+    assert _rows(CRITERION.format(chosen="others[name]")) == set()
+
+
+CAPTIONS = """\
+import paddle
+
+
+class Captions(paddle.nn.Layer):
+    def forward(self, *args, **kwargs):
+        mode = {mode}
+        return getattr(self, {name})(*args, **kwargs)
+
+
+class Attention(Captions):
+    def _forward(self, features):
+        return paddle.to_tensor(features.numpy())
+
+    def _pick(self, features):
+        return paddle.to_tensor(features.numpy())
+
+    def _other(self, features):
+        return paddle.to_tensor(features.numpy())
+
+
+def train(loader, optimizer):
+    model = Attention()
+    for x, y in loader:
+        loss = model(x).sum() + model(x, {given}).sum()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize("name", ['"_" + mode', 'f"_{mode}"', '"_%s" % mode'])
+def test_a_method_whose_name_a_few_letters_and_a_text_make(name: str) -> None:
+    text = CAPTIONS.format(mode='kwargs.pop("mode", "forward")', name=name, given='mode="pick"')
+    assert _rows(text) == {12, 15}
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "rows"),
+    [
+        ('kwargs.pop("mode", "forward")', "2", {12}),
+        ('kwargs.pop("mode")', 'mode="pick"', {15}),
+        ('kwargs.pop("mode")', 'kind="pick"', set()),
+    ],
+)
+def test_only_the_texts_that_the_name_may_be_count(mode: str, given: str, rows: set[int]) -> None:
+    assert _rows(CAPTIONS.format(mode=mode, name='"_" + mode', given=given)) == rows
+
+
+ALIGN = """\
+import paddle
+from align import path
+
+
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        path(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("packages", "found"),
+    [
+        (["tools/align/src/align"], True),
+        (["src/align"], True),
+        (["tools/align/lib/align"], False),
+        (["one/src/align", "two/src/align"], False),
+    ],
+)
+def test_a_package_that_is_installed_from_src(packages: list[str], found: bool) -> None:
+    helpers = {f"{package}/__init__.py": "def path(x):\n    return x.numpy()\n" for package in packages}
+    paths = {path for path, _, _ in places({"scripts/train.py": ALIGN, **helpers}, "PPF201")}
+    assert bool(paths & helpers.keys()) is found
