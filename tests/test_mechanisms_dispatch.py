@@ -141,3 +141,48 @@ def test_a_package_that_is_installed_from_src(packages: list[str], found: bool) 
     helpers = {f"{package}/__init__.py": "def path(x):\n    return x.numpy()\n" for package in packages}
     paths = {path for path, _, _ in places({"scripts/train.py": ALIGN, **helpers}, "PPF201")}
     assert bool(paths & helpers.keys()) is found
+
+
+ANNOTATED = """\
+import paddle
+from typing import Optional
+
+
+class Meter:
+    def add(self, value):
+        self.last = value.item()
+
+
+class Other:
+    def add(self, value):
+        self.all.append(value)
+
+
+def train(model, loader, optimizer, meter{said}):
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        meter.add(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        (": Meter", True),
+        (': "Meter"', True),
+        (": Optional[Meter]", True),
+        (": Meter | None = None", True),
+        (": Other", False),
+        ("", False),
+    ],
+)
+def test_an_object_of_the_class_that_an_annotation_names(said: str, found: bool) -> None:
+    assert bool(places(ANNOTATED.format(said=said), "PPF201")) is found
+
+
+def test_an_annotation_of_a_class_with_subclasses_says_too_little() -> None:
+    text = ANNOTATED.format(said=": Meter").replace("class Other:", "class Other(Meter):")
+    assert places(text, "PPF201") == []

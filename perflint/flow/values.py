@@ -26,9 +26,9 @@ from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, defaults_of, position_of
+from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
 
 if TYPE_CHECKING:
@@ -113,7 +113,8 @@ class Values(Part):
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
-                return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
+                passed = self._project.resolving.handed(file, enclosing).get(held)
+                return passed or self._annotated(file, enclosing).get(held, UNKNOWN)
             part = unpacked_from(enclosing, name) if value is None else None
             if part is not None:
                 return Evaluator(file, {}).kind(part)
@@ -184,6 +185,7 @@ class Values(Part):
         for name in scope.parameters:
             env.forget(name)
         env.update(_hiding(file, scope))
+        env.update(self._annotated(file, scope))
         for name, default in defaults_of(scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
@@ -194,6 +196,21 @@ class Values(Part):
         return env
 
     # -- objects -----------------------------------------------------------------------------------------------
+
+    @query
+    def _annotated(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The objects that the annotations of a function's parameters name, by parameter.
+
+        A class with subclasses says nothing: the object may be of any of them.
+        """
+        modules, found = Modules.of(self._project), dict[str, Kind]()
+        for name in all_parameters(scope):
+            place = modules.find(file.names.resolve(_named_class(annotation_of(scope, name))), file)
+            if place is not None and isinstance(place[1], Class):
+                kind = modules.kind_of_instance(place[0], place[1])
+                if kind.type and not Hierarchy.of(self._project).descendants(place[1]):
+                    found[name] = kind
+        return found
 
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
@@ -372,6 +389,15 @@ def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
     """The parameters of a function that hide another meaning of the name in the file."""
     names = (name for name in scope.parameters if file.names.is_bound(name))
     return {name: UNKNOWN for name in names if not means_loader(name)}
+
+
+def _named_class(annotation: ast.expr | None) -> str:
+    """The class that an annotation names: ``Meter``, ``"Meter"``, ``Optional[Meter]``, ``Meter | None``; or ``""``."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
+        annotation = annotation.left
+    if isinstance(annotation, ast.Subscript) and (dotted(annotation.value) or "").rpartition(".")[2] == "Optional":
+        annotation = annotation.slice
+    return (string_of(annotation) or dotted(annotation) or "") if annotation is not None else ""
 
 
 def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:

@@ -58,7 +58,7 @@ class Modules(Part):
 
     @query
     def _source_roots(self) -> dict[str, tuple[str, ...]]:
-        """The packages that projects install from a folder ``src``, each with this folder; unclear ones are left out."""
+        """The packages that projects install from a folder ``src``, each with this folder, if there is only one."""
         found: dict[str, set[tuple[str, ...]]] = {}
         for parts in self._project.modules:
             for at, part in enumerate(parts[:-1]):

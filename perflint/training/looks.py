@@ -326,7 +326,7 @@ class _Looking:
         return targets[0].sure and targets[0].file is not file
 
     def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
-        """The parameters to which a forward pass passes its own ``*args``: inputs of the model, if nothing says more."""
+        """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
         arguments = None if isinstance(self._scope.node, ast.Module) else self._scope.node.args.vararg
         if not self._forward or arguments is None or self._scope.name != "forward":
             return {}
