@@ -60,39 +60,14 @@ def parts_of(file: FileIndex, owner: Class, name: str) -> list[Held]:
 
 def part_of(file: FileIndex, scope: Scope, node: ast.Attribute) -> list[Held]:
     """What ``data.train`` may be in a function; nothing if the class of ``data`` is not known."""
-    found = class_of(file, scope, node.value)
+    found = Values.of(file.project).class_of(file, scope, node.value)
     return parts_of(*found, node.attr) if found is not None else []
-
-
-def class_of(file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
-    """The class of an object: ``self``, the call that creates it, or a name that is bound to one such call."""
-    if isinstance(node, ast.Call):
-        return _class(file, dotted(node.func))
-    if not isinstance(node, ast.Name):
-        return None
-    if node.id == "self" and scope.owner is not None:
-        return file, scope.owner
-    inner: Scope | None = scope
-    while inner is not None:
-        bound = bindings_of(inner).get(node.id, [])
-        if bound:
-            values = [getattr(statement.node, "value", None) for statement in bound]
-            return class_of(file, inner, values[0]) if len(values) == 1 and isinstance(values[0], ast.Call) else None
-        if (said := annotation_of(inner, node.id)) is not None:
-            return _class(file, dotted(said))
-        inner = inner.parent
-    return None
 
 
 def is_property(method: Scope) -> bool:
     """Whether a method is read like an attribute."""
     decorators = getattr(method.node, "decorator_list", ())
     return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
-
-
-def _class(file: FileIndex, name: str | None) -> tuple[FileIndex, Class] | None:
-    found = Modules.of(file.project).find(file.names.resolve(name), file) if name else None
-    return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
 
 def _returned(file: FileIndex, method: Scope) -> list[Held]:
@@ -192,7 +167,7 @@ class _Search:
         if name is None or not self._is_new(scope, name):
             return
         first, _, rest = name.partition(".")
-        owner = class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
+        owner = Values.of(file.project).class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
         if owner is not None:
             self._attribute(*owner, rest.partition(".")[0])
             return
@@ -427,7 +402,7 @@ class _SampleWorkSearch:
 
     def _part(self, file: FileIndex, scope: Scope, node: ast.Attribute, depth: int) -> Work:
         """The work of the samples of ``self.data`` or ``data.train``: if unknown, judging by its name."""
-        owner = class_of(file, scope, node.value)
+        owner = Values.of(file.project).class_of(file, scope, node.value)
         if owner is None:
             return Work.UNKNOWN
         if dotted(node.value) == "self":

@@ -144,7 +144,7 @@ class CallGraph(Part):
         """All calls that create an object of a class itself, not of a subclass."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
             for file, caller, statement, call in Callers.of(self._project).named(name, home):
-                made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
+                made = Modules.of(self._project).class_at(file, call.func)
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
 
@@ -203,7 +203,7 @@ class CallGraph(Part):
         elif env is None and name in scope.parameters:
             return []
         else:
-            found = self._by_names(file, scope, name, env or {}, least) or self._created(file, name)
+            found = self._by_names(file, scope, name, env or {}, least) or self._created(file, call)
         found = found or self._by_kinds(file, scope, call, env, least)
         return found or (self._closure(file, call, env) if env is not None else [])
 
@@ -242,12 +242,10 @@ class CallGraph(Part):
         found = (Modules.of(self._project).method(part, method) for part in kind.type.split(EITHER))
         return [Callee(*place) for place in found if place is not None]
 
-    def _created(self, file: FileIndex, name: str) -> list[Callee]:
+    def _created(self, file: FileIndex, call: ast.Call) -> list[Callee]:
         """The ``__init__`` that runs if a call creates an object."""
-        made = Modules.of(self._project).find(file.names.resolve(name), file)
-        if made is None or not isinstance(made[1], Class):
-            return []
-        init = Modules.of(self._project).method_of(made[0], made[1], "__init__")
+        made = Modules.of(self._project).class_at(file, call.func)
+        init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
         return [Callee(*init, creates=True)] if init is not None else []
 
     def _by_kinds(
@@ -453,9 +451,8 @@ class CallGraph(Part):
         func = call.func
         if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
             return False
-        name = dotted(func.value)
-        found = Modules.of(self._project).find(file.names.resolve(name), file) if name else None
-        return found is not None and isinstance(found[1], Class) and not _is_bound_to_class(method)
+        named = Modules.of(self._project).class_at(file, func.value)
+        return named is not None and not _is_bound_to_class(method)
 
     # -- who else may call -------------------------------------------------------------------------------------
 

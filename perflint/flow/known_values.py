@@ -82,8 +82,8 @@ def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
     call = Values.of(file.project).own_definitions(scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
-    found = Modules.of(file.project).find(file.names.resolve(dotted(call.func) or ""), file)
-    return _Made(call, found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
+    found = Modules.of(file.project).class_at(file, call.func)
+    return _Made(call, *found) if found is not None else None
 
 
 @query

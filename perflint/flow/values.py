@@ -197,6 +197,29 @@ class Values(Part):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
+    def class_of(self, file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
+        """The class of an object: of ``self``, of what a call creates, or of a name that is bound to one such call.
+
+        For a parameter, it is the one that its annotation names.
+        """
+        if isinstance(node, ast.Call):
+            return Modules.of(self._project).class_at(file, node.func)
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id == "self" and scope.owner is not None:
+            return file, scope.owner
+        inner: Scope | None = scope
+        while inner is not None:
+            bound = bindings_of(inner).get(node.id, [])
+            if bound:
+                made = getattr(bound[0].node, "value", None) if len(bound) == 1 else None
+                return self.class_of(file, inner, made) if isinstance(made, ast.Call) else None
+            said = _named_class(annotation_of(inner, node.id))
+            if said is not None:
+                return Modules.of(self._project).class_at(file, said)
+            inner = inner.parent
+        return None
+
     @query
     def _annotated(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
         """The objects that the annotations of a function's parameters name, by parameter.
@@ -205,10 +228,11 @@ class Values(Part):
         """
         modules, found = Modules.of(self._project), dict[str, Kind]()
         for name in all_parameters(scope):
-            place = modules.find(file.names.resolve(_named_class(annotation_of(scope, name))), file)
-            if place is not None and isinstance(place[1], Class):
-                kind = modules.kind_of_instance(place[0], place[1])
-                if kind.type and not Hierarchy.of(self._project).descendants(place[1]):
+            said = _named_class(annotation_of(scope, name))
+            place = modules.class_at(file, said) if said is not None else None
+            if place is not None and not Hierarchy.of(self._project).descendants(place[1]):
+                kind = modules.kind_of_instance(*place)
+                if kind.type:
                     found[name] = kind
         return found
 
@@ -391,13 +415,14 @@ def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
     return {name: UNKNOWN for name in names if not means_loader(name)}
 
 
-def _named_class(annotation: ast.expr | None) -> str:
-    """The class that an annotation names: ``Meter``, ``"Meter"``, ``Optional[Meter]``, ``Meter | None``; or ``""``."""
+def _named_class(annotation: ast.expr | None) -> ast.expr | None:
+    """The name of a class in an annotation: ``Meter``, ``"Meter"``, ``Optional[Meter]``, ``Meter | None``."""
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
         annotation = annotation.left
     if isinstance(annotation, ast.Subscript) and (dotted(annotation.value) or "").rpartition(".")[2] == "Optional":
         annotation = annotation.slice
-    return (string_of(annotation) or dotted(annotation) or "") if annotation is not None else ""
+    written = string_of(annotation) if annotation is not None else None
+    return ast.Name(written, ast.Load()) if written is not None else annotation
 
 
 def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:

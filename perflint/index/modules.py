@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from functools import reduce
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
-from perflint.syntax.names import is_like
+from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope
 
 MAX_DEPTH = 5
@@ -32,6 +33,12 @@ class Modules(Part):
         found = self._seen_from(origin.parts[:-1], name)
         parts = [] if found else _parts(name)
         return self._starred(origin, parts) if parts and not origin.names.is_bound(parts[0]) else found
+
+    def class_at(self, file: FileIndex, node: ast.expr) -> tuple[FileIndex, Class] | None:
+        """The class of the project that a dotted name refers to in a file: ``Net``, or ``models.Net``."""
+        name = dotted(node)
+        found = self.find(file.names.resolve(name), file) if name is not None else None
+        return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
     @query(cycle=None)  # a cycle of re-exports finds nothing
     def _seen_from(self, directory: tuple[str, ...], name: str) -> tuple[FileIndex, Scope | Class] | None:
