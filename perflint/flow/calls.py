@@ -201,7 +201,7 @@ class CallGraph(Part):
         if name is None:
             found = self._of_bases(file, scope.owner, super_method(call))
         elif env is None and name in scope.parameters:
-            return []
+            found = []  # it hides a function of that name
         else:
             found = self._by_names(file, scope, name, env or {}, least) or self._created(file, call)
         found = found or self._by_kinds(file, scope, call, env, least)
@@ -505,16 +505,6 @@ class CallGraph(Part):
         return found
 
     # -- what calls pass on ----------------------------------------------------------------------------------
-
-    def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
-        """The functions of the project that callers pass to a function as one of its arguments."""
-        found: list[tuple[FileIndex, Scope]] = []
-        for site in self.callers(file, scope):
-            argument = site.argument(scope, parameter)
-            if argument is not None:
-                kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
-                found += Modules.of(self._project).functions_of_kind(kind)
-        return found
 
     @query(cycle=_NOTHING)  # a recursive call adds nothing
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:

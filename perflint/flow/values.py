@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from perflint.flow.arguments import parameter_env
@@ -24,7 +25,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import MAX_DEPTH, Modules
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from
+from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
@@ -39,8 +40,12 @@ Declared = TypeVar("Declared")
 _LONGEST = 200
 """A function with more statements is not followed to find what it returns."""
 
-_MAY_HOLD = (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute, ast.Dict, ast.List, ast.Tuple)
-"""Expressions, other than calls, that may be functions, or containers of functions or objects."""
+MAY_BE_FUNCTIONS = (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute, ast.Call)
+"""Expressions that may refer to a function."""
+_MAY_HOLD = (*MAY_BE_FUNCTIONS, ast.Dict, ast.List, ast.Tuple)
+"""Those, and containers of functions or objects."""
+_MOST_VALUES = 8
+"""A name that is bound more often may mean anything."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
@@ -119,10 +124,25 @@ class Values(Part):
             if part is not None:
                 return Evaluator(file, {}).kind(part)
             if value is not None:
-                made = isinstance(value, ast.Call)
-                return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
+                return self._bound(file, scope, value)
+            several = self._one_of_several(file, enclosing, name)
+            if several is not None:
+                return several
             enclosing = enclosing.parent
         return UNKNOWN
+
+    def _bound(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+        """The object or the function that a name is bound to."""
+        return Evaluator(file, {}).kind(value) if isinstance(value, ast.Call) else self._held(file, scope, value)
+
+    def _one_of_several(self, file: FileIndex, scope: Scope, name: str) -> Kind | None:
+        """The functions that the assignments of a function give a name, if each gives it one of the project."""
+        bound = bindings_of(scope).get(name, ())
+        values = [dict(values_bound_by(statement.node)).get(name) for statement in bound[:_MOST_VALUES]]
+        if not values or len(bound) > _MOST_VALUES or not all(isinstance(value, MAY_BE_FUNCTIONS) for value in values):
+            return None
+        kinds = [self._bound(file, scope, value) for value in values if value is not None]
+        return reduce(join, kinds) if all(kind.tag == FUNCTION_TAG for kind in kinds) else None
 
     def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
         """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``.

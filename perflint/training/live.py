@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
-from perflint.flow.values import Values
+from perflint.flow.values import MAY_BE_FUNCTIONS, Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.query import query
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop calls under their name as a training step."""
-
-FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
-"""Expressions that may refer to a function."""
 
 
 Function = tuple["FileIndex", Scope]
@@ -215,12 +212,13 @@ def _makes_step(call: ast.Call) -> bool:
     )
 
 
-def held_names(scope: Scope) -> Iterable[str]:
-    """The names that a scope binds to something that may be a function."""
-    return (
+@query
+def held_names(_: FileIndex, scope: Scope) -> frozenset[str]:
+    """The names that a scope of a file binds to something that may be a function."""
+    return frozenset(
         target.id
         for statement in scope.statements
-        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, FUNCTION_VALUES)
+        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, MAY_BE_FUNCTIONS)
         for target in statement.node.targets
         if isinstance(target, ast.Name)
     )

@@ -403,7 +403,7 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     if not any(statement.loop for statement in scope.statements):
         return ()
     attributes = scope.owner.attributes if scope.owner else ()
-    held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
+    held = {*scope.parameters, *scope.functions, *attributes, *held_names(file, scope)}
     names = live(file.project).names | evidence.EVIDENCE | held
     if not any(_may_train(statement, names) for statement in scope.statements):
         return ()
