@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, Certainty
@@ -107,11 +108,9 @@ class Surely(Part):
 
     def outside(self, file: FileIndex, scope: Scope, name: str, depth: int) -> May:
         """What a name of an enclosing function, of the module or of Python may be."""
-        around = scope.parent
-        while around is not None:
+        for around in islice(scope.outwards, 1, None):
             if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
                 return self._bound(name, file, around, depth)
-            around = around.parent
         return frozenset({IMPORTED if file.names.is_bound(name) else BUILTIN})
 
     def _bound(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:

@@ -64,11 +64,9 @@ class Values(Part):
     def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
         """The project function that a dotted call reaches, None if it is not known."""
         first, _, rest = name.partition(".")
-        enclosing: Scope | None = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards:
             if name in enclosing.functions:
                 return file, enclosing.functions[name]
-            enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
             method = Modules.of(self._project).method_of(file, scope.owner, rest)
             if method is not None or rest in scope.owner.attributes:
@@ -113,8 +111,7 @@ class Values(Part):
             return (
                 self.attribute(Modules.of(self._project).kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
             )
-        enclosing: Scope | None = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards:
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
@@ -128,7 +125,6 @@ class Values(Part):
             several = self._one_of_several(file, enclosing, name)
             if several is not None:
                 return several
-            enclosing = enclosing.parent
         return UNKNOWN
 
     def _bound(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
@@ -228,8 +224,7 @@ class Values(Part):
             return None
         if node.id == "self" and scope.owner is not None:
             return file, scope.owner
-        inner: Scope | None = scope
-        while inner is not None:
+        for inner in scope.outwards:
             bound = bindings_of(inner).get(node.id, [])
             if bound:
                 made = getattr(bound[0].node, "value", None) if len(bound) == 1 else None
@@ -237,7 +232,6 @@ class Values(Part):
             said = _named_class(annotation_of(inner, node.id))
             if said is not None:
                 return Modules.of(self._project).class_at(file, said)
-            inner = inner.parent
         return None
 
     @query

@@ -218,13 +218,11 @@ class Modules(Part):
 
         A parameter of the same name hides the function.
         """
-        enclosing = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards if scope is not None else ():
             if name in enclosing.functions:
                 return self.as_value(file, enclosing.functions[name])
             if name.partition(".")[0] in enclosing.parameters:
                 return None
-            enclosing = enclosing.parent
         if not file.names.is_bound(name.partition(".")[0]):
             return None
         found = self.find(file.names.resolve(name), file)
@@ -256,11 +254,9 @@ class Modules(Part):
     def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
         """The nested functions that are visible in a scope, as values."""
         env: dict[str, Kind] = {}
-        enclosing: Scope | None = scope
-        while enclosing is not None and enclosing is not file.scopes.module:
-            for name, inner in enclosing.functions.items():
+        for enclosing in scope.outwards:
+            for name, inner in enclosing.functions.items() if enclosing.parent is not None else ():
                 env.setdefault(name, self.as_value(file, inner))
-            enclosing = enclosing.parent
         return env
 
 

@@ -182,10 +182,7 @@ class _Closure:
         if isinstance(holder, Class):
             mine = scope.owner if dotted(node) == f"self.{name}" else None
             return mine is not None and Hierarchy.of(self._project).are_related(mine, holder)
-        within: Scope | None = scope
-        while within is not None and within is not holder:
-            within = within.parent
-        return isinstance(node, ast.Name) and within is not None
+        return isinstance(node, ast.Name) and any(within is holder for within in scope.outwards)
 
     def _seeing(self, file: FileIndex, holder: Scope | Class) -> Iterable[FileIndex]:
         """The files that can read a slot: for an attribute, those of the class, its bases and its subclasses."""
