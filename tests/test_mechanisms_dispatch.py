@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import places
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.resolving import opened
+from tests.support import places, sources
 
 CRITERION = """\
 import paddle
@@ -186,3 +188,42 @@ def test_an_object_of_the_class_that_an_annotation_names(said: str, found: bool)
 def test_an_annotation_of_a_class_with_subclasses_says_too_little() -> None:
     text = ANNOTATED.format(said=": Meter").replace("class Other:", "class Other(Meter):")
     assert places(text, "PPF201") == []
+
+
+BUILT = """\
+import paddle
+
+
+class Encoder(paddle.nn.Layer):
+    def forward_features(self, x):
+        return paddle.to_tensor(x.numpy())
+
+
+class Wrapper(paddle.nn.Layer):
+    def __init__(self, config):
+        super().__init__()
+        self.backbone = build_backbone(config)
+
+    def forward(self, x):
+        x = x.mean()
+        return self.backbone.{called}
+
+
+def train(loader, optimizer):
+    model = Wrapper({{}})
+    for x, y in loader:
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "reached"), [("forward_features(x)", ["Encoder.forward_features"]), ("index_select(x)", [])]
+)
+def test_a_method_of_a_model_that_a_configuration_builds(called: str, reached: list[str]) -> None:
+    file = opened(sources(BUILT.format(called=called))).files["train.py"]
+    (forward,) = (scope for scope in file.scopes.scopes if scope.qualname == "Wrapper.forward")
+    found = [each for call in forward.calls for each in CallGraph.of(file.project).callees(file, forward, call)]
+    assert [(each.scope.qualname, each.certainty) for each in found] == [(name, Certainty.NAME) for name in reached]

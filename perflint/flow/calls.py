@@ -32,6 +32,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import Part
+from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
@@ -263,7 +264,8 @@ class CallGraph(Part):
         receiver = kind(call.func.value)
         if receiver.type:
             return self._methods_of(receiver, call.func, scope, least)
-        if least > Certainty.NAME or receiver.tag != UNKNOWN_TAG or self._is_module(file, call.func.value):
+        is_open = receiver.tag == UNKNOWN_TAG or (receiver.guess and not may_have(call.func.attr))
+        if least > Certainty.NAME or not is_open or self._is_module(file, call.func.value):
             return []
         return self._by_name(file, scope, call)
 
