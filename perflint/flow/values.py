@@ -22,7 +22,7 @@ from perflint.index.kinds import (
     Kind,
     join,
 )
-from perflint.index.modules import MAX_DEPTH, Modules
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
@@ -45,7 +45,7 @@ MAY_BE_FUNCTIONS = (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute, ast.Call)
 _MAY_HOLD = (*MAY_BE_FUNCTIONS, ast.Dict, ast.List, ast.Tuple)
 """Those, and containers of functions or objects."""
 _MOST_VALUES = 8
-"""A name that is bound more often may mean anything."""
+"""A name that is bound more often may mean anything; for an attribute, these first values count."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
@@ -256,26 +256,22 @@ class Values(Part):
         found = Modules.of(self._project).class_named(owner)
         if found is None:
             return None
-        known = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
+        lineage = Hierarchy.of(self._project).lineage(*found)
+        inherited = (self._own_attribute(*place, name) for place in lineage)
+        known = next(filter(None, inherited), None) or self._of_subclasses(found[1], name)
         return known or (LOADER if "load" in name and self._is_given_a_loader(name) else None)
 
-    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
-        assigned = owner.attributes.get(name)
-        if assigned:
-            result: Kind | None = None
-            for value, scope in assigned[:8]:
-                if isinstance(value, ast.Constant) and value.value is None:
-                    continue
-                handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
-                env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
-                kind = Evaluator(file, env).kind(value)
-                result = kind if result is None else join(result, kind)
-            return result
-        if depth > MAX_DEPTH:
-            return None
-        bases = Hierarchy.of(self._project).bases(file, owner)
-        inherited = (self._attribute(*base, name, depth + 1) for base in bases)
-        return next((kind for kind in inherited if kind is not None), None)
+    def _own_attribute(self, file: FileIndex, owner: Class, name: str) -> Kind | None:
+        """The kind of an attribute from the assignments in one class."""
+        result: Kind | None = None
+        for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
+            if isinstance(value, ast.Constant) and value.value is None:
+                continue
+            handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
+            env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+            kind = Evaluator(file, env).kind(value)
+            result = kind if result is None else join(result, kind)
+        return result
 
     def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
@@ -294,7 +290,7 @@ class Values(Part):
         result: Kind | None = None
         for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
             if name in child.attributes:
-                kind = self._attribute(file, child, name, MAX_DEPTH)
+                kind = self._own_attribute(file, child, name)
                 result = kind if result is None or kind is None else join(result, kind)
         return result
 

@@ -12,8 +12,6 @@ from perflint.query import query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope
 
-MAX_DEPTH = 5
-"""How many names, base classes and calls are followed in a row."""
 _MOST_PARTS = 32
 _FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddle.io.DataLoader": "loader"}
 _FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
@@ -156,19 +154,14 @@ class Modules(Part):
                 return method
         return None
 
-    def method_of(self, file: FileIndex, owner: Class, name: str, depth: int = 0) -> tuple[FileIndex, Scope] | None:
+    @query(cycle=None)  # a class that inherits from itself has no more methods
+    def method_of(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A method of a class of a file, or of its bases."""
         if name in owner.methods:
             return file, owner.methods[name]
-        if depth > MAX_DEPTH:
-            return None
-        for base in owner.bases:
-            found = self.find(base, file)
-            if found and isinstance(found[1], Class) and found[1] is not owner:
-                method = self.method_of(found[0], found[1], name, depth + 1)
-                if method:
-                    return method
-        return None
+        bases = (self.find(base, file) for base in owner.bases)
+        placed = ((base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class))
+        return next(filter(None, (self.method_of(*place, name) for place in placed)), None)
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
         """The kind of an instance of a project class."""
@@ -180,11 +173,12 @@ class Modules(Part):
             return ITERABLE if family == "iterable" else DATASET
         return layer(qualified) if family == "layer" else instance(qualified)
 
-    def _family(self, file: FileIndex, owner: Class, depth: int = 0) -> str:
+    @query(cycle="unseen")
+    def _family(self, file: FileIndex, owner: Class) -> str:
         """The kind that a class gets from its bases; ``unseen`` if a base outside the project may make it anything."""
         is_seen = True
         for base in owner.bases:
-            family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, owner, base, depth)
+            family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, base)
             if family not in ("object", "unseen"):
                 return family
             is_seen = is_seen and family == "object"
@@ -192,11 +186,9 @@ class Modules(Part):
             return "object"
         return "layer" if "forward" in owner.methods else "unseen"
 
-    def _family_of_base(self, file: FileIndex, owner: Class, base: str, depth: int) -> str:
-        found = self.find(base, file) if depth < MAX_DEPTH else None
-        if found is None or not isinstance(found[1], Class) or found[1] is owner:
-            return "unseen"
-        return self._family(found[0], found[1], depth + 1)
+    def _family_of_base(self, file: FileIndex, base: str) -> str:
+        found = self.find(base, file)
+        return self._family(found[0], found[1]) if found is not None and isinstance(found[1], Class) else "unseen"
 
     # -- functions as values -----------------------------------------------------------------------------------
 

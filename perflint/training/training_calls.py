@@ -21,9 +21,6 @@ from perflint.training.live import held_names, live
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
 
-_MAX_DEPTH = 2
-"""How many functions in files without Paddle are followed to one that trains with it."""
-
 Place = tuple["FileIndex", Scope]
 
 
@@ -78,19 +75,21 @@ class TrainingCalls(Part):
     def _trains_repeatedly(self, file: FileIndex, scope: Scope) -> bool:
         return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call), counted=True)
 
-    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
+    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call in a file without Paddle leads to a training step in a file with it."""
         for target, function in self._reached(file, scope, call):
             if knows_paddle(target):
                 if self._may_train(target, function, file, scope, call):
                     return True
-            elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
+            elif self._leads_elsewhere(target, function):
                 return True
         return False
 
-    def _leads_elsewhere(self, file: FileIndex, scope: Scope, depth: int) -> bool:
+    @query(cycle=False)  # a recursive call adds nothing
+    def _leads_elsewhere(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function in a file without Paddle leads to a training step in a file with it."""
         return any(
-            self.trains_elsewhere(file, scope, call, depth)
+            self.trains_elsewhere(file, scope, call)
             for statement in scope.statements
             if statement.loop is None
             for call in statement.calls
