@@ -124,9 +124,8 @@ class Hierarchy(Part):
 
     @query
     def _texts_given(self, name: str) -> frozenset[str]:
-        """The texts that the project gives a name: in assignments, arguments, defaults, look-ups and comparisons."""
-        given = re.compile(rf"""\b{re.escape(name)}\b["']?[ ]*(?::[ ]*str[ ]*)?(?:==?|:|,)[ ]*["'](\w+)["']""")
-        return frozenset(text for file in self._project.mentions.of(name) for text in given.findall(file.source.text))
+        """The texts that the project gives a name."""
+        return frozenset().union(*(_texts_given_in(file, name) for file in self._project.mentions.of(name)))
 
     def are_related(self, first: Class, second: Class) -> bool:
         """Whether two classes are the same, or one inherits from the other."""
@@ -154,6 +153,13 @@ class Hierarchy(Part):
     def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
         found = None if base.startswith("paddle.") else Modules.of(self._project).find(base, file)
         return found is not None and found[1] is owner
+
+
+@query
+def _texts_given_in(file: FileIndex, name: str) -> frozenset[str]:
+    """The texts that a file gives a name: in assignments, arguments, defaults, look-ups and comparisons."""
+    given = rf"""\b{re.escape(name)}\b["']?[ ]*(?::[ ]*str[ ]*)?(?:==?|:|,)[ ]*["'](\w+)["']"""
+    return frozenset(re.findall(given, file.source.text))
 
 
 def _calls_others(method: Scope) -> bool:
