@@ -10,6 +10,7 @@ from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.resolving import opened
 from perflint.index.project import FileIndex, Project
 from perflint.syntax.scopes import Scope
+from tests import corpus
 from tests.support import Files, places, sources
 
 HOME = """\
@@ -39,7 +40,7 @@ def _function(files: Files, qualname: str) -> tuple[Project, FileIndex, Scope]:
 def calling(text: str, qualname: str) -> dict[str, Certainty]:
     """The calls of ``a.py`` that reach a function of ``home.py`` or may reach it, as they are written."""
     project, home, scope = _function({"a.py": text, "home.py": HOME}, qualname)
-    sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+    sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
     return {ast.unparse(site.call): site.certainty for site in sites if site.file is not home}
 
 
@@ -54,7 +55,8 @@ def calling(text: str, qualname: str) -> dict[str, Certainty]:
         ("def call(make):\n    make(1)", "make", {}),
         ("from home import Base\nBase(1)", "Base.__init__", {"Base(1)": Certainty.SURE}),
         ("from home import Heir\nHeir(1)", "Base.__init__", {"Heir(1)": Certainty.SURE}),
-        ("from home import Heir\nHeir(1).run()", "Heir.run", {"Heir(1).run()": Certainty.NAME}),
+        ("from home import Heir\nHeir(1).run()", "Heir.run", {"Heir(1).run()": Certainty.SURE}),
+        ("from home import Heir\nHeir(1).run()", "Base.run", {}),
         ("from home import Heir\nheir = Heir(1)\nheir.run()", "Heir.run", {"heir.run()": Certainty.SURE}),
         ("from home import Heir\nheir = Heir(1)\nheir.run()", "Base.run", {}),
         ("from home import Base\nbase = Base(1)\nbase.run()", "Heir.run", {"base.run()": Certainty.OVERRIDE}),
@@ -74,7 +76,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
         ("Heir.run", {("Base.start", Certainty.OVERRIDE)}),
     ):
         project, home, scope = _function({"home.py": HOME}, qualname)
-        sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+        sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
         assert {(site.scope.qualname, site.certainty) for site in sites} == found
 
 
@@ -91,7 +93,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
 )
 def test_what_a_call_hands_over(call: str, argument: str | None) -> None:
     project, home, scope = _function({"a.py": f"from home import Base\n{call}", "home.py": HOME}, "Base.__init__")
-    (site,) = CallGraph.of(project).calls(home, scope)
+    (site,) = CallGraph.of(project).callers(home, scope)
     given = site.argument(scope, "size")
     assert (given and ast.unparse(given)) == argument
 
@@ -126,6 +128,46 @@ def test_whether_something_else_calls_a_function(text: str, others: Certainty) -
 def test_whether_something_else_makes_objects(text: str, others: Certainty) -> None:
     project, home, scope = _function({"home.py": text}, "Base.__init__")
     assert CallGraph.of(project).others(home, scope) is others
+
+
+def _unlisted(project: Project) -> list[str]:
+    """The calls that may reach a function whose callers do not list them, although nothing else is said to call it."""
+    graph, listed, found = CallGraph.of(project), dict[tuple[Scope, Certainty], set[ast.Call]](), list[str]()
+    files = (file for file in project.files.values() if not (file.is_quiet or file.is_foreign))
+    scopes = ((file, scope) for file in files for scope in file.scopes.scopes)
+    for file, scope, call in ((*place, call) for place in scopes for call in place[1].calls):
+        for callee in graph.callees(file, scope, call):
+            key = callee.scope, callee.certainty
+            if key not in listed:
+                listed[key] = {site.call for site in graph.callers(callee.file, callee.scope, callee.certainty)}
+            if call not in listed[key] and callee.bound and graph.others(callee.file, callee.scope) is Certainty.NO:
+                found.append(f"{file.path}:{call.lineno} {ast.unparse(call.func)} -> {callee.scope.qualname}")
+    return found
+
+
+def test_the_callers_of_what_a_call_reaches_list_the_call_in_real_code() -> None:
+    texts = {path: source for path, source in corpus.sources().items() if path.startswith("paddleseg")}
+    project = opened(texts)
+    assert len(texts) > 100
+    assert _unlisted(project) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from home import make as other\nother(1)",
+        "from home import Base\nBase(1).start()",
+        "from home import Base, Heir\none = Heir(1) if fast else Base(1)\none.run()",
+        "import home\nclass Own(home.Heir):\n    def go(self):\n        super().run()\n        self.start()",
+        "from home import Base\ndef go(one):\n    return one.start()\ngo(Base(1))",
+    ],
+)
+def test_the_callers_of_what_a_call_reaches_list_the_call(text: str) -> None:
+    project = opened(sources({"home.py": HOME, "a.py": text}))
+    file = project.files["a.py"]
+    calls = [(scope, call) for scope in file.scopes.scopes for call in scope.calls]
+    assert any(CallGraph.of(project).callees(file, scope, call) for scope, call in calls)
+    assert _unlisted(project) == []
 
 
 TRAINER = """\

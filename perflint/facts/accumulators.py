@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.facts.programs import may_look_at
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex
+from perflint.paddle.passthrough import IN_TURN, LISTING
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
@@ -485,7 +486,7 @@ def _is_interrupt(kind: ast.expr | None) -> bool:
 # In ``for name, value in losses.items()`` the losses are in ``value``, and in ``for name in losses`` in no name.
 
 _MAKE_DICTS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter"})
-_IN_TURN = frozenset({"list", "tuple", "sorted", "reversed", "set", "iter", "tqdm"})
+_IN_TURN = IN_TURN | LISTING
 """Calls that yield the items of their first argument."""
 
 IsDict = Callable[[ast.expr], bool]
@@ -563,7 +564,7 @@ def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point
 
 def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
     """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
-    targets = Dispatch.of(point.file.project).targets(point.file, point.scope, call, point.full_env)
+    targets = CallGraph.of(point.file.project).callees(point.file, point.scope, call, point.full_env)
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
 
@@ -649,8 +650,8 @@ def _is_fresh(parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
         return False
     if isinstance(statement.value, ast.Call):
-        dispatch = Dispatch.of(scope.file.project)
-        targets = dispatch.targets_by_names(scope.file, scope.scope, statement.value)
+        graph = CallGraph.of(scope.file.project)
+        targets = graph.callees(scope.file, scope.scope, statement.value)
         return not any(target.sure and _returns_what_it_keeps(target.file, target.scope) for target in targets)
     return isinstance(statement.value, (ast.BinOp, ast.UnaryOp))
 

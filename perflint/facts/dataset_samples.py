@@ -17,6 +17,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -59,39 +60,14 @@ def parts_of(file: FileIndex, owner: Class, name: str) -> list[Held]:
 
 def part_of(file: FileIndex, scope: Scope, node: ast.Attribute) -> list[Held]:
     """What ``data.train`` may be in a function; nothing if the class of ``data`` is not known."""
-    found = class_of(file, scope, node.value)
+    found = Values.of(file.project).class_of(file, scope, node.value)
     return parts_of(*found, node.attr) if found is not None else []
-
-
-def class_of(file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
-    """The class of an object: ``self``, the call that creates it, or a name that is bound to one such call."""
-    if isinstance(node, ast.Call):
-        return _class(file, dotted(node.func))
-    if not isinstance(node, ast.Name):
-        return None
-    if node.id == "self" and scope.owner is not None:
-        return file, scope.owner
-    inner: Scope | None = scope
-    while inner is not None:
-        bound = bindings_of(inner).get(node.id, [])
-        if bound:
-            values = [getattr(statement.node, "value", None) for statement in bound]
-            return class_of(file, inner, values[0]) if len(values) == 1 and isinstance(values[0], ast.Call) else None
-        if (said := annotation_of(inner, node.id)) is not None:
-            return _class(file, dotted(said))
-        inner = inner.parent
-    return None
 
 
 def is_property(method: Scope) -> bool:
     """Whether a method is read like an attribute."""
     decorators = getattr(method.node, "decorator_list", ())
     return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
-
-
-def _class(file: FileIndex, name: str | None) -> tuple[FileIndex, Class] | None:
-    found = Modules.of(file.project).find(file.names.resolve(name), file) if name else None
-    return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
 
 def _returned(file: FileIndex, method: Scope) -> list[Held]:
@@ -120,7 +96,6 @@ _COLLATORS = re.compile(
     r"paddlenlp\.data\.(?:data_collator\.)?(?:DataCollator\w+|DefaultDataCollator|default_data_collator)$"
 )
 """PaddleNLP's collators: they create Paddle tensors, unless ``return_tensors="np"`` requests arrays."""
-_TO_HOST = frozenset({"numpy", "item", "tolist"})
 _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"))
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
@@ -192,7 +167,7 @@ class _Search:
         if name is None or not self._is_new(scope, name):
             return
         first, _, rest = name.partition(".")
-        owner = class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
+        owner = Values.of(file.project).class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
         if owner is not None:
             self._attribute(*owner, rest.partition(".")[0])
             return
@@ -217,7 +192,7 @@ class _Search:
         if first in scope.functions:
             self._definition(file, scope.functions[first])
         if first in all_parameters(scope):
-            for site in CallGraph.of(file.project).calls(file, scope):
+            for site in CallGraph.of(file.project).callers(file, scope):
                 self.value(site.file, site.scope, site.argument(scope, first))
         for statement in bindings_of(scope).get(first, ()):
             self.value(file, scope, getattr(statement.node, "value", None))
@@ -268,7 +243,7 @@ def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _reads(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _TO_HOST
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in READ_METHODS
 
 
 def _makes_tensor(call: ast.Call, qualified: str) -> bool:
@@ -337,7 +312,7 @@ _READS = re.compile(
 _LAZY = re.compile(r"h5py|lmdb|memmap|mmap|zipfile|tarfile|load_dataset|open$")
 _DATASET = re.compile(r"(?i)data_?set|(?:^|_)ds$|(?:^|_)subset$")
 _QUICK_METHODS = frozenset(
-    {"astype", "reshape", "copy", "transpose", "unsqueeze", "squeeze", "item", "tolist", "cast", "numpy", "get", "view"}
+    {*READ_METHODS, "astype", "reshape", "copy", "transpose", "unsqueeze", "squeeze", "cast", "get", "view"}
     | {"append", "clone", "flatten", "swapaxes", "keys", "values", "items", "float", "long", "tensor"}
     | {"split", "strip", "lower", "join", "replace", "index", "startswith", "endswith"}
 )
@@ -427,7 +402,7 @@ class _SampleWorkSearch:
 
     def _part(self, file: FileIndex, scope: Scope, node: ast.Attribute, depth: int) -> Work:
         """The work of the samples of ``self.data`` or ``data.train``: if unknown, judging by its name."""
-        owner = class_of(file, scope, node.value)
+        owner = Values.of(file.project).class_of(file, scope, node.value)
         if owner is None:
             return Work.UNKNOWN
         if dotted(node.value) == "self":
@@ -489,7 +464,7 @@ class _SampleWorkSearch:
     def _parameter(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
         """The work for the arguments of calls; without known calls, according to the annotation."""
         handed: list[Work] = []
-        for site in CallGraph.of(file.project).calls(file, scope):
+        for site in CallGraph.of(file.project).callers(file, scope):
             given = site.argument(scope, name)
             if given is not None:
                 handed.append(self.value(site.file, site.scope, site.statement, given, depth))

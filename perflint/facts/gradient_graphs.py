@@ -14,6 +14,7 @@ from perflint.flow.flow import backward_names, differentiated
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Part
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 # Finds which names of a function are used in its backward passes, and which of their graphs an expression carries.
 
 CUTS = frozenset(
-    {"detach", "detach_", "item", "numpy", "tolist", "float", "int", "bool", "str", "repr", "format", "len", "print"}
-    | {"to_tensor", "array", "asarray", "isnan", "isfinite", "isinf", "any", "all", "argmax", "argmin", "isinstance"}
+    {*READ_METHODS, *CONVERSIONS, *ARRAY_FUNCTIONS, "detach", "detach_", "str", "repr", "format", "len", "print"}
+    | {"to_tensor", "isnan", "isfinite", "isinf", "any", "all", "argmax", "argmin", "isinstance"}
     | {
         "equal",
         "not_equal",
@@ -239,7 +240,7 @@ class NoGrad(Part):
             return False
         open_sites: list[CallSite] = []
         closed = False
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             if site.scope is scope:
                 continue
             if not (

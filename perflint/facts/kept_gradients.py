@@ -281,7 +281,7 @@ class _Followed:
                             yield file, called, parameter
         returned = (item.node.value for item in near if isinstance(item.node, ast.Return))
         if any(value is not None and self._carries(value) for value in returned):
-            yield from ((site.file, site.scope, site.call) for site in graph.calls(self._file, self._scope))
+            yield from ((site.file, site.scope, site.call) for site in graph.callers(self._file, self._scope))
 
     def _spread(self) -> None:
         """Add the names that get a tensor from those known so far, whatever else they are bound to."""

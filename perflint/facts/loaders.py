@@ -18,6 +18,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
+from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, argument_of, keyword_only
@@ -64,7 +65,7 @@ class Site:
 
     def callers(self) -> Iterator[Site]:
         """The places of the calls of the function that this place is in; without programs that only predict."""
-        for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
+        for site in CallGraph.of(self.file.project).callers(self.file, self.scope):
             if not (site.file.is_offline or site.is_unbound):
                 yield self.called_from(site.file, site.scope, site.statement, site.call)
 
@@ -183,7 +184,7 @@ def expressions(node: ast.expr) -> Iterator[ast.expr]:
 # A loader without workers costs most where its batches train a model, less where they evaluate one between the
 # epochs. If all uses are known, and none of them does either, the loader costs a training run nothing.
 
-_PASSES_ON = frozenset({"enumerate", "tqdm", "zip", "iter", "islice", "track", "trange", "list", "reversed"})
+_PASSES_ON = LOOPED | {"list", "trange"}
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
 _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", "num_workers", "drop_last", "__len__"})
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})
@@ -534,7 +535,7 @@ class _Follower:
             return
         self._seen.add((scope, position))
         graph = CallGraph.of(file.project)
-        sites = graph.calls(file, scope, Certainty.NAME)
+        sites = graph.callers(file, scope, Certainty.NAME)
         are_seen = sites and all(site.certainty > Certainty.NAME for site in sites)
         if not are_seen or graph.others(file, scope) is Certainty.SURE:
             yield _UNSEEN

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from perflint.facts.dataset_samples import class_of
 from perflint.flow.calls import CallGraph
 from perflint.flow.switches import State, Switches
 from perflint.flow.values import Values
@@ -200,7 +199,7 @@ def given(frame: Frame, name: str) -> Iterator[Occurrence]:
         if handed is not None:
             yield from _of(handed.frame, frame.depth, handed.statement, handed.node)
         return
-    for site in CallGraph.of(frame.file.project).calls(frame.file, frame.scope):
+    for site in CallGraph.of(frame.file.project).callers(frame.file, frame.scope):
         argument = site.argument(frame.scope, name)
         if argument is not None and not site.file.is_offline:
             yield from _of(frame.other(site.file, site.scope), frame.depth, site.statement, argument)
@@ -254,7 +253,7 @@ def _owners(place: Occurrence, node: ast.expr) -> Iterator[tuple[FileIndex, Clas
         if found is not None:
             yield (*found, made)
             return
-    known = class_of(frame.file, frame.scope, node)
+    known = Values.of(frame.file.project).class_of(frame.file, frame.scope, node)
     if known is not None:
         yield (*known, None)
 
@@ -275,14 +274,8 @@ def _item(place: Occurrence, node: ast.Subscript) -> Iterator[Occurrence]:
 
 def class_made(place: Occurrence) -> tuple[FileIndex, Class] | None:
     """The class of the project that a call creates an object of."""
-    found = _definition(place) if isinstance(place.node, ast.Call) else None
-    return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
-
-
-def _definition(place: Occurrence) -> tuple[FileIndex, Scope | Class] | None:
-    file = place.frame.file
-    name = dotted(place.node.func if isinstance(place.node, ast.Call) else place.node)
-    return Modules.of(file.project).find(file.names.resolve(name), file) if name else None
+    file, node = place.frame.file, place.node
+    return Modules.of(file.project).class_at(file, node.func) if isinstance(node, ast.Call) else None
 
 
 def function_of(place: Occurrence, node: ast.expr) -> tuple[FileIndex, Scope] | None:
@@ -295,8 +288,7 @@ def function_of(place: Occurrence, node: ast.expr) -> tuple[FileIndex, Scope] | 
         method = Modules.of(frame.file.project).method_of(*found, name[5:]) if found is not None else None
         if method is not None:
             return method
-    found_here = Modules.of(frame.file.project).find(frame.file.names.resolve(name), frame.file)
-    if found_here is not None and isinstance(found_here[1], Class):
+    if Modules.of(frame.file.project).class_at(frame.file, node) is not None:
         return None
     return Values.of(frame.file.project).callee(frame.file, frame.scope, name, {})
 

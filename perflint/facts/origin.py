@@ -12,6 +12,8 @@ from perflint.flow.flow import module_env
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex
+from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
@@ -36,8 +38,6 @@ _FILLED = frozenset(
 )
 _NUMBERS = frozenset({"sum", "len", "float", "int", "round", "abs", "max", "min"})
 _PUTS = frozenset({"append", "extend", "insert", "add", "update"})
-_WRAPPERS = frozenset({"enumerate", "zip", "tqdm"})
-_ON_HOST = frozenset({"numpy", "item", "tolist"})
 
 
 class Origin(NamedTuple):
@@ -108,7 +108,7 @@ class _Tracer:
 
     def _takes_tensor(self, call: ast.Call, at: Statement) -> bool:
         """Whether a call converts a tensor to something else."""
-        if isinstance(call.func, ast.Attribute) and _last(call.func) in _ON_HOST and not _values(call):
+        if isinstance(call.func, ast.Attribute) and _last(call.func) in READ_METHODS and not _values(call):
             return not self._kind(call.func.value, at).is_host
         return any(self._kind(value, at).is_tensor for value in _values(call)) and not self._kind(call, at).is_tensor
 
@@ -179,7 +179,7 @@ class _Tracer:
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
-        if isinstance(iterated, ast.Call) and called in _WRAPPERS and iterated.args:
+        if isinstance(iterated, ast.Call) and called in LOOPED and iterated.args:
             return self._all(iterated.args, at, depth)
         if means_loader(called or _last(iterated)):
             return Origin(BATCH)
@@ -206,7 +206,7 @@ class _Tracer:
     def _handed_over(self, name: str, depth: int) -> Origin:
         """The origin of a parameter: the same at each step if all calls at a step pass something that is."""
         graph, found = CallGraph.of(self._file.project), list[Origin]()
-        for site in graph.calls(self._file, self._scope, Certainty.NAME):
+        for site in graph.callers(self._file, self._scope, Certainty.NAME):
             point = points_of(site.file).get(site.statement.node)
             if point is None or point.step is None:
                 continue
@@ -300,7 +300,7 @@ class _Tracer:
     def _of_method(self, node: ast.Call, at: Statement, depth: int) -> Origin | None:
         """The origin of the result of a method that reads or returns its object, or of Paddle; None for other calls."""
         last = _last(node.func)
-        if isinstance(node.func, ast.Attribute) and last in _ON_HOST and not _values(node):
+        if isinstance(node.func, ast.Attribute) and last in READ_METHODS and not _values(node):
             return self._read(node.func.value, at, depth)
         is_paddle = self._file.names.resolve(dotted(node.func) or "").startswith("paddle.")
         if is_paddle and self._kind(node, at).tag == TENSOR_TAG:
@@ -375,7 +375,7 @@ def _takes_rows(index: ast.expr) -> bool:
 
 def _is_cut(iterated: ast.expr, at: Statement, scope: Scope) -> bool:
     """Whether a loop cuts an array into batches: ``[x[k : k + n] for k in range(0, len(x), n)]``."""
-    if isinstance(iterated, ast.Call) and _last(iterated.func) in _WRAPPERS and iterated.args:
+    if isinstance(iterated, ast.Call) and _last(iterated.func) in LOOPED and iterated.args:
         return _is_cut(iterated.args[0], at, scope)
     values = [one.value for one in before(iterated.id, at, scope)] if isinstance(iterated, ast.Name) else [iterated]
     return bool(values) and all(

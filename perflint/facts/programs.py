@@ -91,7 +91,7 @@ def is_always_reached(file: FileIndex, scope: Scope, statement: Statement, calle
         return False
     if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
         return True
-    sites = list(CallGraph.of(file.project).calls(file, scope, Certainty.NAME))
+    sites = list(CallGraph.of(file.project).callers(file, scope, Certainty.NAME))
     return not sites or any(is_always_reached(site.file, site.scope, site.statement, callers - 1) for site in sites)
 
 

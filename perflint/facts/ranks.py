@@ -122,7 +122,7 @@ class Ranks(Part):
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             argument = site.argument(scope, name)
             if argument is not None and not isinstance(argument, ast.Constant):
                 yield argument, site.scope, site.file
@@ -445,7 +445,7 @@ class _Finder:
             return own
         if depth >= _SHARED_SAVES_MAX_DEPTH:
             return None
-        sites = CallGraph.of(self._project).calls(file, scope)
+        sites = CallGraph.of(self._project).callers(file, scope)
         open_sites = [
             site
             for site in sites
@@ -488,7 +488,7 @@ class _Finder:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
             return True
-        calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
+        calls = CallGraph.of(self._project).callers(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
         return bool(calls) and all(self._is_confined(call, depth + 1) for call in calls)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:

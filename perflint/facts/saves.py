@@ -275,7 +275,7 @@ class _Search:
     def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
         if isinstance(scope.node, ast.Module):
             return None
-        for site in CallGraph.of(file.project).calls(file, scope):
+        for site in CallGraph.of(file.project).callers(file, scope):
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)

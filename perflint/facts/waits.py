@@ -11,6 +11,7 @@ from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex, Project
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
@@ -450,7 +451,7 @@ def _in_helper(point: Point, call: ast.Call) -> bool:
 _PICKS = frozenset({"items", "keys", "values"})
 """Methods that return the entries of a dict, such as one of losses."""
 _GIVES_WHAT_IS_THERE = frozenset(
-    {"item", "numpy", "tolist", "cpu", "detach", "float", "int", "bool", "array", "asarray", "len", "str", "format"}
+    {*COPYING_METHODS, *CONVERSIONS, *ARRAY_FUNCTIONS, "detach", "len", "str", "format"}
     | {"astype", "cast", "reshape", "squeeze", "flatten", "mean", "sum", "get", "range", "enumerate", "zip", "round"}
 )
 """Calls that read a value, or give the device almost nothing to do."""

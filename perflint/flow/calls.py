@@ -1,11 +1,15 @@
-"""The call graph in both directions: which functions a call may reach, and which calls reach a function."""
+"""The call graph: which functions a call may reach (``callees``), and which calls may reach a function (``callers``).
+
+Both follow one relation between calls and functions. A ``Certainty`` says what it rests on: names and types, an
+override in a subclass, or only the name of a method.
+"""
 
 from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +32,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import Part
+from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
@@ -36,11 +41,10 @@ from perflint.syntax.scopes import Class, Scope, Statement, terminal
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
-
-# The call graph: which calls reach a function, with what certainty, and with which arguments.
-
 _MOST_CALLS = 200
 """How many calls of one name are examined; if there are more, it is unknown whether all were seen."""
+_MOST_BY_NAME = 400
+"""With more methods of one name than this, the name does not show which one is meant."""
 
 _LASTING = frozenset({OBJECT_TAG, LAYER_TAG, LOADER_TAG, FUNCTION_TAG, DATASET_TAG})
 """Kinds that an object keeps while the program runs; the kind of a tensor depends on the place."""
@@ -49,6 +53,17 @@ _HARMLESS = ("staticmethod", "classmethod", "property", "override", "paddle.no_g
 """Decorators that do not expose what they decorate."""
 
 _NOTHING: Mapping[str, Kind] = {}
+
+# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers: these names say nothing.
+_COMMON = frozenset(
+    {"add_histogram", "add_image", "add_parameter", "add_scalar", "add_sublayer", "as_tensor", "clear_grad"}
+    | {"clear_gradient", "clear_gradients", "create_parameter", "eval_batch", "from_dict", "full_name"}
+    | {"get_device", "get_input", "get_item", "get_lr", "get_output", "get_tensor", "index_select", "load_dict"}
+    | {"load_state_dict", "masked_select", "named_parameters", "named_sublayers", "no_grad", "register_buffer"}
+    | {"set_description", "set_device", "set_dict", "set_epoch", "set_item", "set_lr", "set_postfix"}
+    | {"set_state_dict", "set_value", "state_dict", "stop_gradient", "test_batch", "to_dict", "to_tensor"}
+    | {"train_batch", "zero_grad"}
+)
 
 
 class Certainty(enum.IntEnum):
@@ -61,6 +76,25 @@ class Certainty(enum.IntEnum):
     """It reaches a method of a class, and this function overrides that method in a subclass."""
     SURE = 3
     """Names and types lead there."""
+
+
+class Callee(NamedTuple):
+    """A function that a call may reach.
+
+    ``bound``: the call's arguments are those of the function (unlike with a ``partial`` or a ``lambda``).
+    ``creates``: it is the ``__init__`` of an object that the call creates.
+    """
+
+    file: FileIndex
+    scope: Scope
+    certainty: Certainty = Certainty.SURE
+    bound: bool = True
+    creates: bool = False
+
+    @property
+    def sure(self) -> bool:
+        """Whether names and types lead there, whatever the arguments are, on which the parts of a new object depend."""
+        return self.certainty >= Certainty.OVERRIDE and not self.creates
 
 
 class CallSite(NamedTuple):
@@ -85,7 +119,7 @@ class CallSite(NamedTuple):
 class CallGraph(Part):
     """Who calls the functions of one project."""
 
-    def calls(self, file: FileIndex, scope: Scope, least: Certainty = Certainty.SURE) -> list[CallSite]:
+    def callers(self, file: FileIndex, scope: Scope, least: Certainty = Certainty.SURE) -> list[CallSite]:
         """The calls that reach a function of a file, those in the file itself first.
 
         The calls of an ``__init__`` are those that create an object of its class.
@@ -95,23 +129,23 @@ class CallGraph(Part):
             scope: the function.
             least: the required certainty that a call reaches it.
         """
-        return [site for site in self._calls(file, scope)[0] if site.certainty >= least]
+        return [site for site in self._callers(file, scope)[0] if site.certainty >= least]
 
     @query(cycle=((), False))  # where a call leads may depend on what an object was given, and so on other calls
-    def _calls(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
+    def _callers(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
         named = self._named(file, scope)
         sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope, Certainty.NAME))
         return sites, next(named, None) is not None
 
     def each(self, file: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
-        """All calls of which ``calls`` lists the first: files are parsed as the calls are requested."""
+        """All calls of which ``callers`` lists the first: files are parsed as the calls are requested."""
         return self._reaching(self._named(file, scope), file, scope, least)
 
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """All calls that create an object of a class itself, not of a subclass."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
             for file, caller, statement, call in Callers.of(self._project).named(name, home):
-                made = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
+                made = Modules.of(self._project).class_at(file, call.func)
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
 
@@ -146,55 +180,217 @@ class CallGraph(Part):
 
     # -- where a call leads ------------------------------------------------------------------------------------
 
-    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
-        file, caller, _, node = call
-        reached = self.reached(file, caller, node)
-        if any(function is scope for _, function in reached):
-            return Certainty.SURE
-        if least is Certainty.SURE or self._never_gets_there(caller, node, home, scope):
-            return Certainty.NO
-        if scope.owner is None:
-            may_be = not reached and self._may_be_imported(file, node, home)
-        elif scope.name == "__init__" or super_method(node) is not None:
-            return Certainty.NO
-        elif self._is_overridden(caller, node, reached, home, scope.owner):
-            return Certainty.OVERRIDE
-        elif least is Certainty.OVERRIDE:
-            return Certainty.NO
-        else:
-            may_be = not reached and self._may_be_of(file, caller, node, scope)
-        return Certainty.NAME if may_be else Certainty.NO
+    def callees(
+        self,
+        file: FileIndex,
+        scope: Scope,
+        call: ast.Call,
+        env: Env | None = None,
+        least: Certainty = Certainty.NAME,
+    ) -> list[Callee]:
+        """The functions of the project that a call may reach, the likeliest first; empty if it leaves the project.
 
-    def reached(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
-        """The functions of the project that a call reaches, as far as names and types show."""
+        Args:
+            file: the file of the call.
+            scope: its function.
+            call: the call.
+            env: the kinds of names at the call; without it, only what they mean everywhere in the function counts.
+            least: the required certainty. Of the methods that only have the right name, those that are unlikely to be
+                meant are left out, although ``callers`` counts them.
+        """
         name = dotted(call.func)
         if name is None:
-            return self._of_bases(file, caller.owner, super_method(call))
-        if name in caller.parameters:
-            return []
-        found = Values.of(self._project).callee(file, caller, name, {})
-        if found is not None:
-            return [found]
-        made = Modules.of(self._project).find(file.names.resolve(name), file)
-        if made is not None and isinstance(made[1], Class):
-            built = Modules.of(self._project).method_of(made[0], made[1], "__init__")
-            return [built] if built else []
-        kind = Values.of(self._project).lasting_kind(file, caller, call.func)
-        return Modules.of(self._project).functions_of_kind(kind)
+            found = self._of_bases(file, scope.owner, super_method(call))
+        elif env is None and name in scope.parameters:
+            found = []  # it hides a function of that name
+        else:
+            found = self._by_names(file, scope, name, env or {}, least) or self._created(file, call)
+        found = found or self._by_kinds(file, scope, call, env, least)
+        return found or (self._closure(file, call, env) if env is not None else [])
 
-    def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[tuple[FileIndex, Scope]]:
-        """The method that a class inherits from its bases."""
+    def reached(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
+        """The functions of the project that a call certainly reaches, as far as names and types show."""
+        found = self.callees(file, scope, call, least=Certainty.SURE)
+        return [(callee.file, callee.scope) for callee in found]
+
+    def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[Callee]:
+        """The method that ``super().name(...)`` runs: the one that a class inherits from its bases."""
         if owner is None or method is None:
             return []
         bases = Hierarchy.of(self._project).bases(file, owner)
         found = (Modules.of(self._project).method_of(*base, method) for base in bases)
-        return [*filter(None, found)][:1]
+        return [Callee(*place) for place in found if place is not None][:1]
+
+    def _by_names(self, file: FileIndex, scope: Scope, name: str, env: Env, least: Certainty) -> list[Callee]:
+        """What a dotted name calls, from the definitions and the kinds of its parts."""
+        found = self._functions(env.get(name)) or self._of_several(file, scope, name, env)
+        if found:
+            return found
+        called = Values.of(self._project).callee(file, scope, name, env)
+        if called is None:
+            return []
+        return [Callee(*called), *(self._overrides(called[1], name, scope) if least < Certainty.SURE else ())]
+
+    def _of_several(self, file: FileIndex, scope: Scope, name: str, env: Env) -> list[Callee]:
+        """The methods of an object that may be of several classes."""
+        receiver, _, method = name.rpartition(".")
+        kind = env.get(receiver)
+        if kind is None and scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
+            own = Modules.of(self._project).kind_of_instance(file, scope.owner)
+            kind = Values.of(self._project).attribute(own.type, receiver[5:])
+        if kind is None or EITHER not in kind.type:
+            return []
+        found = (Modules.of(self._project).method(part, method) for part in kind.type.split(EITHER))
+        return [Callee(*place) for place in found if place is not None]
+
+    def _created(self, file: FileIndex, call: ast.Call) -> list[Callee]:
+        """The ``__init__`` that runs if a call creates an object."""
+        made = Modules.of(self._project).class_at(file, call.func)
+        init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
+        return [Callee(*init, creates=True)] if init is not None else []
+
+    def _by_kinds(
+        self, file: FileIndex, scope: Scope, call: ast.Call, env: Env | None, least: Certainty
+    ) -> list[Callee]:
+        """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
+        kind = partial(Values.of(self._project).lasting_kind, file, scope) if env is None else Evaluator(file, env).kind
+        called = kind(call.func)
+        found = self._functions(called)
+        if not found and called.type and called.tag != LAYER_TAG:
+            method = Modules.of(self._project).method(called.type, "__call__")
+            return [Callee(*method)] if method is not None else []
+        if found or not isinstance(call.func, ast.Attribute):
+            return found
+        receiver = kind(call.func.value)
+        if receiver.type:
+            return self._methods_of(receiver, call.func, scope, least)
+        is_open = receiver.tag == UNKNOWN_TAG or (receiver.guess and not may_have(call.func.attr))
+        if least > Certainty.NAME or not is_open or self._is_module(file, call.func.value):
+            return []
+        return self._by_name(file, scope, call)
+
+    def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope, least: Certainty) -> list[Callee]:
+        """The methods of the classes that an object may be of, or else of their subclasses."""
+        found: list[Callee] = []
+        for part in receiver.type.split(EITHER):
+            method = Modules.of(self._project).method(part, called.attr)
+            home = Modules.of(self._project).class_named(part)
+            if method is not None:
+                found.append(Callee(*method))
+            elif home is not None and least < Certainty.SURE:
+                heirs = self.overriding(home[1], called.attr)
+                found += (
+                    heirs if dotted(called.value) != "self" else [each for each in heirs if self._runs(each, scope)]
+                )
+        return found
+
+    def _functions(self, kind: Kind | None) -> list[Callee]:
+        if kind is None or kind.tag != FUNCTION_TAG:
+            return []
+        return [Callee(*place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
+
+    def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Callee]:
+        """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
+        closure = closure_of(call)
+        found = self._functions(Evaluator(file, env).kind(closure)) if closure is not None else []
+        return [callee._replace(bound=False) for callee in found]
+
+    def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
+        name = dotted(receiver)
+        return name is not None and file.names.is_bound(name.partition(".")[0])
+
+    # -- subclasses --------------------------------------------------------------------------------------------
+
+    def overriding(self, owner: Class, method: str) -> list[Callee]:
+        """The versions of a method in the subclasses of a class."""
+        found = Hierarchy.of(self._project).descendants(owner)
+        return [
+            Callee(file, heir.methods[method], Certainty.OVERRIDE) for file, heir in found if method in heir.methods
+        ]
+
+    def _overrides(self, method: Scope, name: str, caller: Scope) -> list[Callee]:
+        """Other classes' versions of a method of ``self``; an object stored in ``self`` has its known class."""
+        if method.owner is None or name != f"self.{method.name}":
+            return []
+        return [each for each in self.overriding(method.owner, method.name) if self._runs(each, caller)][:_MOST_BY_NAME]
+
+    def _runs(self, callee: Callee, caller: Scope) -> bool:
+        """Whether an object of a method's class runs a function that calls the method on ``self``.
+
+        ``Base.loop`` calls ``self.step()``; a class with its own ``loop`` and ``step`` never gets there.
+        """
+        owner = callee.scope.owner
+        if owner is None or caller.owner is None or caller.owner.methods.get(caller.name) is not caller:
+            return True
+        return Hierarchy.of(self._project).runs(callee.file, owner, caller)
+
+    # -- names alone -------------------------------------------------------------------------------------------
+
+    def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Callee]:
+        """Methods with a distinctive name that fit the call's arguments, if nothing is known about the receiver.
+
+        If some are in the caller's own directory, only these: a script next to its model uses that one. The caller
+        itself is excluded: a trainer's ``training_step`` that calls ``self.model.training_step(batch)`` delegates to
+        the model's. An old version of a module that nothing imports any more is excluded as well.
+        """
+        assert isinstance(call.func, ast.Attribute)
+        name = call.func.attr
+        if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
+            return []
+        found = self._methods(name)
+        if len(found) > _MOST_BY_NAME:
+            return []
+        fitting = [
+            Callee(owner, scope, Certainty.NAME)
+            for owner, scope in found
+            if scope is not caller and fits(scope, call) and (owner is file or self._may_be_meant(owner))
+        ]
+        beside = [callee for callee in fitting if callee.file.parts[:-1] == file.parts[:-1]]
+        return beside or fitting
+
+    def _may_be_meant(self, file: FileIndex) -> bool:
+        """Whether a program may load a file, so that a call may mean one of its methods by name alone."""
+        return Imports.of(self._project).may_be_loaded(file) and not InUse.of(self._project).is_left_over(file)
+
+    @query
+    def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
+        """The methods of this name of all classes."""
+        return [
+            (file, owner.methods[name])
+            for file in self._project.mentions.of(name)
+            if not file.is_quiet and not file.is_foreign
+            for owner in file.scopes.classes.values()
+            if name in owner.methods
+        ]
+
+    # -- how certain it is that a call reaches a function -------------------------------------------------------
+
+    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
+        file, caller, _, node = call
+        callees = self.callees(file, caller, node, least=max(least, Certainty.OVERRIDE))
+        known = max((each.certainty for each in callees if each.scope is scope), default=Certainty.NO)
+        if known is Certainty.SURE:
+            return known
+        if least is Certainty.SURE or self._never_gets_there(caller, node, home, scope):
+            return Certainty.NO
+        reached = [each.scope for each in callees if each.certainty is Certainty.SURE]
+        if scope.owner is None:
+            may_be = not callees and self._may_be_imported(file, node, home)
+        elif scope.name == "__init__" or super_method(node) is not None:
+            return Certainty.NO
+        elif known is Certainty.OVERRIDE or self._is_overridden(caller, node, reached, home, scope.owner):
+            return Certainty.OVERRIDE
+        elif least is Certainty.OVERRIDE:
+            return Certainty.NO
+        else:
+            may_be = not callees and self._may_be_of(file, caller, node, scope)
+        return Certainty.NAME if may_be else Certainty.NO
 
     def _is_overridden(
-        self, caller: Scope, call: ast.Call, reached: list[tuple[FileIndex, Scope]], home: FileIndex, owner: Class
+        self, caller: Scope, call: ast.Call, reached: list[Scope], home: FileIndex, owner: Class
     ) -> bool:
         """Whether a method of a class overrides the method that a call reaches."""
-        owners = [function.owner for _, function in reached]
+        owners = [function.owner for function in reached]
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
         return not self._above(home, owner).isdisjoint(owners)
@@ -257,9 +453,8 @@ class CallGraph(Part):
         func = call.func
         if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
             return False
-        name = dotted(func.value)
-        found = Modules.of(self._project).find(file.names.resolve(name), file) if name else None
-        return found is not None and isinstance(found[1], Class) and not _is_bound_to_class(method)
+        named = Modules.of(self._project).class_at(file, func.value)
+        return named is not None and not _is_bound_to_class(method)
 
     # -- who else may call -------------------------------------------------------------------------------------
 
@@ -271,12 +466,12 @@ class CallGraph(Part):
         return not all(_is_plain(target) for _, target in self._called_as(file, scope))
 
     def others(self, file: FileIndex, scope: Scope) -> Certainty:
-        """How certain it is that a function has more callers than ``calls`` lists.
+        """How certain it is that a function has more callers than ``callers`` lists.
 
         ``SURE``: it is passed on as a value, or has too many calls. ``NAME``: unseen code creates objects of its class,
         or some code looks up functions by a computed name.
         """
-        if self.is_handed_over(file, scope) or self._calls(file, scope)[1]:
+        if self.is_handed_over(file, scope) or self._callers(file, scope)[1]:
             return Certainty.SURE
         found = Certainty.NO
         for there, target in self._called_as(file, scope):
@@ -313,22 +508,12 @@ class CallGraph(Part):
 
     # -- what calls pass on ----------------------------------------------------------------------------------
 
-    def functions_handed(self, file: FileIndex, scope: Scope, parameter: str) -> list[tuple[FileIndex, Scope]]:
-        """The functions of the project that callers pass to a function as one of its arguments."""
-        found: list[tuple[FileIndex, Scope]] = []
-        for site in self.calls(file, scope):
-            argument = site.argument(scope, parameter)
-            if argument is not None:
-                kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
-                found += Modules.of(self._project).functions_of_kind(kind)
-        return found
-
     @query(cycle=_NOTHING)  # a recursive call adds nothing
     def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers pass to a function, by parameter."""
         env: dict[str, Kind] = {}
         parameters = all_parameters(scope)
-        for site in self.calls(file, scope) if parameters else ():
+        for site in self.callers(file, scope) if parameters else ():
             for parameter in parameters:
                 argument = site.argument(scope, parameter)
                 if argument is None:
@@ -338,6 +523,14 @@ class CallGraph(Part):
                     known = env.get(parameter)
                     env[parameter] = kind if known is None else join(known, kind)
         return {name: kind for name, kind in env.items() if kind.tag != UNKNOWN_TAG}
+
+
+def closure_of(call: ast.Call) -> ast.expr | None:
+    """The argument of ``optimizer.step(closure)`` that may be a function, which then runs the whole step."""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg == "closure")]
+    if terminal(call) != "step" or len(given) != 1 or not isinstance(call.func, ast.Attribute):
+        return None
+    return given[0] if isinstance(given[0], (ast.Name, ast.Attribute, ast.Lambda)) else None
 
 
 def _is_bound_to_class(method: Scope) -> bool:
@@ -353,231 +546,3 @@ def _is_plain(target: Scope | Class) -> bool:
     names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}
     is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
     return is_kept and names.isdisjoint(("cls", "self.__class__"))
-
-
-# Finds which functions of the project a call may reach, even if the name alone does not show it.
-
-_MOST_BY_NAME = 400
-"""With more methods of one name than this, the name does not show which one is meant."""
-
-# Methods of Tensors, Layers, optimizers, loaders and of Python's own containers: these names say nothing.
-_COMMON = frozenset(
-    {"add_histogram", "add_image", "add_parameter", "add_scalar", "add_sublayer", "as_tensor", "clear_grad"}
-    | {"clear_gradient", "clear_gradients", "create_parameter", "eval_batch", "from_dict", "full_name"}
-    | {"get_device", "get_input", "get_item", "get_lr", "get_output", "get_tensor", "index_select", "load_dict"}
-    | {"load_state_dict", "masked_select", "named_parameters", "named_sublayers", "no_grad", "register_buffer"}
-    | {"set_description", "set_device", "set_dict", "set_epoch", "set_item", "set_lr", "set_postfix"}
-    | {"set_state_dict", "set_value", "state_dict", "stop_gradient", "test_batch", "to_dict", "to_tensor"}
-    | {"train_batch", "zero_grad"}
-)
-
-
-@dataclass(frozen=True)
-class Target:
-    """A function that a call may reach. ``sure``: names and types lead there, not only the method name.
-
-    ``bound``: the call's arguments are those of the function (unlike with a ``partial`` or a ``lambda``).
-    """
-
-    file: FileIndex
-    scope: Scope
-    sure: bool = True
-    bound: bool = True
-
-
-class Dispatch(Part):
-    """Resolves calls of one project."""
-
-    def targets(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
-        """What a call may reach, the likeliest first; empty if it leaves the project."""
-        name = dotted(call.func)
-        if name is not None:
-            local = self._function_values(env.get(name))
-            if local:
-                return local
-            several = self._several(file, scope, name, env)
-            if several:
-                return several
-            found = Values.of(self._project).callee(file, scope, name, env)
-            if found is not None:
-                return [Target(*found), *self._overrides(found[1], name, scope)]
-        inherited = self._of_bases(file, scope, call) if name is None else []
-        return inherited or self._by_value(file, scope, call, env) or self._closure(file, call, env)
-
-    def targets_by_names(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
-        """What a call may reach, from names and from permanent attributes of objects: ``targets`` without a flow."""
-        name = dotted(call.func)
-        if name in scope.parameters:
-            return []
-        several = self._several(file, scope, name, {}) if name is not None else []
-        if several:
-            return several
-        found = Values.of(self._project).callee(file, scope, name, {}) if name is not None else None
-        if found is not None and name is not None:
-            return [Target(*found), *self._overrides(found[1], name, scope)]
-        made = self.building(file, call)
-        if made:
-            return made
-        kept = Values.of(self._project).lasting_kind(file, scope, call.func)
-        functions = self._function_values(kept)
-        if functions or not isinstance(call.func, ast.Attribute):
-            return functions
-        receiver = Values.of(self._project).lasting_kind(file, scope, call.func.value)
-        if receiver.type:
-            return self._methods_of(receiver, call.func, scope)
-        return [] if self._is_module(file, call.func.value) else self._by_name(file, scope, call)
-
-    def _of_bases(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Target]:
-        """The method that ``super().name(...)`` runs."""
-        method = super_method(call)
-        if method is None or scope.owner is None:
-            return []
-        bases = Hierarchy.of(self._project).bases(file, scope.owner)
-        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
-        return [Target(*place) for place in found if place is not None][:1]
-
-    def building(self, file: FileIndex, call: ast.Call) -> list[Target]:
-        """The ``__init__`` that runs if a call creates an object; not ``sure``, as it may depend on its arguments."""
-        found = Modules.of(self._project).find(file.names.resolve(dotted(call.func) or ""), file)
-        if found is None or not isinstance(found[1], Class):
-            return []
-        init = Modules.of(self._project).method_of(found[0], found[1], "__init__")
-        return [Target(*init, sure=False)] if init is not None else []
-
-    def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Target]:
-        """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
-        closure = closure_of(call)
-        found = self._function_values(Evaluator(file, env).kind(closure)) if closure is not None else []
-        return [replace(target, bound=False) for target in found]
-
-    def _several(self, file: FileIndex, scope: Scope, name: str, env: Env) -> list[Target]:
-        """The methods of an object that may be of several classes."""
-        receiver, _, method = name.rpartition(".")
-        kind = env.get(receiver)
-        if kind is None and scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
-            own = Modules.of(self._project).kind_of_instance(file, scope.owner)
-            kind = Values.of(self._project).attribute(own.type, receiver[5:])
-        if kind is None or EITHER not in kind.type:
-            return []
-        return [
-            target
-            for part in kind.type.split(EITHER)
-            for target in _one(Modules.of(self._project).method(part, method))
-        ]
-
-    def _by_value(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Target]:
-        evaluator = Evaluator(file, env)
-        called = evaluator.kind(call.func)
-        functions = self._function_values(called)
-        if functions:
-            return functions
-        if called.type and called.tag != LAYER_TAG:
-            return _one(Modules.of(self._project).method(called.type, "__call__"))
-        if not isinstance(call.func, ast.Attribute):
-            return []
-        receiver = evaluator.kind(call.func.value)
-        if receiver.type:
-            return self._methods_of(receiver, call.func, scope)
-        if receiver.tag == UNKNOWN_TAG and not self._is_module(file, call.func.value):
-            return self._by_name(file, scope, call)
-        return []
-
-    def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope) -> list[Target]:
-        """The methods of the classes that an object may be of."""
-        caller = scope if dotted(called.value) == "self" else None
-        return [
-            target
-            for part in receiver.type.split(EITHER)
-            for target in _one(Modules.of(self._project).method(part, called.attr))
-            or self._in_subclasses(part, called.attr, caller)
-        ]
-
-    def _function_values(self, kind: Kind | None) -> list[Target]:
-        if kind is None or kind.tag != FUNCTION_TAG:
-            return []
-        return [Target(*place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
-
-    def _is_module(self, file: FileIndex, receiver: ast.expr) -> bool:
-        name = dotted(receiver)
-        return name is not None and file.names.is_bound(name.partition(".")[0])
-
-    # -- subclasses --------------------------------------------------------------------------------------------
-
-    def _overrides(self, scope: Scope, name: str, caller: Scope) -> Iterable[Target]:
-        """Other classes' versions of a method of ``self``; an object stored in ``self`` has its known class."""
-        if name != f"self.{scope.name}":
-            return []
-        return [hook for hook in self.hooks(scope, scope.name) if self._runs(hook, caller)][:_MOST_BY_NAME]
-
-    def _runs(self, target: Target, caller: Scope) -> bool:
-        """Whether an object of a method's class runs a function that calls the method on ``self``.
-
-        ``Base.loop`` calls ``self.step()``; a class with its own ``loop`` and ``step`` never gets there.
-        """
-        owner = target.scope.owner
-        if owner is None or caller.owner is None or caller.owner.methods.get(caller.name) is not caller:
-            return True
-        return Hierarchy.of(self._project).runs(target.file, owner, caller)
-
-    def hooks(self, scope: Scope, method: str) -> list[Target]:
-        """The subclasses' versions of a method of the class that a scope belongs to."""
-        found = Hierarchy.of(self._project).descendants(scope.owner) if scope.owner is not None else []
-        return [Target(file, owner.methods[method]) for file, owner in found if method in owner.methods]
-
-    def _in_subclasses(self, type_name: str, method: str, caller: Scope | None) -> list[Target]:
-        """The versions of a method in the subclasses of a class; ``caller``: the function that calls it on ``self``."""
-        found = Modules.of(self._project).class_named(type_name)
-        heirs = Hierarchy.of(self._project).descendants(found[1]) if found is not None else []
-        targets = (Target(file, owner.methods[method]) for file, owner in heirs if method in owner.methods)
-        return [target for target in targets if caller is None or self._runs(target, caller)]
-
-    # -- names alone -------------------------------------------------------------------------------------------
-
-    def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Target]:
-        """Methods with a distinctive name that fit the call's arguments, if nothing is known about the receiver.
-
-        If some are in the caller's own directory, only these: a script next to its model uses that one. The caller
-        itself is excluded: a trainer's ``training_step`` that calls ``self.model.training_step(batch)`` delegates to
-        the model's. An old version of a module that nothing imports any more is excluded as well.
-        """
-        assert isinstance(call.func, ast.Attribute)
-        name = call.func.attr
-        if "_" not in name.strip("_") or name.startswith("_") or name in _COMMON:
-            return []
-        found = self._methods(name)
-        if len(found) > _MOST_BY_NAME:
-            return []
-        fitting = [
-            Target(owner, scope, sure=False)
-            for owner, scope in found
-            if scope is not caller and fits(scope, call) and (owner is file or self._may_be_meant(owner))
-        ]
-        beside = [target for target in fitting if target.file.parts[:-1] == file.parts[:-1]]
-        return beside or fitting
-
-    def _may_be_meant(self, file: FileIndex) -> bool:
-        """Whether a program may load a file, so that a call may mean one of its methods by name alone."""
-        return Imports.of(self._project).may_be_loaded(file) and not InUse.of(self._project).is_left_over(file)
-
-    @query
-    def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
-        """The methods of this name of all classes."""
-        return [
-            (file, owner.methods[name])
-            for file in self._project.mentions.of(name)
-            if not file.is_quiet and not file.is_foreign
-            for owner in file.scopes.classes.values()
-            if name in owner.methods
-        ]
-
-
-def closure_of(call: ast.Call) -> ast.expr | None:
-    """The argument of ``optimizer.step(closure)`` that may be a function, which then runs the whole step."""
-    given = [*call.args, *(item.value for item in call.keywords if item.arg == "closure")]
-    if terminal(call) != "step" or len(given) != 1 or not isinstance(call.func, ast.Attribute):
-        return None
-    return given[0] if isinstance(given[0], (ast.Name, ast.Attribute, ast.Lambda)) else None
-
-
-def _one(found: tuple[FileIndex, Scope] | None) -> list[Target]:
-    return [Target(*found)] if found else []

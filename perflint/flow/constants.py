@@ -405,7 +405,7 @@ class Constants(Part):
         graph, is_certain = CallGraph.of(self._project), want is Want.CERTAIN
         if is_certain and graph.is_handed_over(file, scope):
             return OPEN
-        sites = graph.calls(file, scope, Certainty.NAME)
+        sites = graph.callers(file, scope, Certainty.NAME)
         if not sites:
             doubt = OriginStep(ValueOrigin.UNKNOWN, name)
             return OPEN if is_certain else after(self._assumed(name, file, scope, want), doubt)
@@ -462,7 +462,7 @@ class Constants(Part):
         if changes(scope, own):
             return OPEN
         found: list[Value] = []
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             place = ReadPlace(site.file, site.scope, site.statement)
             handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
             found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))

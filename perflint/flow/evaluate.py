@@ -11,6 +11,7 @@ from perflint.flow import environment
 from perflint.flow.environment import Environment, bind, item_name
 from perflint.flow.type_tests import narrowed
 from perflint.index import registries
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     CPU_PLACE,
     DATASET_TAG,
@@ -40,8 +41,10 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
 from perflint.paddle import results, tensor_methods
+from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.passthrough import COMBINING, LISTING
 from perflint.paddle.tensor_methods import may_have
-from perflint.syntax.names import dotted, name_pattern
+from perflint.syntax.names import dotted, name_pattern, names_in
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_layer, means_loader
 
@@ -66,9 +69,7 @@ _HOST_CALLS = frozenset(
     }
     | {"format", "print", "open", "input", "callable"}
 )
-_SAME_AS_ARGUMENT = frozenset(
-    {"sum", "max", "min", "abs", "list", "tuple", "sorted", "reversed", "set", "copy.deepcopy", "copy.copy"}
-)
+_SAME_AS_ARGUMENT = LISTING | {"sum", "max", "min", "abs", "reversed", "copy.deepcopy", "copy.copy"}
 HOST_MODULES = (
     "numpy.",
     "np.",
@@ -87,11 +88,8 @@ HOST_MODULES = (
 )
 _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
 """The results of these are not tensors of Paddle."""
-_WRAPPERS = frozenset(
-    {"enumerate", "tqdm", "zip", "iter", "trange", "auto.tqdm", "notebook.tqdm", "track", "rich.progress.track"}
-)
-_GIVE_MORE = frozenset({"enumerate", "zip"})
-"""Those among them that yield more in each iteration than the iterable itself."""
+_PROGRESS = frozenset({"tqdm", "track"})
+_WRAPPERS = COMBINING | _PROGRESS | {"iter", "trange", "rich.progress.track"}
 
 _PARAMETERS = frozenset({"parameters", "named_parameters", "buffers", "named_buffers"})
 """Methods of a layer that return its tensors."""
@@ -298,7 +296,7 @@ class Evaluator:
                 return tuple_of(map(self.iterated, node.args))
             if last == "range":
                 return HOST
-            if name in _WRAPPERS or last in ("tqdm", "track"):
+            if name in _WRAPPERS or last in _PROGRESS:
                 return self.iterated(node.args[0]) if node.args else UNKNOWN
             if self._gives_parameters(node):
                 return tuple_of([HOST, TENSOR]) if last.startswith("named") else TENSOR
@@ -413,7 +411,7 @@ class Evaluator:
             return Kind(TENSOR_TAG, guess=kind.guess)
         if qualified == "sum" and kind.items:
             return HOST if kind.is_host else UNKNOWN
-        if qualified in _GIVE_MORE and kind.tag == LOADER_TAG:
+        if qualified in COMBINING and kind.tag == LOADER_TAG:
             return loader_of(self.iterated(call))
         return self._drawn(kind) if qualified == "next" and first is not None else kind
 
@@ -424,7 +422,9 @@ class Evaluator:
             return UNKNOWN
         modules, holder = Modules.of(self._file.project), self.kind(call.args[0])
         if holder.type:
-            return modules.methods_like(holder.type, *pattern) or UNKNOWN
+            named = names_in(call.args[1])
+            variable = named[0] if len(named) == 1 or named[1:] == ["self"] else ""
+            return Hierarchy.of(self._file.project).methods_like(holder.type, *pattern, variable) or UNKNOWN
         name = dotted(call.args[0])
         if name is None or not self._file.names.is_bound(name.partition(".")[0]):
             return UNKNOWN
@@ -474,7 +474,7 @@ class Evaluator:
             return self._layer_method(base, method, node)
         if environment.holds_objects(base):
             return environment.method_result(base, method)
-        if method in ("numpy", "item", "tolist"):
+        if method in READ_METHODS:
             return HOST
         if method == "run" and any(keyword.arg == "fetch_list" for keyword in node.keywords):
             return HOST  # what an executor fetches are NumPy arrays

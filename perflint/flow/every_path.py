@@ -8,8 +8,8 @@ that were bound are compared, so the time grows with the length of the function.
 from __future__ import annotations
 
 import ast
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
 
 from perflint.flow.flow import differentiated
 from perflint.flow.may_be import (
@@ -18,7 +18,6 @@ from perflint.flow.may_be import (
     IMPORTED,
     NONE,
     NOTHING,
-    Defined,
     Expressions,
     May,
     items_of,
@@ -48,44 +47,8 @@ _Names = frozenset[str]
 _NO_NAMES: _Names = frozenset()
 
 
-class Around(Protocol):
-    """What a walk asks about the code around a function."""
-
-    def outside(self, file: FileIndex, scope: Scope, name: str) -> May:
-        """What a name may be that the function does not bind itself."""
-
-    def attribute(self, file: FileIndex, scope: Scope, name: str) -> May | None:
-        """What ``self.name`` may be; None if it is no attribute that the class sets, such as a method."""
-
-    def is_set_elsewhere(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        """Whether other functions than ``__init__`` may set an attribute of this name."""
-
-    def called(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May]) -> May:
-        """The result of a call."""
-
-    def called_on_self(
-        self, file: FileIndex, scope: Scope, method: str, call: ast.Call, given: Callable[[ast.expr], May]
-    ) -> May:
-        """The result of a call of a method of ``self``."""
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of a class of the project."""
-
-    def found(self, file: FileIndex, qualified: str) -> May:
-        """A function or class of the project."""
-
-    def instance(self, target: Defined) -> May:
-        """An object of a class."""
-
-    def defined_by(self, file: FileIndex, node: ast.stmt) -> May:
-        """What a ``def`` or a ``class`` binds."""
-
-    def shared(self, file: FileIndex) -> frozenset[str]:
-        """The names that functions of a file bind for others, with ``global`` or ``nonlocal``."""
-
-
-class PathWalk:
-    """One walk through a function.
+class PathWalk(Expressions):
+    """One walk through a function; a subclass knows what is around it.
 
     After it, ``bound`` has all that each name is ever bound to, and ``result`` what the function returns.
 
@@ -93,13 +56,11 @@ class PathWalk:
         given: what the parameters may be.
     """
 
-    def __init__(self, file: FileIndex, scope: Scope, given: Mapping[str, May], around: Around) -> None:
+    def __init__(self, file: FileIndex, scope: Scope, given: Mapping[str, May]) -> None:
         self.file = file
         self.scope = scope
         self.result: May = NOTHING
         self.bound: dict[str, May] = dict(given)
-        self._around = around
-        self._expressions = Expressions(self)
         self._reads: dict[ast.expr, May] = {}
         self._locals = binders(scope).keys() | given.keys()
         self._env: dict[str, May] = dict(given)
@@ -124,11 +85,25 @@ class PathWalk:
         if self._is_generator or isinstance(scope.node, ast.AsyncFunctionDef):
             self.result = ANYTHING
 
-    def may_be(self, node: ast.expr) -> May:
-        """All that an expression of a statement of the function may be."""
-        return self._expressions.may_be(node)
+    @abstractmethod
+    def outside(self, name: str) -> May:
+        """What a name may be that the function does not bind itself."""
 
-    # -- what expressions ask --------------------------------------------------------------------------------------
+    @abstractmethod
+    def attribute(self, name: str) -> May | None:
+        """What ``self.name`` may be; None if it is no attribute that the class sets, such as a method."""
+
+    @abstractmethod
+    def is_set_elsewhere(self, name: str) -> bool:
+        """Whether other functions than ``__init__`` may set an attribute of this name."""
+
+    @abstractmethod
+    def defined_by(self, node: ast.stmt) -> May:
+        """What a ``def`` or a ``class`` binds."""
+
+    @abstractmethod
+    def shared(self) -> frozenset[str]:
+        """The names that functions of the file bind for others, with ``global`` or ``nonlocal``."""
 
     def value_of(self, node: ast.Name | ast.Attribute) -> May | None:
         """What a name may be, or an attribute that the function or its class sets; None for other attributes."""
@@ -138,37 +113,17 @@ class PathWalk:
         if isinstance(node, ast.Name):
             return self._inner.get(node.id, ANYTHING)
         is_own = isinstance(node.value, ast.Name) and node.value.id == "self" and self.scope.owner is not None
-        return self._around.attribute(self.file, self.scope, node.attr) if is_own else None
-
-    def called(self, target: Defined, call: ast.Call) -> May:
-        """The result of calling a function of the project."""
-        return self._around.called(target, call, self.may_be)
-
-    def called_on_self(self, method: str, call: ast.Call) -> May:
-        """The result of a method of the object itself."""
-        return self._around.called_on_self(self.file, self.scope, method, call, self.may_be)
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of a class of the project."""
-        return self._around.method(owner, name)
-
-    def found(self, qualified: str) -> May:
-        """A function or class of the project."""
-        return self._around.found(self.file, qualified)
-
-    def instance(self, target: Defined) -> May:
-        """An object of a class."""
-        return self._around.instance(target)
+        return self.attribute(node.attr) if is_own else None
 
     # -- names -----------------------------------------------------------------------------------------------------
 
     def _now(self, name: str) -> May:
         if name not in self._locals:
-            return self._around.outside(self.file, self.scope, name)
+            return self.outside(name)
         plain, dot, attribute = name.partition(".")
-        if plain in self._around.shared(self.file):
+        if plain in self.shared():
             return ANYTHING
-        if dot and self._around.is_set_elsewhere(self.file, self.scope, attribute):
+        if dot and self.is_set_elsewhere(attribute):
             return ANYTHING
         return self._env.get(name, NOTHING)
 
@@ -283,7 +238,7 @@ class PathWalk:
         self._inner = own
         for maker in makers:
             for generator in maker.generators:  # type: ignore[attr-defined]  # a comprehension
-                for name, may in _targets(generator.target, self._expressions.iterated(generator.iter)):
+                for name, may in _targets(generator.target, self.iterated(generator.iter)):
                     own[name] = union(own.get(name, NOTHING), may)
         self._inner = {}
 
@@ -383,7 +338,7 @@ class PathWalk:
             return self._match(node, ahead)
         elif isinstance(node, _DEFINITIONS):
             self._look(*(child for child in children(node) if isinstance(child, ast.expr)))
-            self._bind(node.name, self._around.defined_by(self.file, node))
+            self._bind(node.name, self.defined_by(node))
         else:
             self._simple(node)
         for name in _differentiated_by(node):
@@ -475,7 +430,7 @@ class PathWalk:
             self._tell(node.test, True)
         else:
             self._look(node.target)
-            self._bind_target(node.target, self._expressions.iterated(node.iter))
+            self._bind_target(node.target, self.iterated(node.iter))
         self._block(node.body, _NO_NAMES)
         self._undo(start)
 

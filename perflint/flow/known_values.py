@@ -82,8 +82,8 @@ def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
     call = Values.of(file.project).own_definitions(scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
-    found = Modules.of(file.project).find(file.names.resolve(dotted(call.func) or ""), file)
-    return _Made(call, found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
+    found = Modules.of(file.project).class_at(file, call.func)
+    return _Made(call, *found) if found is not None else None
 
 
 @query
@@ -284,7 +284,7 @@ def default_holds(parameter: Parameter) -> bool:
     """
     file, scope, name = parameter
     graph = CallGraph.of(file.project)
-    calls = graph.calls(file, scope, Certainty.NAME)
+    calls = graph.callers(file, scope, Certainty.NAME)
     if not calls or graph.others(file, scope) is Certainty.SURE:
         return False
     return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)

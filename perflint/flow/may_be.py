@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from perflint.index.kinds import (
     HOST_TAG,
@@ -172,30 +173,6 @@ class Defined:
     what: Scope | Class
 
 
-class Lookups(Protocol):
-    """What the evaluation of an expression asks about the code around it."""
-
-    file: FileIndex
-
-    def value_of(self, node: ast.Name | ast.Attribute) -> May | None:
-        """What a name, or an attribute that the function sets, may be; None for other attributes."""
-
-    def called(self, target: Defined, call: ast.Call) -> May:
-        """The result of calling a function of the project."""
-
-    def called_on_self(self, method: str, call: ast.Call) -> May:
-        """The result of a method of the object itself, which may be of a subclass."""
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of a class of the project."""
-
-    def found(self, qualified: str) -> May:
-        """A function or class of the project by its qualified name."""
-
-    def instance(self, target: Defined) -> May:
-        """An object of a class of the project."""
-
-
 def union(*parts: May) -> May:
     """What a value may be that is one of several."""
     if len(parts) == 2 and parts[0] is parts[1]:
@@ -238,12 +215,35 @@ def _item(each: Any) -> May:
     return A_TENSOR if each is TENSOR or each is LOADER else ANYTHING
 
 
-class Expressions:
-    """Evaluates the expressions of one function."""
+class Expressions(ABC):
+    """Evaluates the expressions of one function; a subclass knows the code around them."""
 
-    def __init__(self, names: Lookups) -> None:
-        self._names = names
-        self._depth = 0
+    file: FileIndex
+    _depth = 0
+
+    @abstractmethod
+    def value_of(self, node: ast.Name | ast.Attribute) -> May | None:
+        """What a name, or an attribute that the function sets, may be; None for other attributes."""
+
+    @abstractmethod
+    def called(self, target: Defined, call: ast.Call) -> May:
+        """The result of calling a function of the project."""
+
+    @abstractmethod
+    def called_on_self(self, method: str, call: ast.Call) -> May:
+        """The result of a method of the object itself, which may be of a subclass."""
+
+    @abstractmethod
+    def method(self, owner: str, name: str) -> Defined | None:
+        """A method of a class of the project."""
+
+    @abstractmethod
+    def found(self, qualified: str) -> May:
+        """A function or class of the project by its qualified name."""
+
+    @abstractmethod
+    def instance(self, target: Defined) -> May:
+        """An object of a class of the project."""
 
     def may_be(self, node: ast.expr) -> May:
         """All that an expression may be."""
@@ -284,11 +284,11 @@ class Expressions:
         return A_NUMBER if isinstance(node.value, (int, float)) else ANYTHING
 
     def _name(self, node: ast.Name) -> May:
-        found = self._names.value_of(node)
+        found = self.value_of(node)
         return ANYTHING if found is None else found
 
     def _attribute(self, node: ast.Attribute) -> May:
-        found = self._names.value_of(node)
+        found = self.value_of(node)
         if found is not None:
             return found
         return A_TENSOR if node.attr == "T" and self.may_be(node.value) == A_TENSOR else ANYTHING
@@ -337,7 +337,7 @@ class Expressions:
             return self._named(name, node)
         function = node.func
         if isinstance(function, ast.Attribute):
-            found = self._names.value_of(function)
+            found = self.value_of(function)
             if found is None or found == ANYTHING:
                 return self._method(function, node)
             return self._of_each(found, node)
@@ -354,22 +354,22 @@ class Expressions:
             root = root.value
         if name is None or not isinstance(root, ast.Name):
             return None
-        bound = self._names.value_of(root)
+        bound = self.value_of(root)
         if bound == frozenset({BUILTIN}):
             return name if function is root else None
-        meant = self._names.file.names.meanings(name) if bound == frozenset({IMPORTED}) else ()
+        meant = self.file.names.meanings(name) if bound == frozenset({IMPORTED}) else ()
         return meant[0] if len(meant) == 1 else None
 
     def _named(self, name: str, call: ast.Call) -> May:
         """The result of a function of Python, of Paddle, or of another file."""
         if name.startswith("paddle."):
-            is_replaced = replaces(self._names.file, name.rpartition(".")[2])
+            is_replaced = replaces(self.file, name.rpartition(".")[2])
             return ANYTHING if is_replaced else self._of_paddle(name, call)
         if name in _NUMBERS or name in _CLOCKS or name.startswith("math."):
             return A_NUMBER
         if name in _PYTHONS:
             return self._of_python(name, call)
-        return self._of_each(self._names.found(name), call)
+        return self._of_each(self.found(name), call)
 
     def _of_paddle(self, name: str, call: ast.Call) -> May:
         if name in results.PARALLEL and call.args:
@@ -411,7 +411,7 @@ class Expressions:
 
     def _method(self, function: ast.Attribute, call: ast.Call) -> May:
         if isinstance(function.value, ast.Name) and function.value.id == "self":
-            return self._names.called_on_self(function.attr, call)
+            return self.called_on_self(function.attr, call)
         base = self.may_be(function.value)
         if base == A_TENSOR:
             return self._of_tensor(function.attr)
@@ -434,14 +434,14 @@ class Expressions:
             return ANYTHING
         if each.type.startswith("paddle."):
             return A_TENSOR if each.tag == LAYER_TAG and method == "forward" else ANYTHING
-        found = self._names.method(each.type, method)
-        return self._names.called(found, call) if found is not None else ANYTHING
+        found = self.method(each.type, method)
+        return self.called(found, call) if found is not None else ANYTHING
 
     def _result(self, function: Any, call: ast.Call) -> May:
         """The result of calling a value."""
         if isinstance(function, Defined):
             is_class = isinstance(function.what, Class)
-            return self._names.instance(function) if is_class else self._names.called(function, call)
+            return self.instance(function) if is_class else self.called(function, call)
         if function is LOADER:
             return frozenset({LOADER})
         if not isinstance(function, Kind) or function.tag not in (LAYER_TAG, OBJECT_TAG):
@@ -450,9 +450,9 @@ class Expressions:
             return self.may_be(call.args[0]) if call.args else ANYTHING
         if function.type.startswith("paddle."):
             return A_TENSOR if function.tag == LAYER_TAG else ANYTHING
-        found = self._names.method(function.type, "__call__")
-        found = found or (self._names.method(function.type, "forward") if function.tag == LAYER_TAG else None)
-        return self._names.called(found, call) if found is not None else ANYTHING
+        found = self.method(function.type, "__call__")
+        found = found or (self.method(function.type, "forward") if function.tag == LAYER_TAG else None)
+        return self.called(found, call) if found is not None else ANYTHING
 
 
 def _makes_tensors(call: ast.Call) -> bool:

@@ -29,6 +29,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Project
 from perflint.index.registries import Registries
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 # Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns.
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
-_HOST_METHODS = frozenset({"item", "tolist", "numpy"})
 _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
 _DEEPEST = 2
 
@@ -95,7 +95,7 @@ class Forwards(Part):
         name = dotted(value.func) or ""
         if name in _HOST_CALLS or file.names.resolve(name).startswith(HOST_MODULES):
             return True
-        return isinstance(value.func, ast.Attribute) and value.func.attr in _HOST_METHODS
+        return isinstance(value.func, ast.Attribute) and value.func.attr in READ_METHODS
 
     def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
         """Whether a name is bound once, to a number in the tuple that a function of the project returns."""

@@ -8,7 +8,8 @@ the default of that parameter, each assignment to an attribute, and a method tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, Certainty
@@ -72,7 +73,7 @@ class Surely(Part):
             entry.update((name, self._parameter(name, file, scope, depth)) for name in names)
         else:
             entry.update(given)
-        return PathWalk(file, scope, entry, _Around(self, depth))
+        return _Walk(self, file, scope, entry, depth)
 
     # -- functions ---------------------------------------------------------------------------------------------
 
@@ -80,7 +81,7 @@ class Surely(Part):
     def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
         """What the calls of a function pass for a parameter, if all of them are known."""
         graph = CallGraph.of(self._project)
-        sites = graph.calls(file, scope, Certainty.NAME) if depth else []
+        sites = graph.callers(file, scope, Certainty.NAME) if depth else []
         if not sites or graph.others(file, scope) is not Certainty.NO:
             return ANYTHING
         found: May = NOTHING
@@ -107,11 +108,9 @@ class Surely(Part):
 
     def outside(self, file: FileIndex, scope: Scope, name: str, depth: int) -> May:
         """What a name of an enclosing function, of the module or of Python may be."""
-        around = scope.parent
-        while around is not None:
+        for around in islice(scope.outwards, 1, None):
             if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
                 return self._bound(name, file, around, depth)
-            around = around.parent
         return frozenset({IMPORTED if file.names.is_bound(name) else BUILTIN})
 
     def _bound(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
@@ -188,11 +187,11 @@ class Surely(Part):
         walks = (place and self.walked(*place, None, depth - 1) for place in stores)
         return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
 
-    def is_set_elsewhere(self, file: FileIndex, owner: Class | None, scope: Scope, name: str) -> bool:
+    def is_set_elsewhere(self, file: FileIndex, scope: Scope, name: str) -> bool:
         """Whether another function than ``__init__`` may set an attribute while a function runs."""
-        if owner is None:
+        if scope.owner is None:
             return True
-        stores = self._stores(file, owner, name)
+        stores = self._stores(file, scope.owner, name)
         return any(place is None or (place[1] is not scope and place[1].name != "__init__") for place in stores)
 
     def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
@@ -221,45 +220,46 @@ class Surely(Part):
         return found
 
 
-class _Around:
-    """What a walk asks about the code around its function, with the depth that is left."""
+class _Walk(PathWalk):
+    """A walk through a function that enters others around it, as many as ``depth`` says in a row."""
 
-    def __init__(self, surely: Surely, depth: int) -> None:
+    def __init__(self, surely: Surely, file: FileIndex, scope: Scope, given: Mapping[str, May], depth: int) -> None:
         self._surely = surely
-        self._depth = depth
+        self._further = depth
+        super().__init__(file, scope, given)
 
-    def outside(self, file: FileIndex, scope: Scope, name: str) -> May:
-        return self._surely.outside(file, scope, name, self._depth)
+    def outside(self, name: str) -> May:
+        return self._surely.outside(self.file, self.scope, name, self._further)
 
-    def attribute(self, file: FileIndex, scope: Scope, name: str) -> May | None:
-        return self._surely.attribute(file, scope.owner, name, self._depth) if scope.owner is not None else None
+    def attribute(self, name: str) -> May | None:
+        owner = self.scope.owner
+        return self._surely.attribute(self.file, owner, name, self._further) if owner is not None else None
 
-    def is_set_elsewhere(self, file: FileIndex, scope: Scope, name: str) -> bool:
-        return self._surely.is_set_elsewhere(file, scope.owner, scope, name)
+    def is_set_elsewhere(self, name: str) -> bool:
+        return self._surely.is_set_elsewhere(self.file, self.scope, name)
 
-    def called(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May]) -> May:
-        return self._surely.result(target, call, given, self._depth)
+    def called(self, target: Defined, call: ast.Call) -> May:
+        return self._surely.result(target, call, self.may_be, self._further)
 
-    def called_on_self(
-        self, file: FileIndex, scope: Scope, method: str, call: ast.Call, given: Callable[[ast.expr], May]
-    ) -> May:
-        found = self._surely.on_self(file, scope.owner, method) if scope.owner is not None else []
-        return union(*(self.called(target, call, given) for target in found)) if found else ANYTHING
+    def called_on_self(self, method: str, call: ast.Call) -> May:
+        owner = self.scope.owner
+        found = self._surely.on_self(self.file, owner, method) if owner is not None else []
+        return union(*(self.called(target, call) for target in found)) if found else ANYTHING
 
     def method(self, owner: str, name: str) -> Defined | None:
         return self._surely.method(owner, name)
 
-    def found(self, file: FileIndex, qualified: str) -> May:
-        return self._surely.found(file, qualified, self._depth)
+    def found(self, qualified: str) -> May:
+        return self._surely.found(self.file, qualified, self._further)
 
     def instance(self, target: Defined) -> May:
         return self._surely.instance(target)
 
-    def defined_by(self, file: FileIndex, node: ast.stmt) -> May:
-        return self._surely.defined_by(file, node)
+    def defined_by(self, node: ast.stmt) -> May:
+        return self._surely.defined_by(self.file, node)
 
-    def shared(self, file: FileIndex) -> frozenset[str]:
-        return self._surely.shared(file)
+    def shared(self) -> frozenset[str]:
+        return self._surely.shared(self.file)
 
 
 def _set_by_class(owner: Class) -> Iterator[str]:

@@ -80,7 +80,7 @@ class Switches(Part):
 
     def _is_never_given(self, flag: str, scope: Scope, file: FileIndex) -> bool:
         """Whether each known call of a function leaves a flag at its default, or passes something that is off."""
-        sites = CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
+        sites = CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
         sure = [site for site in sites if site.certainty is Certainty.SURE] or sites
         return not any(is_spread(site.call) or self._may_turn_on(site, site.argument(scope, flag)) for site in sure)
 
@@ -111,7 +111,7 @@ class Switches(Part):
                 self.state_of_place(site.call, site.statement, site.scope, site.file),
                 self.state_of_calls(site.scope, site.file, callers - 1),
             )
-            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
+            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
         ]
         return max(states, default=State.ON)
 

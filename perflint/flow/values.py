@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
 from perflint.flow.arguments import parameter_env
-from perflint.flow.environment import Environment
+from perflint.flow.environment import Environment, holds_objects
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, module_env
 from perflint.index.hierarchy import Hierarchy
@@ -21,14 +22,14 @@ from perflint.index.kinds import (
     Kind,
     join,
 )
-from perflint.index.modules import MAX_DEPTH, Modules
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from
+from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, defaults_of, position_of
+from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, position_of
 from perflint.syntax.scopes import Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
 
 if TYPE_CHECKING:
@@ -38,6 +39,13 @@ Declared = TypeVar("Declared")
 
 _LONGEST = 200
 """A function with more statements is not followed to find what it returns."""
+
+MAY_BE_FUNCTIONS = (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute, ast.Call)
+"""Expressions that may refer to a function."""
+_MAY_HOLD = (*MAY_BE_FUNCTIONS, ast.Dict, ast.List, ast.Tuple)
+"""Those, and containers of functions or objects."""
+_MOST_VALUES = 8
+"""A name that is bound more often may mean anything; for an attribute, these first values count."""
 
 Handed = tuple[str, tuple[tuple[str, Kind], ...]]
 """How a function is called: the class of its object (or ``""``), and the kinds of its parameters by name."""
@@ -56,11 +64,9 @@ class Values(Part):
     def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
         """The project function that a dotted call reaches, None if it is not known."""
         first, _, rest = name.partition(".")
-        enclosing: Scope | None = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards:
             if name in enclosing.functions:
                 return file, enclosing.functions[name]
-            enclosing = enclosing.parent
         if first == "self" and rest and "." not in rest and scope.owner is not None:
             method = Modules.of(self._project).method_of(file, scope.owner, rest)
             if method is not None or rest in scope.owner.attributes:
@@ -105,27 +111,44 @@ class Values(Part):
             return (
                 self.attribute(Modules.of(self._project).kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
             )
-        enclosing: Scope | None = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards:
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
-                return self._project.resolving.handed(file, enclosing).get(held, UNKNOWN)
+                passed = self._project.resolving.handed(file, enclosing).get(held)
+                return passed or self._annotated(file, enclosing).get(held, UNKNOWN)
             part = unpacked_from(enclosing, name) if value is None else None
             if part is not None:
                 return Evaluator(file, {}).kind(part)
             if value is not None:
-                made = isinstance(value, ast.Call)
-                return Evaluator(file, {}).kind(value) if made else self._held(file, scope, value)
-            enclosing = enclosing.parent
+                return self._bound(file, scope, value)
+            several = self._one_of_several(file, enclosing, name)
+            if several is not None:
+                return several
         return UNKNOWN
 
+    def _bound(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+        """The object or the function that a name is bound to."""
+        return Evaluator(file, {}).kind(value) if isinstance(value, ast.Call) else self._held(file, scope, value)
+
+    def _one_of_several(self, file: FileIndex, scope: Scope, name: str) -> Kind | None:
+        """The functions that the assignments of a function give a name, if each gives it one of the project."""
+        bound = bindings_of(scope).get(name, ())
+        values = [dict(values_bound_by(statement.node)).get(name) for statement in bound[:_MOST_VALUES]]
+        if not values or len(bound) > _MOST_VALUES or not all(isinstance(value, MAY_BE_FUNCTIONS) for value in values):
+            return None
+        kinds = [self._bound(file, scope, value) for value in values if value is not None]
+        return reduce(join, kinds) if all(kind.tag == FUNCTION_TAG for kind in kinds) else None
+
     def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
-        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``."""
-        if not isinstance(value, (ast.Lambda, ast.IfExp, ast.Name, ast.Attribute)):
+        """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``.
+
+        Also the functions or objects of a container: ``steps = {"gan": self._gan_step, "vae": self._vae_step}``.
+        """
+        if not isinstance(value, _MAY_HOLD):
             return UNKNOWN
         kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
-        return kind if kind.tag == FUNCTION_TAG else UNKNOWN
+        return kind if kind.tag == FUNCTION_TAG or holds_objects(kind) else UNKNOWN
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None if it is neither."""
@@ -178,6 +201,7 @@ class Values(Part):
         for name in scope.parameters:
             env.forget(name)
         env.update(_hiding(file, scope))
+        env.update(self._annotated(file, scope))
         for name, default in defaults_of(scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
@@ -189,32 +213,65 @@ class Values(Part):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
+    def class_of(self, file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
+        """The class of an object: of ``self``, of what a call creates, or of a name that is bound to one such call.
+
+        For a parameter, it is the one that its annotation names.
+        """
+        if isinstance(node, ast.Call):
+            return Modules.of(self._project).class_at(file, node.func)
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id == "self" and scope.owner is not None:
+            return file, scope.owner
+        for inner in scope.outwards:
+            bound = bindings_of(inner).get(node.id, [])
+            if bound:
+                made = getattr(bound[0].node, "value", None) if len(bound) == 1 else None
+                return self.class_of(file, inner, made) if isinstance(made, ast.Call) else None
+            said = _named_class(annotation_of(inner, node.id))
+            if said is not None:
+                return Modules.of(self._project).class_at(file, said)
+        return None
+
+    @query
+    def _annotated(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+        """The objects that the annotations of a function's parameters name, by parameter.
+
+        A class with subclasses says nothing: the object may be of any of them.
+        """
+        modules, found = Modules.of(self._project), dict[str, Kind]()
+        for name in all_parameters(scope):
+            said = _named_class(annotation_of(scope, name))
+            place = modules.class_at(file, said) if said is not None else None
+            if place is not None and not Hierarchy.of(self._project).descendants(place[1]):
+                kind = modules.kind_of_instance(*place)
+                if kind.type:
+                    found[name] = kind
+        return found
+
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
         found = Modules.of(self._project).class_named(owner)
         if found is None:
             return None
-        known = self._attribute(found[0], found[1], name, 0) or self._of_subclasses(found[1], name)
+        lineage = Hierarchy.of(self._project).lineage(*found)
+        inherited = (self._own_attribute(*place, name) for place in lineage)
+        known = next(filter(None, inherited), None) or self._of_subclasses(found[1], name)
         return known or (LOADER if "load" in name and self._is_given_a_loader(name) else None)
 
-    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Kind | None:
-        assigned = owner.attributes.get(name)
-        if assigned:
-            result: Kind | None = None
-            for value, scope in assigned[:8]:
-                if isinstance(value, ast.Constant) and value.value is None:
-                    continue
-                handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
-                env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
-                kind = Evaluator(file, env).kind(value)
-                result = kind if result is None else join(result, kind)
-            return result
-        if depth > MAX_DEPTH:
-            return None
-        bases = Hierarchy.of(self._project).bases(file, owner)
-        inherited = (self._attribute(*base, name, depth + 1) for base in bases)
-        return next((kind for kind in inherited if kind is not None), None)
+    def _own_attribute(self, file: FileIndex, owner: Class, name: str) -> Kind | None:
+        """The kind of an attribute from the assignments in one class."""
+        result: Kind | None = None
+        for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
+            if isinstance(value, ast.Constant) and value.value is None:
+                continue
+            handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
+            env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+            kind = Evaluator(file, env).kind(value)
+            result = kind if result is None else join(result, kind)
+        return result
 
     def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
@@ -233,7 +290,7 @@ class Values(Part):
         result: Kind | None = None
         for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
             if name in child.attributes:
-                kind = self._attribute(file, child, name, MAX_DEPTH)
+                kind = self._own_attribute(file, child, name)
                 result = kind if result is None or kind is None else join(result, kind)
         return result
 
@@ -253,9 +310,21 @@ class Values(Part):
             return Modules.of(self._project).kind_of_instance(file, scope.owner)
         name = dotted(node)
         if name is None:
-            return Evaluator(file, self._lasting_env(file, scope)).kind(node)
+            return Evaluator(file, {**self._lasting_env(file, scope), **self._container(file, scope, node)}).kind(node)
         known = Modules.of(self._project).function_value(file, scope, name) or self._receiver(file, scope, name, {})
         return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+
+    def _container(self, file: FileIndex, scope: Scope, node: ast.expr) -> Env:
+        """The container of functions or objects that an expression takes one from: ``losses[name]``."""
+        while isinstance(node, (ast.Subscript, ast.Call)):
+            node = node.value if isinstance(node, ast.Subscript) else node.func
+            if isinstance(node, ast.Attribute) and node.attr == "get":
+                node = node.value
+            name = dotted(node)
+            if name is not None and name != "self":
+                kind = self._receiver(file, scope, name, {})
+                return {name: kind} if holds_objects(kind) else {}
+        return {}
 
     def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
         """A method of the scope's own object, as a value: ``self.train_step``."""
@@ -354,6 +423,16 @@ def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
     """The parameters of a function that hide another meaning of the name in the file."""
     names = (name for name in scope.parameters if file.names.is_bound(name))
     return {name: UNKNOWN for name in names if not means_loader(name)}
+
+
+def _named_class(annotation: ast.expr | None) -> ast.expr | None:
+    """The name of a class in an annotation: ``Meter``, ``"Meter"``, ``Optional[Meter]``, ``Meter | None``."""
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.right, ast.Constant):
+        annotation = annotation.left
+    if isinstance(annotation, ast.Subscript) and (dotted(annotation.value) or "").rpartition(".")[2] == "Optional":
+        annotation = annotation.slice
+    written = string_of(annotation) if annotation is not None else None
+    return ast.Name(written, ast.Load()) if written is not None else annotation
 
 
 def _given_to_others(file: FileIndex, name: str) -> Iterator[tuple[Scope, ast.expr]]:

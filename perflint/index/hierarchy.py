@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
 from perflint.index.project import Part
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope, terminal
 
 if TYPE_CHECKING:
@@ -88,6 +90,43 @@ class Hierarchy(Part):
                 return False
         return True
 
+    def methods_like(self, owner: str, begin: str, end: str, named: str) -> Kind | None:
+        """The methods of a project class and of its subclasses that a computed name may mean, as one value.
+
+        ``getattr(self, "loss_" + kind)`` may mean any that begins with ``loss_``. Where so few letters say nothing, as
+        in ``getattr(self, "_" + mode)``, it is one whose remaining letters are a text that the project gives ``mode``.
+
+        Args:
+            owner: the qualified name of the class.
+            begin: how the names begin.
+            end: how they end.
+            named: the name of the variable or attribute between these.
+        """
+        found = Modules.of(self._project).class_named(owner)
+        if found is None:
+            return None
+        classes = (*self.lineage(*found), *self.descendants(found[1]))
+        methods = {scope: file for file, one in classes for scope in one.methods.values()}
+        own = {scope: file for scope, file in methods.items() if is_like(scope.name, begin, end)}
+        if not own and named:
+            own = {scope: file for scope, file in methods.items() if self._fits(scope.name, begin, end, named)}
+        nearest = {scope: file for scope, file in own.items() if scope.owner is found[1]}
+        one_of = Modules.of(self._project).one_of
+        return one_of((file, scope) for scope, file in own.items()) or one_of(
+            (file, scope) for scope, file in nearest.items()
+        )
+
+    def _fits(self, method: str, begin: str, end: str, named: str) -> bool:
+        """Whether a name is made of a beginning, one of the texts that the project gives a variable, and an end."""
+        if len(method) <= len(begin + end) or not method.startswith(begin) or not method.endswith(end):
+            return False
+        return method[len(begin) : len(method) - len(end)] in self._texts_given(named)
+
+    @query
+    def _texts_given(self, name: str) -> frozenset[str]:
+        """The texts that the project gives a name."""
+        return frozenset().union(*(_texts_given_in(file, name) for file in self._project.mentions.of(name)))
+
     def are_related(self, first: Class, second: Class) -> bool:
         """Whether two classes are the same, or one inherits from the other."""
         return first is second or any(
@@ -114,6 +153,13 @@ class Hierarchy(Part):
     def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
         found = None if base.startswith("paddle.") else Modules.of(self._project).find(base, file)
         return found is not None and found[1] is owner
+
+
+@query
+def _texts_given_in(file: FileIndex, name: str) -> frozenset[str]:
+    """The texts that a file gives a name: in assignments, arguments, defaults, look-ups and comparisons."""
+    given = rf"""\b{re.escape(name)}\b["']?[ ]*(?::[ ]*str[ ]*)?(?:==?|:|,)[ ]*["'](\w+)["']"""
+    return frozenset(re.findall(given, file.source.text))
 
 
 def _calls_others(method: Scope) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from perflint.index.modules import Modules
 from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
@@ -118,10 +119,8 @@ class Imports(Part):
     def brought_by(self, target: str, origin: FileIndex) -> Iterator[FileIndex]:
         """The modules that importing a qualified name runs: the one with or around the name, and its packages."""
         parts, directory = tuple(part for part in target.split(".") if part), origin.parts[:-1]
-        for length in range(len(directory), -1, -1):
-            found = [
-                self._project.modules.get((*directory[:length], *parts[:size])) for size in range(1, len(parts) + 1)
-            ]
+        for folder in Modules.of(self._project).folders(directory, parts[0]) if parts else ():
+            found = [self._project.modules.get((*folder, *parts[:size])) for size in range(1, len(parts) + 1)]
             if any(found[-2:]):
                 yield from filter(None, found)
                 return

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable
 from functools import reduce
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
-from perflint.syntax.names import is_like
+from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope
 
-MAX_DEPTH = 5
-"""How many names, base classes and calls are followed in a row."""
 _MOST_PARTS = 32
 _FAMILIES = {"paddle.nn.Layer": "layer", "paddle.nn.Sequential": "layer", "paddle.io.DataLoader": "loader"}
 _FAMILIES |= dict.fromkeys(("object", "ABC", "abc.ABC", "typing.Generic", "typing.Protocol"), "object")
@@ -33,19 +32,44 @@ class Modules(Part):
         parts = [] if found else _parts(name)
         return self._starred(origin, parts) if parts and not origin.names.is_bound(parts[0]) else found
 
+    def class_at(self, file: FileIndex, node: ast.expr) -> tuple[FileIndex, Class] | None:
+        """The class of the project that a dotted name refers to in a file: ``Net``, or ``models.Net``."""
+        name = dotted(node)
+        found = self.find(file.names.resolve(name), file) if name is not None else None
+        return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
+
     @query(cycle=None)  # a cycle of re-exports finds nothing
     def _seen_from(self, directory: tuple[str, ...], name: str) -> tuple[FileIndex, Scope | Class] | None:
         """What a qualified name refers to in a directory, or else in one of those above."""
         parts = _parts(name)
         if len(parts) > _MOST_PARTS:  # each turn of an import cycle adds a part
             return None
-        for length in range(len(directory), -1, -1):
+        for folder in self.folders(directory, parts[0]) if parts else ():
             for split in range(len(parts) - 1, 0, -1):
-                file = self._project.modules.get((*directory[:length], *parts[:split]))
+                file = self._project.modules.get((*folder, *parts[:split]))
                 found = self._member(file, parts[split:]) if file is not None else None
                 if found is not None:
                     return found
         return None
+
+    def folders(self, directory: tuple[str, ...], package: str) -> list[tuple[str, ...]]:
+        """The folders in which an import in a directory may find a package, the likeliest first.
+
+        These are the directory and those above it, and the folder ``src`` from which the package is installed.
+        """
+        above = [directory[:length] for length in range(len(directory), -1, -1)]
+        root = self._source_roots().get(package)
+        return above if root is None else [*above, root]
+
+    @query
+    def _source_roots(self) -> dict[str, tuple[str, ...]]:
+        """The packages that projects install from a folder ``src``, each with this folder, if there is only one."""
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for parts in self._project.modules:
+            for at, part in enumerate(parts[:-1]):
+                if part == "src":
+                    found.setdefault(parts[at + 1], set()).add(parts[: at + 1])
+        return {name: roots.pop() for name, roots in found.items() if len(roots) == 1}
 
     def _starred(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
         """What a name refers to that a file gets from one of its ``from x import *``."""
@@ -88,7 +112,7 @@ class Modules(Part):
 
     def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
-        files = (self._project.modules.get((*directory[:length], *parts)) for length in range(len(directory), -1, -1))
+        files = (self._project.modules.get((*folder, *parts)) for folder in self.folders(directory, parts[0]))
         return next((file for file in files if file is not None), None)
 
     def _member(self, file: FileIndex, rest: list[str]) -> tuple[FileIndex, Scope | Class] | None:
@@ -130,19 +154,14 @@ class Modules(Part):
                 return method
         return None
 
-    def method_of(self, file: FileIndex, owner: Class, name: str, depth: int = 0) -> tuple[FileIndex, Scope] | None:
+    @query(cycle=None)  # a class that inherits from itself has no more methods
+    def method_of(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A method of a class of a file, or of its bases."""
         if name in owner.methods:
             return file, owner.methods[name]
-        if depth > MAX_DEPTH:
-            return None
-        for base in owner.bases:
-            found = self.find(base, file)
-            if found and isinstance(found[1], Class) and found[1] is not owner:
-                method = self.method_of(found[0], found[1], name, depth + 1)
-                if method:
-                    return method
-        return None
+        bases = (self.find(base, file) for base in owner.bases)
+        placed = ((base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class))
+        return next(filter(None, (self.method_of(*place, name) for place in placed)), None)
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
         """The kind of an instance of a project class."""
@@ -154,11 +173,12 @@ class Modules(Part):
             return ITERABLE if family == "iterable" else DATASET
         return layer(qualified) if family == "layer" else instance(qualified)
 
-    def _family(self, file: FileIndex, owner: Class, depth: int = 0) -> str:
+    @query(cycle="unseen")
+    def _family(self, file: FileIndex, owner: Class) -> str:
         """The kind that a class gets from its bases; ``unseen`` if a base outside the project may make it anything."""
         is_seen = True
         for base in owner.bases:
-            family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, owner, base, depth)
+            family = _FAMILIES.get(base) or _family_by_name(base) or self._family_of_base(file, base)
             if family not in ("object", "unseen"):
                 return family
             is_seen = is_seen and family == "object"
@@ -166,11 +186,9 @@ class Modules(Part):
             return "object"
         return "layer" if "forward" in owner.methods else "unseen"
 
-    def _family_of_base(self, file: FileIndex, owner: Class, base: str, depth: int) -> str:
-        found = self.find(base, file) if depth < MAX_DEPTH else None
-        if found is None or not isinstance(found[1], Class) or found[1] is owner:
-            return "unseen"
-        return self._family(found[0], found[1], depth + 1)
+    def _family_of_base(self, file: FileIndex, base: str) -> str:
+        found = self.find(base, file)
+        return self._family(found[0], found[1]) if found is not None and isinstance(found[1], Class) else "unseen"
 
     # -- functions as values -----------------------------------------------------------------------------------
 
@@ -192,13 +210,11 @@ class Modules(Part):
 
         A parameter of the same name hides the function.
         """
-        enclosing = scope
-        while enclosing is not None:
+        for enclosing in scope.outwards if scope is not None else ():
             if name in enclosing.functions:
                 return self.as_value(file, enclosing.functions[name])
             if name.partition(".")[0] in enclosing.parameters:
                 return None
-            enclosing = enclosing.parent
         if not file.names.is_bound(name.partition(".")[0]):
             return None
         found = self.find(file.names.resolve(name), file)
@@ -209,23 +225,16 @@ class Modules(Part):
         found = self.method(owner, name)
         return self.as_value(*found) if found else None
 
-    def methods_like(self, owner: str, begin: str, end: str) -> Kind | None:
-        """The methods of a project class with names that begin and end so, as a value that may be any of them."""
-        found = self.class_named(owner)
-        if found is None:
-            return None
-        return self._one_of((found[0], scope) for name, scope in found[1].methods.items() if is_like(name, begin, end))
-
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
-        """The same for the functions that a module of the project defines or imports."""
+        """The functions of a module with names that begin and end so, as a value that may be any of them."""
         file = self.module_named(module, origin)
         if file is None:
             return None
         names = sorted(name for name in file.names.bound if is_like(name, begin, end))
         found = (self.find(f"{file.module}.{name}", file) for name in names)
-        return self._one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
+        return self.one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
 
-    def _one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
+    def one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
         """A value that may be any of a few functions."""
         kinds = [self.as_value(*place) for place in functions]
         return reduce(join, kinds) if 0 < len(kinds) <= _MOST_LIKE else None
@@ -237,11 +246,9 @@ class Modules(Part):
     def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
         """The nested functions that are visible in a scope, as values."""
         env: dict[str, Kind] = {}
-        enclosing: Scope | None = scope
-        while enclosing is not None and enclosing is not file.scopes.module:
-            for name, inner in enclosing.functions.items():
+        for enclosing in scope.outwards:
+            for name, inner in enclosing.functions.items() if enclosing.parent is not None else ():
                 env.setdefault(name, self.as_value(file, inner))
-            enclosing = enclosing.parent
         return env
 
 

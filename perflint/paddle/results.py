@@ -18,13 +18,10 @@ from perflint.index.kinds import (
     instance,
     layer,
 )
+from perflint.paddle.host_reads import COPYING_METHODS
 
-HOST_METHODS = frozenset(
+HOST_METHODS = COPYING_METHODS | frozenset(
     {
-        "item",
-        "numpy",
-        "tolist",
-        "cpu",
         "element_size",
         "is_dense",
         "is_leaf",

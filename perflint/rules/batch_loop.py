@@ -11,6 +11,7 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import check, close_clues, forward_clues, step_gate
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in
 from perflint.syntax.reaching import before, sole_at, value_of
@@ -22,8 +23,7 @@ CODE = "PPF907"
 _TITLE = "write it for the whole batch at once"
 _REASON = "the operations have to be rewritten with the batch as their first axis"
 _SIZES_DIFFER = frozenset(
-    {"nonzero", "masked_select", "unique", "unique_consecutive", "item", "numpy", "tolist", "index_select", "topk"}
-    | {"where"}
+    {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "topk", "where"}
 )
 """Calls whose results differ in size between samples, or that need a number on the host."""
 _WITHOUT_BATCH = frozenset({"histogram", "histogramdd", "bincount"})

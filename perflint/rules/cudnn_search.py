@@ -18,6 +18,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.rules.entry_advice import above_training, entry_of_model, places_beside
 from perflint.syntax import reaching
@@ -43,7 +44,7 @@ class Sizes(Enum):
     UNKNOWN = "unknown"
 
 
-_PASS_ON = frozenset({"enumerate", "tqdm", "iter", "zip", "list", "prefetch", "trange", "islice"})
+_PASS_ON = LOOPED | {"list", "prefetch", "trange"}
 _WRAPS = re.compile(r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$")
 _ONE_SIZE_DATA = re.compile(r"paddle\.(?:vision\.)?datasets?\.(?:\w+\.)*(?:Cifar10|Cifar100|cifar\.\w+)$")
 _PHOTOS = re.compile(r"paddle\.vision\.datasets\.(?:\w+\.)*(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")

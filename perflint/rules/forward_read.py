@@ -8,18 +8,18 @@ from perflint.facts.waits import is_in_host_memory
 from perflint.findings import Confidence
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import forward_triggers, step_check
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.rules.edits import on_device
 from perflint.rules.excuses import is_untrained
 from perflint.rules.read_advice import advice
-from perflint.rules.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, tensor_read_by
+from perflint.rules.tensor_reads import READING_CALLS, tensor_read_by
 from perflint.training.steps import Step
 
 CODE = "PPF210"
-_METHODS = frozenset({"numpy", "item", "tolist"})
 # Python's own functions: they accept a list of numbers as well as a tensor.
 _OF_LISTS = frozenset({"max", "min", "sum", "len", "round", "abs"})
 
-forward_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS
+forward_triggers[CODE] |= READING_CALLS
 
 
 @step_check("Call", forward=True)
@@ -42,4 +42,4 @@ def _confidence(call: cst.Call, tensor: cst.BaseExpression, context: Context) ->
     if kind.is_tensor and not kind.guess:
         return Confidence.HIGH
     # An argument of a forward pass is a tensor or a plain number: only a method that numbers lack distinguishes them.
-    return Confidence.MEDIUM if method_of(call) in _METHODS and kind.is_tensor else Confidence.LOW
+    return Confidence.MEDIUM if method_of(call) in READ_METHODS and kind.is_tensor else Confidence.LOW

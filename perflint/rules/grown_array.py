@@ -14,6 +14,7 @@ from perflint.flow.switches import Switches
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.rules.edits import indentation, insert_row_after_loop, one_level
 from perflint.syntax.bindings import bindings_of, loads_of
@@ -35,7 +36,7 @@ _JOINS = frozenset(
 _A_JOIN = re.compile(r"\b(?:concat|concatenate|vstack|hstack)\b")
 _FEW = 16
 """The least number of iterations for which copies matter: with 16 equal parts, eight times the bytes are copied."""
-_WRAPPERS = frozenset({"enumerate", "tqdm", "trange", "reversed", "zip", "list", "iter", "range"})
+_WRAPPERS = LOOPED | {"list", "range", "trange"}
 _MANY = re.compile(
     r"(?:^|_)(?:loader|dataloader|reader|data_?iter)|(?:^|_)(?:(?:num|n|max|total|seq|time|decode|tgt|src|trg)_?"
     r"(?:lens?|length|steps?|frames|samples|images|iters?|nodes)|batch_size|bs|seqlen)$",

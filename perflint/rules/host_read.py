@@ -10,7 +10,7 @@ from perflint.lint.context import Context, method_of
 from perflint.lint.registry import step_check, step_gate, step_triggers
 from perflint.rules import accumulate
 from perflint.rules.read_advice import advice
-from perflint.rules.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, certainty, tensor_read_by
+from perflint.rules.tensor_reads import READING_CALLS, certainty, tensor_read_by
 from perflint.training.steps import Point, Read, Step, reads_of
 
 CODE = "PPF201"
@@ -20,7 +20,7 @@ _HELPER_REASON = "you have to decide whether to change the helper or its call"
 _ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
 _OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
 
-step_triggers[CODE] |= READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range", "set_value"}
+step_triggers[CODE] |= READING_CALLS | {"range", "set_value"}
 
 
 @step_check("Call")

@@ -15,6 +15,7 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.paddle.host_reads import ARRAY_METHODS
 from perflint.rules.entry_advice import entry_at, model_of, places_beside, put_under, rows_of_their_own
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
@@ -28,7 +29,6 @@ _ELSEWHERE = "the forward pass and the backward pass are in different places, so
 _NUMPY = "NumPy has no bfloat16 and gets the bits as uint16, so first cast to float32 what the host reads"
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 """Names of means, which ``auto_cast`` leaves in float32."""
-_READS = frozenset({"numpy", "tolist"})
 
 
 @statement_gate(CODE)
@@ -96,7 +96,7 @@ def _reads_outputs(entry: EntryPoint) -> bool:
     outputs = {name for node in entry.forward[:1] for name in bound_by(node) if not _IN_FLOAT32.search(name)}
     loop = entry.backward.loop
     step = (each for each in entry.scope.statements if loop is None or each.is_in(loop))
-    reads = (call.func for each in step for call in each.calls if terminal(call) in _READS)
+    reads = (call.func for each in step for call in each.calls if terminal(call) in ARRAY_METHODS)
     return any(not outputs.isdisjoint(plain_names(read)) for read in reads)
 
 

@@ -16,6 +16,7 @@ from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, Shown
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.reaching import before
@@ -30,7 +31,7 @@ from perflint.training.steps import Point, of_point
 
 _CHOOSING = frozenset({"argmax", "argmin", "argsort", "topk"})
 """Functions and methods that turn scores into the indices of classes."""
-_ARRAY_READS = frozenset({"numpy", "tolist", "array", "asarray"})
+_ARRAY_READS = ARRAY_METHODS | ARRAY_FUNCTIONS
 _REDUCING = frozenset({"sum", "mean", "all", "any", "max", "min"})
 
 
@@ -73,8 +74,7 @@ _PASS_ON = frozenset({"list", "tuple", "next", "iter", "enumerate", "zip", "reve
 """Functions that return the tensors in their arguments."""
 
 _SHARE = frozenset(
-    {"detach", "cpu", "cuda", "numpy", "item", "tolist", "reshape", "flatten", "squeeze", "unsqueeze", "view"}
-    | {"items", "values", "get"}
+    {*COPYING_METHODS, "detach", "cuda", "reshape", "flatten", "squeeze", "unsqueeze", "view", "items", "values", "get"}
 )
 """Methods whose result shares the memory of the tensor, or is read from it, and those that return a dict's values."""
 

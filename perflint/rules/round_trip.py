@@ -14,6 +14,7 @@ from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context, method_of
 from perflint.lint.registry import close_clues, forward_triggers, step_check, step_triggers
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.rules.arguments import find_argument
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
@@ -24,7 +25,7 @@ from perflint.syntax.scopes import Statement
 from perflint.training.steps import Step
 
 CODE = "PPF206"
-_READS = frozenset({"numpy", "cpu", "item", "tolist", "array", "asarray"})
+_READS = COPYING_METHODS | ARRAY_FUNCTIONS
 
 step_triggers[CODE] |= _READS
 forward_triggers[CODE] |= _READS
@@ -34,7 +35,6 @@ _TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
 _ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
 _OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
-_ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
         tensor = tensor_read_by(node, context)
         if tensor is not None:
             return Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
-        if context.name(node.func) in _ARRAYS and node.args and not node.args[0].star:
+        if context.name(node.func) in QUALIFIED_ARRAY_FUNCTIONS and node.args and not node.args[0].star:
             dtype = find_argument(node, "dtype", 1)
             if len(node.args) > 1 + (dtype is not None):
                 return None
@@ -114,13 +114,13 @@ def _step(call: cst.Call, context: Context) -> str | None:
 
 def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> bool:
     """Whether a read returns all values of the tensor unchanged (``np.mean`` returns one)."""
-    if context.name(read.func) in _ARRAYS:
+    if context.name(read.func) in QUALIFIED_ARRAY_FUNCTIONS:
         # Something only named like a loader may yield arrays, and `np.array` of these is not a read.
         node = context.expression(tensor)
         if node is None or len(read.args) != 1 or Evidence(context.here).is_listed(node):
             return False
         return origins.origin(node, context.here).kind != origins.BATCH
-    return method_of(read) in ("numpy", "item", "tolist")
+    return method_of(read) in READ_METHODS
 
 
 def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:

@@ -19,6 +19,7 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
+from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, headers, terminal
@@ -219,8 +220,6 @@ def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
 # PPF209: a slice is read on the host, which copies the whole tensor that it is a view of.
 
 CODE = "PPF209"
-_METHODS = frozenset({"numpy", "tolist"})
-_CONVERSIONS = frozenset({"float", "int"})
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _DEEP = 2
 """With this many indices, a conversion of a slice copies more than the resulting number."""
@@ -261,9 +260,9 @@ def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
 
 def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
     """Whether a read in a text may be one of a slice: judging by text, so that few files are parsed for it."""
-    if read[1] in _METHODS:
+    if read[1] in ARRAY_METHODS:
         return _is_behind_a_bracket(text, read.start())
-    return _holds_a_bracket(text, read.end(), _DEEP if read[1] in _CONVERSIONS else 1)
+    return _holds_a_bracket(text, read.end(), _DEEP if read[1] in NUMBER_CONVERSIONS else 1)
 
 
 def _is_behind_a_bracket(text: str, at: int) -> bool:
@@ -293,11 +292,11 @@ def _is_repeated(statement: Statement) -> bool:
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:
     """The slice that a call seems to read; None if it reads none."""
     function, first = call.func, call.args[0] if call.args else None
-    if isinstance(function, ast.Attribute) and function.attr in _METHODS:
+    if isinstance(function, ast.Attribute) and function.attr in ARRAY_METHODS:
         return _of(function.value, function.attr)
     if first is None or isinstance(first, ast.Starred):
         return None
-    if isinstance(function, ast.Name) and function.id in _CONVERSIONS:
+    if isinstance(function, ast.Name) and function.id in NUMBER_CONVERSIONS:
         is_alone = len(call.args) + len(call.keywords) == 1
         return _of(first, function.id) if is_alone and not file.names.is_bound(function.id) else None
     return _of(first, "array") if file.names.resolve(dotted(function) or "") in _ARRAYS else None
@@ -311,10 +310,10 @@ def _of(tensor: ast.expr, spelling: str) -> _Read | None:
 
 def _most(read: _Read) -> Confidence | None:
     """The highest possible confidence of a read, judging by its form; None if it copies nothing unused."""
-    if read.spelling in _CONVERSIONS and levels_of(read.slice) < _DEEP:
+    if read.spelling in NUMBER_CONVERSIONS and levels_of(read.slice) < _DEEP:
         return None
     if not is_moving(read.slice):  # the same slice in each iteration
-        return None if read.spelling in _CONVERSIONS else Confidence.LOW
+        return None if read.spelling in NUMBER_CONVERSIONS else Confidence.LOW
     return Confidence.MEDIUM
 
 
@@ -359,7 +358,7 @@ def _looks_like_a_tensor(read: _Read, found: Sweep, context: Context) -> bool:
 
 def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
     """How certain it is that the copy costs something; None if it cannot."""
-    if read.spelling in _CONVERSIONS or _is_scalar(call, context):
+    if read.spelling in NUMBER_CONVERSIONS or _is_scalar(call, context):
         # One index, one number: a tensor with a number for each iteration is no larger than what is read of it.
         if levels_of(read.slice) < 2 or found.loop is None:
             return None
@@ -380,14 +379,14 @@ def _is_scalar(call: cst.Call, context: Context) -> bool:
         if isinstance(parent, cst.Subscript):
             return all(isinstance(item.slice, cst.Index) for item in parent.slice)
         if isinstance(parent, cst.Call) and parent.func is not inner:
-            return isinstance(parent.func, cst.Name) and parent.func.value in _CONVERSIONS
+            return isinstance(parent.func, cst.Name) and parent.func.value in NUMBER_CONVERSIONS
         if not isinstance(parent, (cst.Attribute, cst.Call, cst.Arg)):
             return False
     return False
 
 
 def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
-    is_method = isinstance(call.func, cst.Attribute) and read.spelling in _METHODS
+    is_method = isinstance(call.func, cst.Attribute) and read.spelling in ARRAY_METHODS
     receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
@@ -396,7 +395,7 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     # Where it is something else, `.numpy()` fails already, but not the other reads, which arrays and lists have, too.
     is_tensor = certain if read.spelling == "numpy" else context.is_surely_tensor(receiver)
     reasons = [] if is_tensor else [_TYPE_REASON.format(base=base)]
-    if read.spelling in _CONVERSIONS:
+    if read.spelling in NUMBER_CONVERSIONS:
         level = Level.UNSAFE if reasons else Level.SAFE
         return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
     if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):

@@ -12,6 +12,7 @@ from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.rules.edits import on_device
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import default_of
@@ -206,11 +207,10 @@ def _is_no_number(node: ast.expr) -> bool:
 
 # Finds the tensor that a call copies to the host: ``loss`` for ``float(loss)``, ``loss.item()``, ``np.mean(loss)``.
 
-READ_METHODS = frozenset({"numpy", "item", "tolist", "cpu"})
-CONVERSIONS = frozenset({"float", "int", "bool", "complex"})
+_CONVERSIONS = CONVERSIONS | {"complex"}
 # NumPy functions that say something about an array and so read it; np.random and the like do not take tensors.
-NUMPY_READS = frozenset(
-    {"array", "asarray", "ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs"}
+_NUMPY_READS = ARRAY_FUNCTIONS | frozenset(
+    {"ascontiguousarray", "mean", "sum", "isnan", "isfinite", "isinf", "max", "min", "abs"}
     | {"sqrt", "exp", "log", "argmax", "argmin", "any", "all", "round", "stack", "concatenate", "std", "median"}
     | {"squeeze", "transpose", "float32", "float64", "int32", "int64", "clip", "where", "around", "append", "reshape"}
     | {"vstack", "hstack"}
@@ -223,21 +223,21 @@ _OF_NUMBERS = frozenset(
     | {"numpy.expand_dims", "numpy.array_equal", "numpy.allclose", "numpy.histogram", "numpy.nonzero"}
     | {"math.exp", "math.log", "math.log2", "math.log10", "math.sqrt", "math.pow", "math.floor", "math.ceil"}
 )
-READ_FUNCTIONS = NUMPY_READS | {name.rpartition(".")[2] for name in _OF_NUMBERS}
-"""Last names of the functions of NumPy and ``math`` that read their arguments."""
+READING_CALLS = COPYING_METHODS | _CONVERSIONS | _NUMPY_READS | {name.rpartition(".")[2] for name in _OF_NUMBERS}
+"""Last names of all calls that read a tensor: methods, conversions, functions of NumPy and ``math``."""
 
 
 def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | None:
     """The device tensor that a call copies to the host; None if it reads none."""
     function = call.func
-    if isinstance(function, cst.Attribute) and function.attr.value in READ_METHODS:
+    if isinstance(function, cst.Attribute) and function.attr.value in COPYING_METHODS:
         return _read_by_method(function, context)
     if not call.args or call.args[0].star or call.args[0].keyword is not None:
         return None
     argument, name = call.args[0].value, context.name(function)  # a name without a binding is returned itself
-    converts = isinstance(function, cst.Name) and name in CONVERSIONS
+    converts = isinstance(function, cst.Name) and name in _CONVERSIONS
     counts = name == "range" and len(call.args) == 1 and isinstance(argument, cst.Call)
-    if converts or (name.startswith("numpy.") and name[6:] in NUMPY_READS):
+    if converts or (name.startswith("numpy.") and name[6:] in _NUMPY_READS):
         return argument if context.kind(argument).is_tensor else None
     if counts or name in _OF_NUMBERS:
         return argument if certainty(argument, context) is Confidence.HIGH else None

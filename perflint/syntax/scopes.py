@@ -180,6 +180,14 @@ class Scope:
         return (call for statement in self.statements for call in statement.calls)
 
     @property
+    def outwards(self) -> Iterator[Scope]:
+        """The function itself, then the ones around it, and last the module."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    @property
     def row(self) -> int:
         """The row of its ``def``; 1 for a module."""
         return 1 if isinstance(self.node, ast.Module) else self.node.lineno
@@ -417,14 +425,13 @@ def statements_on(scopes: FileScopes, rows: list[int]) -> Iterator[tuple[Scope, 
 
 def statements_calling(scopes: FileScopes, row: int) -> Iterator[tuple[Scope, Statement]]:
     """The statements with a call that begins on a row, each with its scope: only examines those around the row."""
-    scope: Scope | None = scopes.scopes[bisect_right(scopes.scopes, row, lo=1, key=lambda each: each.row) - 1]
-    while scope is not None:
+    innermost = scopes.scopes[bisect_right(scopes.scopes, row, lo=1, key=lambda each: each.row) - 1]
+    for scope in innermost.outwards:
         at = bisect_right(scope.statements, row, key=lambda statement: statement.node.lineno) - 1
         while at >= 0 and last_row(scope.statements[at].node) >= row:
             if any(call.lineno == row for call in scope.statements[at].calls):
                 yield scope, scope.statements[at]
             at -= 1
-        scope = scope.parent
 
 
 def _any_within(rows: list[int], first: int, last: int | None) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
-from perflint.flow.values import Values
+from perflint.flow.values import MAY_BE_FUNCTIONS, Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.query import query
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop calls under their name as a training step."""
-
-FUNCTION_VALUES = (ast.Name, ast.Attribute, ast.Call, ast.Lambda, ast.IfExp)
-"""Expressions that may refer to a function."""
 
 
 Function = tuple["FileIndex", Scope]
@@ -185,10 +182,7 @@ class _Closure:
         if isinstance(holder, Class):
             mine = scope.owner if dotted(node) == f"self.{name}" else None
             return mine is not None and Hierarchy.of(self._project).are_related(mine, holder)
-        within: Scope | None = scope
-        while within is not None and within is not holder:
-            within = within.parent
-        return isinstance(node, ast.Name) and within is not None
+        return isinstance(node, ast.Name) and any(within is holder for within in scope.outwards)
 
     def _seeing(self, file: FileIndex, holder: Scope | Class) -> Iterable[FileIndex]:
         """The files that can read a slot: for an attribute, those of the class, its bases and its subclasses."""
@@ -215,12 +209,13 @@ def _makes_step(call: ast.Call) -> bool:
     )
 
 
-def held_names(scope: Scope) -> Iterable[str]:
-    """The names that a scope binds to something that may be a function."""
-    return (
+@query
+def held_names(_: FileIndex, scope: Scope) -> frozenset[str]:
+    """The names that a scope of a file binds to something that may be a function."""
+    return frozenset(
         target.id
         for statement in scope.statements
-        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, FUNCTION_VALUES)
+        if isinstance(statement.node, ast.Assign) and isinstance(statement.node.value, MAY_BE_FUNCTIONS)
         for target in statement.node.targets
         if isinstance(target, ast.Name)
     )

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
-from perflint.flow.calls import CallGraph, Dispatch, Target
+from perflint.flow.calls import Callee, CallGraph
 from perflint.flow.environment import Environment
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
@@ -28,9 +28,12 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex
+from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
 from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
 from perflint.training import around, branches, evidence
@@ -46,7 +49,6 @@ if TYPE_CHECKING:
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
 _MAX_DEPTH = 4
 
 
@@ -58,7 +60,7 @@ class Drawn:
     which has no arguments. ``at`` is the place that draws from it.
     """
 
-    target: Target
+    target: Callee
     made: ast.Call | None
     env: Env
     at: ast.expr
@@ -87,8 +89,8 @@ def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> 
 
 def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
-    passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
-    targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
+    passes = terminal(call) in LOOPED and dotted(call.func) is not None
+    targets = [] if passes else CallGraph.of(file.project).callees(file, scope, call, env)
     yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
     if not passes:
         yield from _methods(file, call, env)
@@ -122,7 +124,7 @@ def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
         if found is None or not is_generator(found[1]):
             found = modules.method(part, "__next__")
         if found is not None:
-            yield Drawn(Target(*found), None, env, node)
+            yield Drawn(Callee(*found), None, env, node)
 
 
 # Examines one function, given its arguments: which of its statements run at a step, and which calls.
@@ -174,7 +176,6 @@ _NOTHING = Look()
 _RESULTS = 2
 """The least number of tensors that a metric gets: the model's output, and the expected one."""
 
-_READS = frozenset({"item", "numpy", "tolist"})
 _CLOCKS = frozenset(
     {"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns"}
 )
@@ -319,12 +320,21 @@ class _Looking:
                 continue  # calling a generator runs nothing yet: ``drawn`` follows those that a step draws from
             parameters = parameter_env(target.scope, *(given if target.bound else _NO_HANDED))
             if target.bound:
-                parameters = {**left_out(target.scope, call), **parameters}
+                parameters = {**self._passed_through(target.scope, call), **left_out(target.scope, call), **parameters}
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
 
-    def _compares_results(self, call: ast.Call, statement: Statement, target: Target) -> bool:
+    def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
+        """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
+        arguments = None if isinstance(self._scope.node, ast.Module) else self._scope.node.args.vararg
+        if not self._forward or arguments is None or self._scope.name != "forward":
+            return {}
+        passed = (item.value for item in call.args if isinstance(item, ast.Starred))
+        is_all = any(dotted(item) == arguments.arg for item in passed)
+        return dict.fromkeys(required_parameters(target)[len(call.args) - 1 :], GUESS) if is_all else {}
+
+    def _compares_results(self, call: ast.Call, statement: Statement, target: Callee) -> bool:
         """Whether a function that is named for evaluation gets what the step computed: ``m.evaluate(pred, gt)``.
 
         Such a function computes metrics of the current batch. One that gets a model or a loader evaluates the model on
@@ -341,15 +351,14 @@ class _Looking:
             kind.tag in (LAYER_TAG, LOADER_TAG) for kind in given
         )
 
-    def _targets(self, call: ast.Call, env: Env) -> list[Target]:
+    def _targets(self, call: ast.Call, env: Env) -> list[Callee]:
         """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
-        dispatch = Dispatch.of(self._file.project)
-        found = dispatch.targets(self._file, self._scope, call, env)
-        if not self._forward or self._clues.sure:
-            return found
-        return found or dispatch.building(self._file, call)
+        graph = CallGraph.of(self._file.project)
+        found = graph.callees(self._file, self._scope, call, env)
+        follows_new = self._forward and not self._clues.sure
+        return [callee for callee in found if follows_new or not callee.creates]
 
-    def _leads_on(self, target: Target) -> bool:
+    def _leads_on(self, target: Callee) -> bool:
         """Whether a function is part of a forward pass in which a rule may find something, unlike a beam search."""
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
@@ -394,7 +403,7 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     if not any(statement.loop for statement in scope.statements):
         return ()
     attributes = scope.owner.attributes if scope.owner else ()
-    held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
+    held = {*scope.parameters, *scope.functions, *attributes, *held_names(file, scope)}
     names = live(file.project).names | evidence.EVIDENCE | held
     if not any(_may_train(statement, names) for statement in scope.statements):
         return ()
@@ -459,12 +468,12 @@ def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> boo
     return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
 
 
-def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Target) -> bool:
+def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Callee) -> bool:
     """Whether the context of a call shows that it is part of a training step, whatever the name of the function."""
     return _shares_step(scope, call, target) or _draws_for(scope, statement, target)
 
 
-def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
+def _shares_step(scope: Scope, call: ast.Call, target: Callee) -> bool:
     """Whether a training step delegates to the step of the evaluation: ``return self.validation_step(batch)``."""
     if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
         return False
@@ -472,7 +481,7 @@ def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
     return any(isinstance(item, ast.Name) and item.id in scope.parameters for item in given)
 
 
-def _draws_for(scope: Scope, statement: Statement, target: Target) -> bool:
+def _draws_for(scope: Scope, statement: Statement, target: Callee) -> bool:
     """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
 
     A call that is not assigned, or that comes after the backward pass, may show a model's output.
@@ -492,4 +501,4 @@ def _is_bare_read(node: ast.stmt) -> bool:
     call = node.value if isinstance(node, ast.Expr) else None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
-    return call.func.attr in _READS and not call.args
+    return call.func.attr in READ_METHODS and not call.args

@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, parameter_env
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, is_generator, with_comprehensions
 from perflint.flow.known_values import Known
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
 from perflint.index.project import Part
+from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 
 _MAX_DEPTH = 3
 _MOST_STATEMENTS = 200
-_METHODS = frozenset({"item", "numpy", "tolist"})
-_CONVERSIONS = frozenset({"float", "int", "bool"})
-_NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
+_NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
 
 
 class Reads(Part):
@@ -38,7 +37,7 @@ class Reads(Part):
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
         """The first host read that a call of a project function certainly does; None if none is known."""
-        for target in Dispatch.of(self._project).targets(file, scope, call, env):
+        for target in CallGraph.of(self._project).callees(file, scope, call, env):
             if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
                 return None
             if self._is_a_step(target.file, target.scope):
@@ -107,11 +106,11 @@ def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
 
 def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
     """Whether a call itself copies a known tensor to the host."""
-    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.keywords:
+    if isinstance(call.func, ast.Attribute) and call.func.attr in READ_METHODS and not call.keywords:
         return evaluator.kind(call.func.value).is_tensor
     name = dotted(call.func)
     if name is None or len(call.args) != 1:
         return False
-    if name in _CONVERSIONS or file.names.resolve(name) in _NUMPY:
+    if name in CONVERSIONS or file.names.resolve(name) in _NUMPY:
         return evaluator.kind(call.args[0]).is_tensor
     return False

@@ -6,28 +6,20 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.flow.arguments import Told, in_order
-from perflint.flow.calls import CallGraph, Dispatch, closure_of
+from perflint.flow.calls import CallGraph, closure_of
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
-from perflint.index.kinds import FUNCTION_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import Part
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
 from perflint.syntax.vocabulary import is_no_training
 from perflint.training import around, evidence
-from perflint.training.live import FUNCTION_VALUES, live
+from perflint.training.live import held_names, live
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex, Project
-
-_MAX_DEPTH = 2
-"""How many functions in files without Paddle are followed to one that trains with it."""
-
-_MOST_VALUES = 64
-"""How many values of one name are followed; a name with more values may mean anything."""
 
 Place = tuple["FileIndex", Scope]
 
@@ -83,19 +75,21 @@ class TrainingCalls(Part):
     def _trains_repeatedly(self, file: FileIndex, scope: Scope) -> bool:
         return evidence.trains_outside_loops(scope, lambda call: self.call_trains(file, scope, call), counted=True)
 
-    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool:
+    def trains_elsewhere(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
         """Whether a call in a file without Paddle leads to a training step in a file with it."""
         for target, function in self._reached(file, scope, call):
             if knows_paddle(target):
                 if self._may_train(target, function, file, scope, call):
                     return True
-            elif depth < _MAX_DEPTH and function is not scope and self._leads_elsewhere(target, function, depth + 1):
+            elif self._leads_elsewhere(target, function):
                 return True
         return False
 
-    def _leads_elsewhere(self, file: FileIndex, scope: Scope, depth: int) -> bool:
+    @query(cycle=False)  # a recursive call adds nothing
+    def _leads_elsewhere(self, file: FileIndex, scope: Scope) -> bool:
+        """Whether a function in a file without Paddle leads to a training step in a file with it."""
         return any(
-            self.trains_elsewhere(file, scope, call, depth)
+            self.trains_elsewhere(file, scope, call)
             for statement in scope.statements
             if statement.loop is None
             for call in statement.calls
@@ -111,7 +105,7 @@ class TrainingCalls(Part):
 
     def _reached(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[Place]:
         """The functions of the project that a call may reach for a training step."""
-        name = dotted(call.func)
+        name, graph = dotted(call.func), CallGraph.of(self._project)
         if name is None:
             return []
         closure = closure_of(call)
@@ -120,53 +114,17 @@ class TrainingCalls(Part):
             called = Modules.of(self._project).functions_of_kind(kind)
             if called:
                 return called
-        if name in scope.parameters:
-            return CallGraph.of(self._project).functions_handed(file, scope, name)
-        held = self._held_by(file, scope, name)
-        if held:
-            return held
+        if name in scope.parameters or name in held_names(file, scope):
+            return graph.reached(file, scope, call)
         own = name[5:] if name.startswith("self.") and scope.owner is not None else ""
         kept = scope.owner is not None and own in scope.owner.attributes
         if name.rpartition(".")[2] not in live(self._project).names and not kept:
             return []
-        found = Values.of(self._project).callee(file, scope, name, {})
-        places = [found] if found is not None else []
-        if own and (found is None or is_abstract(found[1])) and not is_no_training(scope.name):
-            places += [(hook.file, hook.scope) for hook in Dispatch.of(self._project).hooks(scope, own)]
-        return [place for place in places if not _evaluates(place[1])]
-
-    def _held_by(self, file: FileIndex, scope: Scope, name: str) -> list[Place]:
-        """The functions that a name of the scope was bound to: ``step = train_step``, ``step = a if fast else b``."""
-        found: list[Place] = []
-        values = self._values(scope, name)
-        for value in values if len(values) <= _MOST_VALUES else ():
-            if not isinstance(value, FUNCTION_VALUES):
-                return []
-            kind = Values.of(self._project).lasting_kind(file, scope, value)
-            if kind.tag != FUNCTION_TAG:
-                return []
-            found += Modules.of(self._project).functions_of_kind(kind)
-        return found
-
-    def _values(self, scope: Scope, name: str) -> list[ast.expr]:
-        """The values that the assignments of a scope give a name; empty if one of them is unknown."""
-        value = Values.of(self._project).own_definitions(scope).get(name)
-        if value is not None or "." in name:
-            return [value] if value is not None else []
-        return self._bound_values(scope).get(name, [])
-
-    @query
-    def _bound_values(self, scope: Scope) -> dict[str, list[ast.expr]]:
-        """The names that are bound only by plain assignments, each with its values."""
-        values: dict[str, list[ast.expr]] = {}
-        others: set[str] = set()
-        for statement in scope.statements:
-            node = statement.node
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
-                values.setdefault(node.targets[0].id, []).append(node.value)
-            else:
-                others.update(bound_by(node))
-        return {name: bound for name, bound in values.items() if name not in others}
+        found = graph.reached(file, scope, call)
+        is_hook = not found or is_abstract(found[0][1])
+        if own and is_hook and scope.owner is not None and not is_no_training(scope.name):
+            found += [(hook.file, hook.scope) for hook in graph.overriding(scope.owner, own)]
+        return [place for place in found if not _evaluates(place[1])]
 
 
 def _evaluates(scope: Scope) -> bool:
