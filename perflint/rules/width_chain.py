@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place, FunctionRun
 from perflint.index.hierarchy import Hierarchy
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of, is_spread
+from perflint.syntax.parameters import all_parameters, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import indices_of, walk
 
@@ -135,10 +135,10 @@ def _layers(file: FileIndex) -> Iterator[LayerSize]:
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
     """The layers that a function of a file creates."""
     group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(ReadPlace(file, scope), group, None, 0))
+    return list(_layers_of(Place(file, scope), group, None, 0))
 
 
-def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
+def _layers_of(inside: Place, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
     """The layers that the statements of a function create; ``site`` is the call that represents them outside."""
     for statement in inside.scope.statements:
         place = inside.at(inside.scope, statement)
@@ -152,12 +152,12 @@ def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int)
                 yield from _layers_through(call, place, group, site or call, depth)
 
 
-def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
+def _layers_through(call: ast.Call, place: Place, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
     """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
     reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
     for file, scope in reached:
-        is_new = is_followed(scope) and place.given(scope) is None
+        is_new = is_followed(scope) and place.run_of(scope) is None
         inside = Constants.of(project).entered(call, place, file, scope) if is_new else None
         if inside is not None:
             yield from _layers_of(inside, group, site, depth + 1)
@@ -168,7 +168,7 @@ def _is_alias(call: ast.Call, file: FileIndex) -> bool:
     return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
-def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
+def _hands_odd_number(call: ast.Call, place: Place) -> bool:
     """Whether an argument is a number that may lead to a misaligned width: others are aligned, or too small."""
     for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
@@ -185,7 +185,7 @@ def is_followed(scope: Scope) -> bool:
     return scope.parent is not None and scope.parent.parent is None
 
 
-def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Call | None) -> LayerSize:
+def _layer(call: ast.Call, kind: str, group: str, place: Place, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
     inside = (place.file.path, place.file.row(call)) if site is not None else None
     inputs, outputs = size_of(first, place), size_of(second, place)
@@ -207,17 +207,22 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return None
 
 
-def _is_grouped(call: ast.Call, place: ReadPlace) -> bool:
+def _is_grouped(call: ast.Call, place: Place) -> bool:
     """Whether a convolution has groups, or may have: then it is not one matrix product."""
-    bound = place.given(place.scope)
-    for keyword in call.keywords:
-        if keyword.arg is None and (bound is None or "**groups" in bound):
-            return True
+    run = place.run_of(place.scope)
+    if any(keyword.arg is None for keyword in call.keywords) and (run is None or _is_passed_on("groups", run)):
+        return True
     groups = _argument(call, _GROUPS, "groups")
     if groups is None:
         return False
     size = size_of(groups, place)
     return size is None or size.value != 1 or bool(size.assumed)
+
+
+def _is_passed_on(name: str, run: FunctionRun) -> bool:
+    """Whether the call that runs a function passes it a keyword for which the function has no parameter."""
+    given = run.call.call.keywords if run.call is not None else []
+    return any(keyword.arg == name for keyword in given) and name not in all_parameters(run.scope)
 
 
 # Knows what the layers of Paddle do to one width: which of them take it, produce it, or pass it on.
