@@ -31,7 +31,7 @@ from perflint.flow.constant_values import (
     parsed,
 )
 from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.place import Located, Place, FunctionRun, binding
+from perflint.flow.place import FunctionRun, Located, Place, binding
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules

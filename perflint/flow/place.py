@@ -55,8 +55,14 @@ class Place:
         return replace(self, scope=scope, statement=statement)
 
     def entered(self, call: ast.Call, file: FileIndex, scope: Scope) -> Place:
-        """The inside of a function, when a call at this place runs it."""
-        return Place(file, scope, None, FunctionRun(scope, Located(call, self)))
+        """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
+        is_own = (dotted(call.func) or "").startswith("self.")
+        return Place(file, scope, None, FunctionRun(scope, Located(call, self), self.made if is_own else None))
+
+    @property
+    def made(self) -> Located | None:
+        """The call that created the object whose method this place is in, if it is known."""
+        return self.run.made if self.run is not None and self.run.scope is self.scope else None
 
     def run_of(self, scope: Scope) -> FunctionRun | None:
         """The run of a function on the path here whose call is known: this one, or one that led to it."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
-from perflint.flow.place import Place, FunctionRun
+from perflint.flow.place import FunctionRun, Place
 from perflint.index.hierarchy import Hierarchy
 from perflint.query import query
 from perflint.syntax.names import dotted

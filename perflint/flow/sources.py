@@ -1,0 +1,453 @@
+"""Finds where a value comes from: the expressions that may create it, through names, calls, attributes and items.
+
+In ``data = Photos(transform=crop)`` and ``self.transform = transform`` of ``Photos.__init__``, ``self.transform`` in a
+method is ``crop`` for this object, whatever other objects of the class get:
+
+    for source in sources(node, Place(file, scope, statement)):
+        source.node      # a call, a display, a constant, a lambda, or a name that leads nowhere in the project
+        source.place     # where it is, with the calls that led there: look up other expressions there
+        source.steps     # how it was found; a last step ``UNKNOWN`` says that the value may be something else
+
+If it is not known which call created an object or runs a function, all calls count. A rule that goes on from a source
+uses ``source.part(argument).sources()``, so that all of it is one question, with one budget.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from perflint.flow.calls import CallGraph
+from perflint.flow.place import FunctionRun, Located, Place
+from perflint.flow.switches import State, Switches
+from perflint.flow.values import Values
+from perflint.index.hierarchy import Hierarchy
+from perflint.index.modules import Modules
+from perflint.syntax import reaching
+from perflint.syntax.bindings import bindings_of, targets_and_values
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, annotation_of, argument_of, default_of, is_spread, position_of
+from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.vocabulary import evaluates, trains
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+_DEEPEST, _MOST_STEPS = 24, 1500
+"""The most steps between an expression and a source, and the most expressions that one question looks at."""
+
+
+class Step(enum.Flag):
+    """One step from an expression to where its value comes from."""
+
+    NAME = enum.auto()
+    """A name is bound to it."""
+    ARGUMENT = enum.auto()
+    """A call passes it for a parameter."""
+    DEFAULT = enum.auto()
+    """It is the default of a parameter."""
+    ATTRIBUTE = enum.auto()
+    """It is stored in an attribute of an object."""
+    RETURN = enum.auto()
+    """A function of the project returns it."""
+    ITEM = enum.auto()
+    """It is an item of a display: of a dict by a literal key, of a tuple by its position."""
+    IMPORT = enum.auto()
+    """Another module binds it."""
+    UNKNOWN = enum.auto()
+    """From here on it may be anything."""
+
+
+EVERYTHING = ~Step.UNKNOWN
+
+
+class SourceStep(NamedTuple):
+    """A step, with the expression that it starts from."""
+
+    kind: Step
+    node: ast.expr
+    place: Place
+
+
+class _Question:
+    """What is left of the budget of a question, and what it follows."""
+
+    def __init__(self, through: Step, budget: int, in_training: bool) -> None:
+        self.through = through
+        self.left = budget
+        self.in_training = in_training
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """An expression that may create a value, with the steps that lead there."""
+
+    node: ast.expr
+    place: Place
+    steps: tuple[SourceStep, ...]
+    _question: _Question
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the value is that of the expression, not of something that could not be followed."""
+        return not self.steps or self.steps[-1].kind is not Step.UNKNOWN
+
+    @property
+    def is_out_of_budget(self) -> bool:
+        """Whether the question that found it has ended early, so that there may be other sources."""
+        return self._question.left <= 0
+
+    @property
+    def qualified(self) -> str:
+        """The qualified name of what a call calls, or of a name; ``""`` if there is none."""
+        named = dotted(self.node.func if isinstance(self.node, ast.Call) else self.node)
+        return self.place.file.names.resolve(named) if named else ""
+
+    def part(self, node: ast.expr) -> Source:
+        """Another expression at the same place, as a part of the same question."""
+        return replace(self, node=node)
+
+    def at(self, statement: Statement) -> Source:
+        """The same question at another statement of the function."""
+        return replace(self, place=self.place.at(self.place.scope, statement))
+
+    def sources(self) -> Iterator[Source]:
+        """The expressions that may create its value."""
+        question = self._question
+        question.left -= 1
+        if question.left <= 0 or len(self.steps) > _DEEPEST:
+            yield self._unknown()
+            return
+        if any(step.node is self.node and step.place == self.place for step in self.steps):
+            return  # a value that comes from itself
+        node = self.node
+        if isinstance(node, ast.IfExp):
+            yield from self.part(node.body).sources()
+            yield from self.part(node.orelse).sources()
+        elif isinstance(node, ast.Name):
+            yield from _name(self, node.id)
+        elif isinstance(node, ast.Attribute):
+            yield from _attribute(self, node)
+        elif isinstance(node, ast.Subscript):
+            key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            yield from _items(self, node.value, key) if Step.ITEM in question.through else [self]
+        elif isinstance(node, ast.Call) and Step.RETURN in question.through:
+            called = function_of(self, node.func)
+            yield from _returned(self, node, *called) if called is not None else [self]
+        else:
+            yield self
+
+    def _unknown(self, *steps: Step) -> Source:
+        return self._stepped(*steps, Step.UNKNOWN)
+
+    def _stepped(self, *steps: Step) -> Source:
+        return replace(self, steps=(*self.steps, *(SourceStep(step, self.node, self.place) for step in steps)))
+
+    def _through(self, step: Step, node: ast.expr, place: Place) -> Iterator[Source]:
+        """The sources of the expression that a step leads to."""
+        if step not in self._question.through:
+            yield self
+        else:
+            yield from replace(self._stepped(step), node=node, place=place).sources()
+
+    def _skips(self, step: Step, place: Place, statement: Statement) -> bool:
+        """Whether the question leaves out a statement to which a step leads, because training does not run it."""
+        return self._question.in_training and is_left_out(replace(self._stepped(step), place=place), statement)
+
+    # -- objects and functions ---------------------------------------------------------------------------------
+
+    def entered(self, file: FileIndex, scope: Scope) -> Source:
+        """The inside of a function that the call calls, or that the name refers to."""
+        place = self.place.entered(self.node, file, scope) if isinstance(self.node, ast.Call) else Place(file, scope)
+        return replace(self._stepped(Step.RETURN), place=place)
+
+    def method(self, *names: str) -> Source | None:
+        """The inside of the first of some methods that the class of the created object has."""
+        owner = class_made(self.node, self.place)
+        if owner is None or not isinstance(self.node, ast.Call):
+            return None
+        methods = (Modules.of(owner[0].project).method_of(*owner, name) for name in names)
+        found = next((method for method in methods if method is not None), None)
+        if found is None:
+            return None
+        run = FunctionRun(found[1], None, Located(self.node, self.place))
+        return replace(self._stepped(Step.RETURN), place=Place(*found, None, run))
+
+
+def sources(
+    node: ast.expr, at: Place, *, through: Step = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
+) -> Iterator[Source]:
+    """The expressions that may create the value of an expression.
+
+    Args:
+        node: the expression.
+        at: where it is.
+        through: the steps to follow; where another one would follow, the expression before it is the source.
+        budget: the most expressions to look at; after that, the rest of the sources is unknown.
+        in_training: ignore branches that training does not take.
+    """
+    return asked(node, at, through=through, budget=budget, in_training=in_training).sources()
+
+
+def asked(
+    node: ast.expr, at: Place, *, through: Step = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
+) -> Source:
+    """An expression as the start of a question, for which ``sources`` is then asked."""
+    return Source(node, at, (), _Question(through, budget, in_training))
+
+
+# -- names and parameters ----------------------------------------------------------------------------------------
+
+
+def scope_binding(name: str, scope: Scope) -> Scope | None:
+    """The innermost function or module around a place in a scope that binds a name; None if none does."""
+    inner: Scope | None = scope
+    while inner is not None and not (name in bindings_of(inner) or name in all_parameters(inner)):
+        inner = inner.parent if name not in inner.functions else None
+    return inner
+
+
+def _name(source: Source, name: str) -> Iterator[Source]:
+    file, scope = source.place.file, scope_binding(name, source.place.scope)
+    if scope is not None:
+        yield from _local(source, source.place if scope is source.place.scope else source.place.at(scope, None), name)
+        return
+    module, _, last = file.names.resolve(name).rpartition(".")
+    there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(name) else None
+    if there is not None and there is not file and last in bindings_of(there.scopes.module):
+        yield from source._through(Step.IMPORT, ast.Name(last, ast.Load()), Place(there, there.scopes.module))
+    else:
+        yield source
+
+
+def _local(source: Source, here: Place, name: str) -> Iterator[Source]:
+    """The values that a function gives a name, and its argument if no assignment certainly precedes."""
+    found = reaching.before(name, here.statement, here.scope) if here.statement is not None else []
+    if name in all_parameters(here.scope):
+        if not any(next(iter(each.statement.around), None) is None for each in found):
+            yield from _argument(source, here, name)
+        if here.statement is not None and not found:
+            return
+    for statement in [each.statement for each in found] or bindings_of(here.scope).get(name, []):
+        if not source._skips(Step.NAME, here, statement):
+            yield from _assigned(source, here.at(here.scope, statement), statement.node, name)
+
+
+def _assigned(source: Source, place: Place, node: ast.stmt, name: str) -> Iterator[Source]:
+    """The value that a statement gives a name."""
+    for target, value in targets_and_values(node):
+        if value is None or isinstance(node, (ast.For, ast.AsyncFor)):
+            yield source._unknown(Step.NAME)
+        elif dotted(target) == name:
+            yield from source._through(Step.NAME, value, place)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            at = next((at for at, part in enumerate(target.elts) if dotted(part) == name), None)
+            if at is not None:
+                yield from _items(replace(source._stepped(Step.NAME), place=place, node=value), value, at)
+
+
+def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
+    """The argument of the call that runs a function, or its default; those of all calls if the call is unknown."""
+    run, default = here.run_of(here.scope), default_of(here.scope, name)
+    if run is not None and run.call is not None:
+        call = run.call.call
+        given = argument_of(call, name, position_of(here.scope, name))
+        if given is not None:
+            yield from source._through(Step.ARGUMENT, given, run.call.place)
+        else:
+            yield from _default(source, here, None if is_spread(call) else default)
+        return
+    sites = [site for site in CallGraph.of(here.file.project).calls(here.file, here.scope) if not site.file.is_offline]
+    is_left, is_open = not sites, not sites
+    for site in sites:
+        argument = site.argument(here.scope, name)
+        if argument is not None:
+            yield from source._through(Step.ARGUMENT, argument, Place(site.file, site.scope, site.statement))
+        elif is_spread(site.call):
+            is_open = True
+        else:
+            is_left = True
+    if is_left and default is not None:
+        yield from _default(source, here, default)
+    if is_open:
+        yield source._unknown(Step.ARGUMENT)
+
+
+def _default(source: Source, here: Place, default: ast.expr | None) -> Iterator[Source]:
+    if default is None:
+        yield source._unknown(Step.DEFAULT)
+    else:
+        yield from source._through(Step.DEFAULT, default, here.at(here.scope.parent or here.scope, None))
+
+
+# -- attributes and items ----------------------------------------------------------------------------------------
+
+
+def _attribute(source: Source, node: ast.Attribute) -> Iterator[Source]:
+    found = list(owners(source, node.value)) if Step.ATTRIBUTE in source._question.through else []
+    if not found:
+        yield source
+    for file, owner, made in found:
+        values = list(_stored(source, file, owner, node.attr, made))
+        yield from values or [source._unknown(Step.ATTRIBUTE)]
+
+
+def _stored(source: Source, file: FileIndex, owner: Class, name: str, made: Located | None) -> Iterator[Source]:
+    """What an attribute of an object is set to, or what the property of that name returns."""
+    for there, one in Hierarchy.of(file.project).lineage(file, owner):
+        for value, scope in one.attributes.get(name, ()):
+            run = FunctionRun(scope, made if scope.name == "__init__" else None, made) if made is not None else None
+            statement = next((each for each in scope.statements if getattr(each.node, "value", None) is value), None)
+            place = Place(there, scope, statement, run)
+            if statement is None or not source._skips(Step.ATTRIBUTE, place, statement):
+                yield from source._through(Step.ATTRIBUTE, value, place)
+        if name in one.methods and is_property(one.methods[name]):
+            run = FunctionRun(one.methods[name], None, made)
+            yield from _results(source._stepped(Step.ATTRIBUTE), Place(there, one.methods[name], None, run))
+        if name in one.attributes or name in one.methods:
+            return
+
+
+def is_property(method: Scope) -> bool:
+    """Whether a method is read like an attribute."""
+    decorators = getattr(method.node, "decorator_list", ())
+    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
+
+
+def owners(source: Source, node: ast.expr) -> Iterator[tuple[FileIndex, Class, Located | None]]:
+    """The classes of the project that an object may have, each with the call that creates the object, if known."""
+    place = source.place
+    if isinstance(node, ast.Name) and node.id == "self" and place.scope.owner is not None:
+        found = class_made(*place.made) if place.made is not None else None
+        yield (*found, place.made) if found is not None else (place.file, place.scope.owner, None)
+        return
+    known = False
+    for made in source.part(node).sources():
+        found = class_made(made.node, made.place)
+        if found is not None and isinstance(made.node, ast.Call) and made.is_known:
+            known = True
+            yield *found, Located(made.node, made.place)
+    scope = scope_binding(node.id, place.scope) if isinstance(node, ast.Name) and not known else None
+    said = annotation_of(scope, node.id) if scope is not None and isinstance(node, ast.Name) else None
+    found = _class(dotted(said), place) if said is not None else None
+    if found is not None:
+        yield *found, None
+
+
+def _items(source: Source, holder: ast.expr, key: object) -> Iterator[Source]:
+    """The value for a key of a literal dict, ``loaders["train"]``, or the part of a tuple at a position."""
+    for made in source.part(holder).sources():
+        node = made.node
+        if isinstance(node, ast.Dict):
+            entries = zip(node.keys, node.values, strict=True)
+            found = [value for name, value in entries if isinstance(name, ast.Constant) and name.value == key]
+        else:
+            parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
+            found = parts[key : key + 1] if isinstance(key, int) and key >= 0 else []
+        for value in found if key is not None else ():
+            yield from made._through(Step.ITEM, value, made.place)
+        if key is None or not found:
+            yield made._unknown(Step.ITEM)
+
+
+# -- calls -------------------------------------------------------------------------------------------------------
+
+
+def class_made(node: ast.expr, place: Place) -> tuple[FileIndex, Class] | None:
+    """The class of the project that a call creates an object of."""
+    return _class(dotted(node.func), place) if isinstance(node, ast.Call) else None
+
+
+def _class(name: str | None, place: Place) -> tuple[FileIndex, Class] | None:
+    found = Modules.of(place.file.project).find(place.file.names.resolve(name), place.file) if name else None
+    return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
+
+
+def function_of(source: Source, node: ast.expr) -> tuple[FileIndex, Scope] | None:
+    """The function of the project that a name refers to."""
+    name, place = dotted(node), source.place
+    if name is None:
+        return None
+    if name.startswith("self.") and name.count(".") == 1 and place.made is not None:
+        found = class_made(*place.made)
+        method = Modules.of(place.file.project).method_of(*found, name[5:]) if found is not None else None
+        if method is not None:
+            return method
+    return None if _class(name, place) else Values.of(place.file.project).callee(place.file, place.scope, name, {})
+
+
+def _returned(source: Source, call: ast.Call, file: FileIndex, scope: Scope) -> Iterator[Source]:
+    """The sources of what a function of the project returns."""
+    found = list(_results(source._stepped(Step.RETURN), source.place.entered(call, file, scope)))
+    yield from found or [source._unknown(Step.RETURN)]
+
+
+def _results(source: Source, place: Place) -> Iterator[Source]:
+    """The sources of what the function at a place returns."""
+    for statement in place.scope.statements:
+        value = statement.node.value if isinstance(statement.node, ast.Return) else None
+        if value is not None and not source._skips(Step.RETURN, place, statement):
+            yield from replace(source, node=value, place=place.at(place.scope, statement)).sources()
+
+
+# -- branches ----------------------------------------------------------------------------------------------------
+
+
+def is_left_out(source: Source, statement: Statement) -> bool:
+    """Whether a statement does not run in training: an ``if`` around it tests for evaluation, or for None."""
+    for link in statement.around:
+        if isinstance(link.node, ast.If) and link.branch in ("body", "else"):
+            says = _holds(source.at(statement), link.node.test)
+            if says is not None and says is not (link.branch == "body"):
+                return True
+    place = source.place
+    return Switches.of(place.file.project).state_of_statement(statement, place.scope, place.file) <= State.UNSET
+
+
+def _holds(source: Source, test: ast.expr) -> bool | None:
+    """Whether a test is true for the samples of a training; None if unknown."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _holds(source, test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return _compared(source, test)
+    if isinstance(test, (ast.Name, ast.Attribute)):
+        known = _constants(source.part(test))
+        if known:
+            return bool(known[0]) if len(set(map(bool, known))) == 1 else None
+        word = (dotted(test) or "").rpartition(".")[2]
+        return True if trains(word) else False if evaluates(word) else None
+    return None
+
+
+def _compared(source: Source, test: ast.Compare) -> bool | None:
+    """``self.mode == "train"``, ``self.transform is not None``."""
+    operator, right = test.ops[0], test.comparators[0]
+    is_equal = isinstance(operator, (ast.Eq, ast.Is))
+    if (not is_equal and not isinstance(operator, (ast.NotEq, ast.IsNot))) or not isinstance(right, ast.Constant):
+        return None
+    if right.value is None:
+        nones = {is_none(each.node) if each.is_known else None for each in source.part(test.left).sources()}
+        return (is_equal is nones.pop()) if len(nones) == 1 and None not in nones else None
+    known = _constants(source.part(test.left))
+    if known:
+        answers = {(value == right.value) is is_equal for value in known}
+        return answers.pop() if len(answers) == 1 else None
+    if isinstance(right.value, str) and (trains(right.value) or evaluates(right.value)):
+        return trains(right.value) is is_equal
+    return None
+
+
+def _constants(source: Source) -> list[object]:
+    """The constants that an expression may be; none if it may be something else."""
+    nodes = [each.node if each.is_known else None for each in source.sources()]
+    known: list[object] = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return known if len(known) == len(nodes) else []
+
+
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is ``None``, literally."""
+    return isinstance(node, ast.Constant) and node.value is None
