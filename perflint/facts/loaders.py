@@ -269,7 +269,7 @@ def reading(
     if worth is not Worth.TRAINS and is_unseen and not predicts and _is_for_training(file, scope, statement, call):
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
-    work = work_of(file, scope, statement, argument_of(call, "dataset", 0))
+    work = work_of(argument_of(call, "dataset", 0), Place(file, scope, statement))
     return LoaderReading(worth, work, path, line, has_no_gpu(file), work is not Work.SOME and is_toy(file))
 
 

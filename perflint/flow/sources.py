@@ -72,6 +72,14 @@ class SourceStep(NamedTuple):
     place: Place
 
 
+class MadeObject(NamedTuple):
+    """An object: its class, and the call that created it, if known."""
+
+    file: FileIndex
+    owner: Class
+    by: Located | None = None
+
+
 class _Question:
     """What is left of the budget of a question, and what it follows."""
 
@@ -101,6 +109,11 @@ class Source:
         return self._question.left <= 0
 
     @property
+    def is_circular(self) -> bool:
+        """Whether the steps have passed through it, so that a value comes from itself: it has no other sources."""
+        return any(step.node is self.node and step.place == self.place for step in self.steps)
+
+    @property
     def qualified(self) -> str:
         """The qualified name of what a call calls, or of a name; ``""`` if there is none."""
         named = dotted(self.node.func if isinstance(self.node, ast.Call) else self.node)
@@ -121,8 +134,8 @@ class Source:
         if question.left <= 0 or len(self.steps) > _DEEPEST:
             yield self._unknown()
             return
-        if any(step.node is self.node and step.place == self.place for step in self.steps):
-            return  # a value that comes from itself
+        if self.is_circular:
+            return
         node = self.node
         if isinstance(node, ast.IfExp):
             yield from self.part(node.body).sources()
@@ -164,17 +177,31 @@ class Source:
         place = self.place.entered(self.node, file, scope) if isinstance(self.node, ast.Call) else Place(file, scope)
         return replace(self._stepped(Step.RETURN), place=place)
 
+    @property
+    def object(self) -> MadeObject | None:
+        """The object of a class of the project that this is: a call that creates it, ``self``, or so annotated."""
+        place, node = self.place, self.node
+        if isinstance(node, ast.Call):
+            found = _class(dotted(node.func), place)
+            return MadeObject(*found, Located(node, place)) if found is not None else None
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id == "self" and place.scope.owner is not None:
+            known = replace(self, node=place.made.call, place=place.made.place).object if place.made else None
+            return known or MadeObject(place.file, place.scope.owner)
+        scope = scope_binding(node.id, place.scope)
+        said = annotation_of(scope, node.id) if scope is not None else None
+        found = _class(dotted(said), place) if said is not None else None
+        return MadeObject(*found) if found is not None else None
+
     def method(self, *names: str) -> Source | None:
-        """The inside of the first of some methods that the class of the created object has."""
-        owner = class_made(self.node, self.place)
-        if owner is None or not isinstance(self.node, ast.Call):
-            return None
-        methods = (Modules.of(owner[0].project).method_of(*owner, name) for name in names)
+        """The inside of the first of some methods that the class of the object has."""
+        made = self.object
+        methods = (Modules.of(made.file.project).method_of(made.file, made.owner, name) for name in names if made)
         found = next((method for method in methods if method is not None), None)
-        if found is None:
+        if found is None or made is None:
             return None
-        run = FunctionRun(found[1], None, Located(self.node, self.place))
-        return replace(self._stepped(Step.RETURN), place=Place(*found, None, run))
+        return replace(self._stepped(Step.RETURN), place=Place(*found, None, FunctionRun(found[1], None, made.by)))
 
 
 def sources(
@@ -233,20 +260,26 @@ def _local(source: Source, here: Place, name: str) -> Iterator[Source]:
             return
     for statement in [each.statement for each in found] or bindings_of(here.scope).get(name, []):
         if not source._skips(Step.NAME, here, statement):
-            yield from _assigned(source, here.at(here.scope, statement), statement.node, name)
+            yield from _assigned(source, here.at(here.scope, statement), name, Step.NAME)
 
 
-def _assigned(source: Source, place: Place, node: ast.stmt, name: str) -> Iterator[Source]:
-    """The value that a statement gives a name."""
+def _assigned(source: Source, place: Place, name: str, step: Step) -> Iterator[Source]:
+    """The value that the statement at a place gives a name."""
+    assert place.statement is not None
+    node = place.statement.node
+    if isinstance(node, ast.AugAssign):  # `x += y` makes `x + y`
+        before = ast.Name(name, ast.Load()) if isinstance(node.target, ast.Name) else node.target
+        yield from source._through(step, ast.copy_location(ast.BinOp(before, node.op, node.value), node), place)
+        return
     for target, value in targets_and_values(node):
         if value is None or isinstance(node, (ast.For, ast.AsyncFor)):
-            yield source._unknown(Step.NAME)
+            yield source._unknown(step)
         elif dotted(target) == name:
-            yield from source._through(Step.NAME, value, place)
+            yield from source._through(step, value, place)
         elif isinstance(target, (ast.Tuple, ast.List)):
             at = next((at for at, part in enumerate(target.elts) if dotted(part) == name), None)
             if at is not None:
-                yield from _items(replace(source._stepped(Step.NAME), place=place, node=value), value, at)
+                yield from _items(replace(source._stepped(step), place=place), value, at)
 
 
 def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
@@ -287,27 +320,30 @@ def _default(source: Source, here: Place, default: ast.expr | None) -> Iterator[
 
 
 def _attribute(source: Source, node: ast.Attribute) -> Iterator[Source]:
-    found = list(owners(source, node.value)) if Step.ATTRIBUTE in source._question.through else []
+    made = source.part(node.value).sources() if Step.ATTRIBUTE in source._question.through else ()
+    found = [each.object for each in made if each.object is not None]
     if not found:
         yield source
-    for file, owner, made in found:
-        values = list(_stored(source, file, owner, node.attr, made))
-        yield from values or [source._unknown(Step.ATTRIBUTE)]
+    for each in found:
+        yield from list(_stored(source, each, node.attr)) or [source._unknown(Step.ATTRIBUTE)]
 
 
-def _stored(source: Source, file: FileIndex, owner: Class, name: str, made: Located | None) -> Iterator[Source]:
+def _stored(source: Source, thing: MadeObject, name: str) -> Iterator[Source]:
     """What an attribute of an object is set to, or what the property of that name returns."""
-    for there, one in Hierarchy.of(file.project).lineage(file, owner):
-        for value, scope in one.attributes.get(name, ()):
-            run = FunctionRun(scope, made if scope.name == "__init__" else None, made) if made is not None else None
-            statement = next((each for each in scope.statements if getattr(each.node, "value", None) is value), None)
-            place = Place(there, scope, statement, run)
-            if statement is None or not source._skips(Step.ATTRIBUTE, place, statement):
-                yield from source._through(Step.ATTRIBUTE, value, place)
-        if name in one.methods and is_property(one.methods[name]):
-            run = FunctionRun(one.methods[name], None, made)
-            yield from _results(source._stepped(Step.ATTRIBUTE), Place(there, one.methods[name], None, run))
-        if name in one.attributes or name in one.methods:
+    for file, owner in Hierarchy.of(thing.file.project).lineage(thing.file, thing.owner):
+        if name in owner.methods and is_property(owner.methods[name]):
+            run = FunctionRun(owner.methods[name], None, thing.by)
+            yield from _results(source._stepped(Step.ATTRIBUTE), Place(file, owner.methods[name], None, run))
+            return
+        is_set = False
+        for method in owner.methods.values():
+            for statement in bindings_of(method).get(f"self.{name}", ()):
+                is_set = True
+                run = FunctionRun(method, thing.by if method.name == "__init__" else None, thing.by)
+                place = Place(file, method, statement, run)
+                if not source._skips(Step.ATTRIBUTE, place, statement):
+                    yield from _assigned(source, place, f"self.{name}", Step.ATTRIBUTE)
+        if is_set:
             return
 
 
@@ -315,26 +351,6 @@ def is_property(method: Scope) -> bool:
     """Whether a method is read like an attribute."""
     decorators = getattr(method.node, "decorator_list", ())
     return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
-
-
-def owners(source: Source, node: ast.expr) -> Iterator[tuple[FileIndex, Class, Located | None]]:
-    """The classes of the project that an object may have, each with the call that creates the object, if known."""
-    place = source.place
-    if isinstance(node, ast.Name) and node.id == "self" and place.scope.owner is not None:
-        found = class_made(*place.made) if place.made is not None else None
-        yield (*found, place.made) if found is not None else (place.file, place.scope.owner, None)
-        return
-    known = False
-    for made in source.part(node).sources():
-        found = class_made(made.node, made.place)
-        if found is not None and isinstance(made.node, ast.Call) and made.is_known:
-            known = True
-            yield *found, Located(made.node, made.place)
-    scope = scope_binding(node.id, place.scope) if isinstance(node, ast.Name) and not known else None
-    said = annotation_of(scope, node.id) if scope is not None and isinstance(node, ast.Name) else None
-    found = _class(dotted(said), place) if said is not None else None
-    if found is not None:
-        yield *found, None
 
 
 def _items(source: Source, holder: ast.expr, key: object) -> Iterator[Source]:
@@ -356,11 +372,6 @@ def _items(source: Source, holder: ast.expr, key: object) -> Iterator[Source]:
 # -- calls -------------------------------------------------------------------------------------------------------
 
 
-def class_made(node: ast.expr, place: Place) -> tuple[FileIndex, Class] | None:
-    """The class of the project that a call creates an object of."""
-    return _class(dotted(node.func), place) if isinstance(node, ast.Call) else None
-
-
 def _class(name: str | None, place: Place) -> tuple[FileIndex, Class] | None:
     found = Modules.of(place.file.project).find(place.file.names.resolve(name), place.file) if name else None
     return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
@@ -372,8 +383,8 @@ def function_of(source: Source, node: ast.expr) -> tuple[FileIndex, Scope] | Non
     if name is None:
         return None
     if name.startswith("self.") and name.count(".") == 1 and place.made is not None:
-        found = class_made(*place.made)
-        method = Modules.of(place.file.project).method_of(*found, name[5:]) if found is not None else None
+        made = source.part(ast.Name("self", ast.Load())).object
+        method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
     return None if _class(name, place) else Values.of(place.file.project).callee(place.file, place.scope, name, {})

@@ -14,7 +14,7 @@ from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, spea
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
 from perflint.flow.place import Place
-from perflint.flow.sources import Source, asked, class_made, function_of, is_left_out, is_none, scope_binding
+from perflint.flow.sources import Source, asked, function_of, is_left_out, is_none, scope_binding
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
@@ -97,9 +97,7 @@ def _drawn_from(place: Source) -> Iterator[Source]:
         passes = isinstance(call, ast.Call) and (terminal(call) in _PASS_ON) and bool(call.args)
         if isinstance(call, ast.Call) and passes:
             yield from _drawn_from(made.part(call.args[0]))
-        elif (
-            isinstance(call, ast.Call) and not call.args and not call.keywords and class_made(call, made.place) is None
-        ):
+        elif isinstance(call, ast.Call) and not call.args and not call.keywords and made.object is None:
             inner = list(_drawn_from(made.part(call.func)))
             yield from inner or [made]
         else:
@@ -119,8 +117,8 @@ class _Reader:
         call = place.node
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
-        owner = class_made(place.node, place.place)
-        if place.qualified != LOADER and not (owner and is_loader_class(owner[0].project, *owner)):
+        made = place.object
+        if place.qualified != LOADER and not (made and is_loader_class(made.file.project, made.file, made.owner)):
             return self.samples(place)
         dataset, collate = argument_of(call, "dataset", 0), argument_of(call, "collate_fn", 8)
         if dataset is None:
@@ -294,7 +292,7 @@ def _fitted(size: ast.expr | None, place: Source, before: Sizes) -> Sizes:
     """The sizes after a step that brings images to a size."""
     if size is None or is_none(size):
         return before
-    return Sizes.ONE if _is_fixed(place.part(size), 0) else Sizes.MANY
+    return Sizes.ONE if _is_fixed(place.part(size)) else Sizes.MANY
 
 
 def _is_cut(place: Source, node: ast.Subscript) -> bool | None:
@@ -304,7 +302,7 @@ def _is_cut(place: Source, node: ast.Subscript) -> bool | None:
     """
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     lengths = [length for part in parts if isinstance(part, ast.Slice) and (length := _length(part)) is not None]
-    return all(_is_fixed(place.part(length), 0) for length in lengths) if len(lengths) == 2 else None
+    return all(_is_fixed(place.part(length)) for length in lengths) if len(lengths) == 2 else None
 
 
 def _length(part: ast.Slice) -> ast.expr | None:
@@ -318,16 +316,14 @@ def _length(part: ast.Slice) -> ast.expr | None:
     return upper.left if ast.dump(upper.right) == start else None
 
 
-def _is_fixed(place: Source, depth: int) -> bool:
+def _is_fixed(place: Source) -> bool:
     """Whether a size is the same for each image: a number, an option, an attribute; not computed from an image."""
-    if depth > 6:
-        return False
     for item in walk(place.node):
         if isinstance(item, ast.Call) and not _keeps_fixed(item):
             return False
         if isinstance(item, ast.Attribute) and _is_size_of_image(item, place):
             return False
-    return all(_is_fixed_name(place.part(name), depth) for name in _names(place.node))
+    return all(_is_fixed_name(place.part(name)) for name in _names(place.node))
 
 
 def _names(node: ast.AST) -> Iterator[ast.expr]:
@@ -342,12 +338,12 @@ def _names(node: ast.AST) -> Iterator[ast.expr]:
             yield from _names(child)
 
 
-def _is_fixed_name(place: Source, depth: int) -> bool:
+def _is_fixed_name(place: Source) -> bool:
     """Whether all values of a name are fixed; a name that leads nowhere counts as an option."""
-    if isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id):
+    if place.is_circular or (isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id)):
         return False
     made = [each for each in _makers(place) if each.node is not place.node]
-    return all(_is_fixed(each, depth + 1) for each in made)
+    return all(_is_fixed(each) for each in made)
 
 
 def _is_unpacked(place: Source, name: str) -> bool:

@@ -307,7 +307,9 @@ class _Facts:
         start, end = file.source.lines.span(origin.node)
         made, scope, _, call = self._made(origin) or loader.site.calls[0]
         path, name = made.path, dotted(call.func) or "super().__init__"
-        hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
+        hinders = obstacle(loader.call, Place(loader.site.file, loader.site.scope)) or obstacle(
+            call, Place(made, scope)
+        )
         default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, read, hinders)
         places = found.setdefault(file.path, {})
         known = places.get((start, end))

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from perflint import catalogue
-from perflint.facts.dataset_methods import sample_methods
+from perflint.facts.dataset_samples import sample_methods
 from perflint.findings import Confidence, Fix, Level
+from perflint.flow.place import Place
+from perflint.flow.sources import Source, Step, asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
-from perflint.syntax import reaching
-from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_of
+from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 
@@ -43,7 +43,6 @@ _WORDS = ("load", "open", "imread", "read_csv", "loadtxt", "File", "genfromtxt",
 _SAME = re.compile(r"os\.path\.\w+$|os\.fspath$|pathlib\.(?:Pure)?Path$|(?:str|int|len|list|sorted|tuple)$")
 _SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "replace", "strip", "with_suffix"})
 _UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_DEEPEST = 6
 
 
 @query
@@ -86,45 +85,37 @@ def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: a
         return False
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
         return False
-    return all(_is_same(file, scope, statement, value, 0) for value in values)
+    place = Place(file, scope, statement)
+    return all(_is_same(asked(value, place, through=Step.NAME)) for value in values)
 
 
-def _is_same(file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> bool:
+def _is_same(value: Source) -> bool:
     """Whether an expression has the same value for each sample, judging by the class."""
-    if depth > _DEEPEST:
+    return all(_is_same_part(value.part(item)) for item in walk(value.node) if isinstance(item, ast.expr))
+
+
+def _is_same_part(part: Source) -> bool:
+    node, place = part.node, part.place
+    if isinstance(node, ast.Name):
+        return all(map(_is_same_source, part.sources())) and not part.is_circular
+    if isinstance(node, ast.Call):
+        return _gives_the_same(place.file, node)
+    if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and place.scope.owner is not None:
+        return node.attr in _SAME_METHODS or _is_set_at_the_start(place.file, place.scope, node.attr)
+    return not isinstance(node, _UNKNOWN)
+
+
+def _is_same_source(source: Source) -> bool:
+    """Whether what a name is bound to stays the same; not an open file, where the opening is the finding."""
+    node, file, scope = source.node, source.place.file, source.place.scope
+    if not source.is_known:
         return False
-    return all(_is_same_part(file, scope, statement, item, depth) for item in walk(node))
-
-
-def _is_same_part(file: FileIndex, scope: Scope, statement: Statement, item: ast.AST, depth: int) -> bool:
-    if isinstance(item, ast.Name):
-        return _is_same_name(file, scope, statement, item.id, depth)
-    if isinstance(item, ast.Call):
-        return _gives_the_same(file, item)
-    if isinstance(item, ast.Attribute) and dotted(item.value) == "self" and scope.owner is not None:
-        return item.attr in _SAME_METHODS or _is_set_at_the_start(file, scope, item.attr)
-    return not isinstance(item, _UNKNOWN)
-
-
-def _is_same_name(file: FileIndex, scope: Scope, statement: Statement, name: str, depth: int) -> bool:
-    """Whether a name has the same value each time; not for an open file, where the opening is the finding."""
-    if name == "self" or hasattr(builtins, name):
+    if isinstance(node, ast.Name):  # it leads nowhere
+        return node.id == "self" or hasattr(builtins, node.id) or file.names.is_bound(node.id)
+    if scope is file.scopes.module:
         return True
-    if name in all_parameters(scope):
-        return False
-    bindings = [binding.statement for binding in reaching.before(name, statement, scope)]
-    if bindings:
-        return all(_is_same_binding(file, scope, binding, depth) for binding in bindings)
-    return len(bindings_of(file.scopes.module).get(name, ())) == 1 or file.names.is_bound(name)
-
-
-def _is_same_binding(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> bool:
-    node = statement.node
-    is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    if not isinstance(node, ast.Assign) or not is_plain:
-        return False
-    opens = isinstance(node.value, ast.Call) and _READS.match(file.names.resolve(dotted(node.value.func) or ""))
-    return not opens and _is_same(file, scope, statement, node.value, depth + 1)
+    opens = isinstance(node, ast.Call) and _READS.match(file.names.resolve(dotted(node.func) or ""))
+    return not opens and _is_same(source)
 
 
 def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
