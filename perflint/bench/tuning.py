@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.bench.results import BEFORE
 from perflint.bench.variants import VariantFiles
-from perflint.facts.loaders import LOADER, Purpose, Site, feeds_training, purpose
+from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
@@ -179,7 +179,11 @@ def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
     feeding = [each for each in loaders if feeds_training(each.file, each.scope, each.statement, each.call)]
-    said = feeding or [each for each in loaders if _is_named_so(each)] or loaders
+    said = (
+        feeding
+        or [each for each in loaders if is_for_training(each.file, each.scope, each.statement, each.call)]
+        or loaders
+    )
     if len(said) != 1:
         what = (
             "more than one loader may provide the training data" if said else "the script calls no paddle.io.DataLoader"
@@ -197,12 +201,6 @@ def _is_at(place: str, at: str) -> bool:
 
 def _named(loaders: list[_Loader], root: Path) -> str:
     return f"there are {listed([loader.place(root) for loader in loaders], _SHOWN)}" if loaders else "there is none"
-
-
-def _is_named_so(loader: _Loader) -> bool:
-    """Whether names or shuffling show that a loader is for training."""
-    way = (loader.file, loader.scope, loader.statement, loader.call)
-    return purpose(Site(*way[:3], (way,)), loader.file.project) is Purpose.TRAINING
 
 
 def _holder(loader: _Loader, name: str) -> tuple[FileIndex, ast.Call, ast.expr | None]:

@@ -16,7 +16,6 @@ from perflint.findings import Confidence
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found
 from perflint.flow.constants import Constants
-from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
@@ -288,7 +287,7 @@ def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> 
     if not any(isinstance(link.node, ast.If) for link in at.around):
         return False
     constants = Constants.of(file.project)
-    inside = constants.entered(site.call, Place(site.file, site.scope, site.statement), file, scope)
+    inside = constants.entered(site.call, site.place, file, scope)
     if inside is None:
         return False
     return any(

@@ -413,7 +413,7 @@ class Constants(Part):
     def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
         """The value of a parameter in one call."""
         position = position_of(scope, name)
-        place = Place(site.file, site.scope, site.statement)
+        place = site.place
         position = position if position is None else position + site.is_unbound
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
@@ -459,7 +459,7 @@ class Constants(Part):
             return OPEN
         found: list[Value] = []
         for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
-            place = Place(site.file, site.scope, site.statement)
+            place = site.place
             handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
             found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
         return joined(found, Want.POSSIBLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,12 +65,17 @@ class Place:
         """The call that created the object whose method this place is in, if it is known."""
         return self.run.made if self.run is not None and self.run.scope is self.scope else None
 
+    @property
+    def runs(self) -> Iterator[FunctionRun]:
+        """The runs of functions that lead here, the innermost first."""
+        run = self.run
+        while run is not None:
+            yield run
+            run = run.call.place.run if run.call is not None else None
+
     def run_of(self, scope: Scope) -> FunctionRun | None:
         """The run of a function on the path here whose call is known: this one, or one that led to it."""
-        run = self.run
-        while run is not None and (run.scope is not scope or run.call is None):
-            run = run.call.place.run if run.call is not None else None
-        return run
+        return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
 @dataclass(frozen=True)

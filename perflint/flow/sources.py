@@ -298,7 +298,7 @@ def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
     for site in sites:
         argument = site.argument(here.scope, name)
         if argument is not None:
-            yield from source._through(Step.ARGUMENT, argument, Place(site.file, site.scope, site.statement))
+            yield from source._through(Step.ARGUMENT, argument, site.place)
         elif is_spread(site.call):
             is_open = True
         else:

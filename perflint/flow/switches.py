@@ -87,7 +87,7 @@ class Switches(Part):
     def _may_turn_on(self, site: CallSite, given: ast.expr | None) -> bool:
         if given is None:
             return False
-        values = Constants.of(self._project).possible(given, Place(site.file, site.scope, site.statement))
+        values = Constants.of(self._project).possible(given, site.place)
         return not all(value.is_known and not value.value for value in values)
 
     def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:

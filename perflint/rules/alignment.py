@@ -71,7 +71,7 @@ def files(project: Project) -> frozenset[str]:
     for _ in range(MAX_DEPTH):
         for maker in search.taken_makers():
             for site in CallGraph.of(project).each(*maker, Certainty.SURE):
-                search.look(Place(site.file, site.scope, site.statement), arguments_of(site.call), MULTIPLE)
+                search.look(site.place, arguments_of(site.call), MULTIPLE)
     return frozenset(search.found)
 
 
