@@ -18,7 +18,7 @@ from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.rules.edits import add_keyword
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of
+from perflint.syntax.parameters import argument_of, is_none
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
 from perflint.text.wording import listed
@@ -207,7 +207,7 @@ def _holder(loader: _Loader, name: str) -> tuple[FileIndex, ast.Call, ast.expr |
     """The call that has an argument, and the argument: the loader, or its sampler for the batch size."""
     call = loader.call
     sampler = argument_of(call, *_SAMPLER) if name == "batch_size" else None
-    if sampler is None or _is_none(sampler):
+    if sampler is None or is_none(sampler):
         return loader.file, call, argument_of(call, name, _POSITIONS.get(name))
     if isinstance(sampler, ast.Name):
         sampler = Values.of(loader.file.project).definitions(loader.file, loader.scope).get(sampler.id, sampler)
@@ -249,10 +249,6 @@ def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
 def _literal(node: ast.expr) -> int | bool | None:
     """The number or truth value of a literal expression."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, int) else None
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _place(file: FileIndex, call: ast.Call, root: Path) -> str:

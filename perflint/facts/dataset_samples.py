@@ -19,7 +19,6 @@ from perflint.flow.sources import (
     asked,
     function_of,
     is_left_out,
-    is_none,
     scope_binding,
     sources,
 )
@@ -28,7 +27,7 @@ from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_zero
+from perflint.syntax.parameters import argument_of, is_none, is_zero
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import children, string_of, walk
 

@@ -20,7 +20,7 @@ from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, argument_of, keyword_only
+from perflint.syntax.parameters import argument_for, argument_of, is_none, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, headers, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import evaluates, predicts, retrieves, snake, trains
@@ -317,7 +317,7 @@ def _holds_tensors(file: FileIndex, owner: Class) -> bool:
 def _yields_whole_batches(call: ast.Call) -> bool:
     """``batch_size=None``: the dataset creates the batches, usually as a stream that each worker would repeat."""
     given, sampler = argument_of(call, "batch_size", 5), argument_of(call, "batch_sampler", 4)
-    return isinstance(given, ast.Constant) and given.value is None and (sampler is None or _is_none(sampler))
+    return isinstance(given, ast.Constant) and given.value is None and (sampler is None or is_none(sampler))
 
 
 def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
@@ -335,10 +335,6 @@ def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.C
         return True
     sizes = Constants.of(file.project).possible(size, Place(file, scope, statement)) if size is not None else ()
     return size is not None and all(value.value != 1 for value in sizes)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 class _Follower:

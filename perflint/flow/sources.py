@@ -29,7 +29,15 @@ from perflint.index.modules import Modules
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, annotation_of, argument_of, default_of, is_spread, position_of
+from perflint.syntax.parameters import (
+    all_parameters,
+    annotation_of,
+    argument_of,
+    default_of,
+    is_none,
+    is_spread,
+    position_of,
+)
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import evaluates, trains
 
@@ -255,7 +263,8 @@ def _local(source: Source, here: Place, name: str) -> Iterator[Source]:
     found = reaching.before(name, here.statement, here.scope) if here.statement is not None else []
     if name in all_parameters(here.scope):
         if not any(next(iter(each.statement.around), None) is None for each in found):
-            yield from _argument(source, here, name)
+            is_followed = Step.ARGUMENT in source._question.through
+            yield from _argument(source, here, name) if is_followed else [source]
         if here.statement is not None and not found:
             return
     for statement in [each.statement for each in found] or bindings_of(here.scope).get(name, []):
@@ -410,7 +419,7 @@ def _results(source: Source, place: Place) -> Iterator[Source]:
 def is_left_out(source: Source, statement: Statement) -> bool:
     """Whether a statement does not run in training: an ``if`` around it tests for evaluation, or for None."""
     for link in statement.around:
-        if isinstance(link.node, ast.If) and link.branch in ("body", "else"):
+        if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
             says = _holds(source.at(statement), link.node.test)
             if says is not None and says is not (link.branch == "body"):
                 return True
@@ -457,8 +466,3 @@ def _constants(source: Source) -> list[object]:
     nodes = [each.node if each.is_known else None for each in source.sources()]
     known: list[object] = [node.value for node in nodes if isinstance(node, ast.Constant)]
     return known if len(known) == len(nodes) else []
-
-
-def is_none(node: ast.expr) -> bool:
-    """Whether an expression is ``None``, literally."""
-    return isinstance(node, ast.Constant) and node.value is None

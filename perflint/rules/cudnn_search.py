@@ -14,7 +14,7 @@ from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, spea
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
 from perflint.flow.place import Place
-from perflint.flow.sources import Source, asked, function_of, is_left_out, is_none, scope_binding
+from perflint.flow.sources import Source, asked, function_of, is_left_out, scope_binding
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
@@ -23,7 +23,7 @@ from perflint.rules.entry_advice import above_training, entry_of_model, places_b
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of
+from perflint.syntax.parameters import argument_of, is_none
 from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_settings

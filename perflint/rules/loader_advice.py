@@ -128,8 +128,7 @@ def words(found: Obstacle, title: str, context: Context, shared_memory: bool = F
         reason = _COLLATOR
     else:
         reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
-    here = found.path == context.file.path
-    place = f"line {found.line}" if here else f"{found.path}:{found.line}"
+    place = _place(found.path, found.line, context)
     return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))
 
 

@@ -13,6 +13,8 @@ import libcst as cst
 from perflint import catalogue
 from perflint.facts.dataset_samples import sample_methods
 from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.flow.place import Place
+from perflint.flow.sources import Step, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -277,16 +279,9 @@ def _is_given(collate: ast.expr | None) -> bool:
 def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    name = dotted(dataset) if dataset is not None else None
-    made = [dataset] if name is None else list(_values(file, scope, name))
-    names = {terminal(value) for value in made if isinstance(value, ast.Call)}
+    made = () if dataset is None else sources(dataset, Place(file, scope), through=Step.NAME | Step.ATTRIBUTE)
+    names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
-
-
-def _values(file: FileIndex, scope: Scope, name: str) -> Iterator[ast.expr]:
-    for place in (scope, file.scopes.module):
-        for binding in bindings_of(place).get(name, ()):
-            yield from (value for target, value in targets_and_values(binding.node) if value is not None)
 
 
 def is_indexed(file: FileIndex, owner: str) -> bool:
