@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from perflint.flow.place import Place
-from perflint.flow.sources import EVERYTHING, Source, Step, asked, sources
+from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
 from tests.support import project
 
 OTHER = "SIZE = 4\nTABLE = {'a': 1, 'b': (2, 3)}\ndef build(flag=True):\n    return Box(5) if flag else None\n"
 BOX = "class Box:\n    def __init__(self, size=1):\n        self.size, self.name = size, 'box'\n"
 
 
-def found(before: str, body: str, text: str, through: Step = EVERYTHING, **more: Any) -> list[Source]:
+def found(before: str, body: str, text: str, through: Through = EVERYTHING, **more: Any) -> list[ValueSource]:
     """The sources of an expression at the last statement of the function ``ask`` in ``train.py``."""
     indented = "\n    ".join(body.split("\n"))
     script = f"{before}\ndef ask(given=None):\n    {indented}\n    return 0\n"
@@ -25,7 +25,7 @@ def found(before: str, body: str, text: str, through: Step = EVERYTHING, **more:
     return list(sources(ast.parse(text, mode="eval").body, place, through=through, **more))
 
 
-def shown(given: list[Source]) -> list[tuple[str, list[Step]]]:
+def shown(given: list[ValueSource]) -> list[tuple[str, list[Through]]]:
     return [(ast.unparse(source.node), [step.kind for step in source.steps]) for source in given]
 
 
@@ -33,35 +33,35 @@ def shown(given: list[Source]) -> list[tuple[str, list[Step]]]:
     ("before", "body", "text", "expected"),
     [
         ("", "pass", "7", [("7", [])]),
-        ("", "a = 1\na = 2", "a", [("2", [Step.NAME])]),
-        ("", "if x:\n    a = 1\nelse:\n    a = 2", "a", [("2", [Step.NAME]), ("1", [Step.NAME])]),
-        ("", "a, b = 1, 2", "b", [("2", [Step.NAME, Step.ITEM])]),
-        ("", "a = 1\na += 2", "a", [("a + 2", [Step.NAME])]),
-        ("", "for a in b:\n    pass", "a", [("a", [Step.NAME, Step.UNKNOWN])]),
-        ("A = 3", "pass", "A", [("3", [Step.NAME])]),
-        ("ask(8)", "pass", "given", [("8", [Step.ARGUMENT])]),
-        ("ask(8)\nask()", "pass", "given", [("8", [Step.ARGUMENT]), ("None", [Step.DEFAULT])]),
-        ("ask(*b)", "pass", "given", [("given", [Step.ARGUMENT, Step.UNKNOWN])]),
-        ("", "pass", "given", [("None", [Step.DEFAULT]), ("given", [Step.ARGUMENT, Step.UNKNOWN])]),
-        ("def f(x):\n    return x", "pass", "f(6)", [("6", [Step.RETURN, Step.ARGUMENT])]),
-        ("def f(x=9):\n    return x", "pass", "f()", [("9", [Step.RETURN, Step.DEFAULT])]),
-        ("def f(x):\n    yield x", "pass", "f(6)", [("f(6)", [Step.RETURN, Step.UNKNOWN])]),
-        (BOX, "box = Box(4)", "box.size", [("4", [Step.ATTRIBUTE, Step.ITEM, Step.ARGUMENT])]),
-        (BOX, "box = Box()", "box.size", [("1", [Step.ATTRIBUTE, Step.ITEM, Step.DEFAULT])]),
-        (BOX, "box = Box()", "box.other", [("box.other", [Step.ATTRIBUTE, Step.UNKNOWN])]),
-        ("", "table = {'a': 1, 'b': 2}", "table['b']", [("2", [Step.NAME, Step.ITEM])]),
-        ("", "table = load()", "table['b']", [("load()", [Step.NAME, Step.ITEM, Step.UNKNOWN])]),
-        ("from other import SIZE", "pass", "SIZE", [("4", [Step.IMPORT, Step.NAME])]),
+        ("", "a = 1\na = 2", "a", [("2", [Through.NAME])]),
+        ("", "if x:\n    a = 1\nelse:\n    a = 2", "a", [("2", [Through.NAME]), ("1", [Through.NAME])]),
+        ("", "a, b = 1, 2", "b", [("2", [Through.NAME, Through.ITEM])]),
+        ("", "a = 1\na += 2", "a", [("a + 2", [Through.NAME])]),
+        ("", "for a in b:\n    pass", "a", [("a", [Through.NAME, Through.UNKNOWN])]),
+        ("A = 3", "pass", "A", [("3", [Through.NAME])]),
+        ("ask(8)", "pass", "given", [("8", [Through.ARGUMENT])]),
+        ("ask(8)\nask()", "pass", "given", [("8", [Through.ARGUMENT]), ("None", [Through.DEFAULT])]),
+        ("ask(*b)", "pass", "given", [("given", [Through.ARGUMENT, Through.UNKNOWN])]),
+        ("", "pass", "given", [("None", [Through.DEFAULT]), ("given", [Through.ARGUMENT, Through.UNKNOWN])]),
+        ("def f(x):\n    return x", "pass", "f(6)", [("6", [Through.RETURN, Through.ARGUMENT])]),
+        ("def f(x=9):\n    return x", "pass", "f()", [("9", [Through.RETURN, Through.DEFAULT])]),
+        ("def f(x):\n    yield x", "pass", "f(6)", [("f(6)", [Through.RETURN, Through.UNKNOWN])]),
+        (BOX, "box = Box(4)", "box.size", [("4", [Through.ATTRIBUTE, Through.ITEM, Through.ARGUMENT])]),
+        (BOX, "box = Box()", "box.size", [("1", [Through.ATTRIBUTE, Through.ITEM, Through.DEFAULT])]),
+        (BOX, "box = Box()", "box.other", [("box.other", [Through.ATTRIBUTE, Through.UNKNOWN])]),
+        ("", "table = {'a': 1, 'b': 2}", "table['b']", [("2", [Through.NAME, Through.ITEM])]),
+        ("", "table = load()", "table['b']", [("load()", [Through.NAME, Through.ITEM, Through.UNKNOWN])]),
+        ("from other import SIZE", "pass", "SIZE", [("4", [Through.IMPORT, Through.NAME])]),
         (
             "from other import TABLE",
             "_, a = TABLE['b']",
             "a",
-            [("3", [Step.NAME, Step.IMPORT, Step.NAME, Step.ITEM, Step.ITEM])],
+            [("3", [Through.NAME, Through.IMPORT, Through.NAME, Through.ITEM, Through.ITEM])],
         ),
         ("import numpy", "pass", "numpy.pi", [("numpy.pi", [])]),
     ],
 )
-def test_steps_to_a_source(before: str, body: str, text: str, expected: list[tuple[str, list[Step]]]) -> None:
+def test_steps_to_a_source(before: str, body: str, text: str, expected: list[tuple[str, list[Through]]]) -> None:
     assert shown(found(before, body, text)) == expected
 
 
@@ -72,8 +72,8 @@ def test_the_object_in_question_decides_about_an_attribute() -> None:
 
 def test_a_step_that_is_not_followed_is_where_the_search_ends() -> None:
     before = "def f(x):\n    return x"
-    assert shown(found(before, "a = f(6)", "a", through=Step.NAME)) == [("f(6)", [Step.NAME])]
-    assert shown(found("ask(8)", "a = given", "a", through=Step.NAME)) == [("given", [Step.NAME])]
+    assert shown(found(before, "a = f(6)", "a", through=Through.NAME)) == [("f(6)", [Through.NAME])]
+    assert shown(found("ask(8)", "a = given", "a", through=Through.NAME)) == [("given", [Through.NAME])]
 
 
 def test_a_value_that_comes_from_itself_has_no_other_source() -> None:

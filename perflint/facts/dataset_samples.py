@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, TypeGuard
 from perflint.flow.place import Place
 from perflint.flow.sources import (
     EVERYTHING,
-    Source,
     SourceStep,
-    Step,
+    Through,
+    ValueSource,
     asked,
     function_of,
     is_left_out,
@@ -74,7 +74,7 @@ _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
 
-_NAMED = EVERYTHING & ~(Step.RETURN | Step.ITEM)
+_NAMED = EVERYTHING & ~(Through.RETURN | Through.ITEM)
 """Names and attributes; the functions that are called are examined whole."""
 _MOST_PLACES = 300
 
@@ -142,13 +142,13 @@ class _Search:
         name = dotted(node)
         if name is None or not self._is_new(name, place.scope, place.run):
             return
-        for source in sources(node, place, through=_NAMED):
-            if isinstance(source.node, (ast.Name, ast.Attribute)):
+        for source in sources(node, place, through=_NAMED, is_direct=True):
+            if isinstance(source.node, (ast.Name, ast.Attribute)) and (not source.steps or not source.is_known):
                 self._defined(source)
             else:
                 self.value(source.node, source.place.at(source.place.scope, None))
 
-    def _defined(self, source: Source) -> None:
+    def _defined(self, source: ValueSource) -> None:
         """Examine the class, the function or the method that a name leads to."""
         file, qualified = source.place.file, source.qualified
         found = Modules.of(file.project).find(qualified, file) if qualified else None
@@ -291,12 +291,12 @@ class _SampleWork:
     def __init__(self) -> None:
         self._bodies: dict[object, Work] = {}
 
-    def of(self, dataset: Source) -> Work:
+    def of(self, dataset: ValueSource) -> Work:
         """The work for the samples of a dataset, or for an item of an attribute of a dataset."""
         start = len(dataset.steps)
         return _joined(self._created(source, start) for source in dataset.sources() if not is_none(source.node))
 
-    def _created(self, source: Source, start: int) -> Work:
+    def _created(self, source: ValueSource, start: int) -> Work:
         """The work for what a source creates, judging by the steps to it from the first one in question, too."""
         steps = source.steps[start:]
         mapped = (_mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
@@ -305,12 +305,12 @@ class _SampleWork:
             return _mapped(in_place, source.place.file)
         found = self._of_source(source)
         # Taking an item of an attribute is no work, unless that is a dataset or opens a file.
-        held = [step.node.attr for step in steps if _is_own(step.node) and step.kind is Step.ATTRIBUTE]
+        held = [step.node.attr for step in steps if _is_own(step.node) and step.kind is Through.ATTRIBUTE]
         if not held or (found is not Work.UNKNOWN and not _is_lazy(source)):
             return found
         return Work.UNKNOWN if _is_lazy(source) or all(map(_DATASET.search, held)) else Work.NONE
 
-    def _of_source(self, source: Source) -> Work:
+    def _of_source(self, source: ValueSource) -> Work:
         node, qualified = source.node, source.qualified
         if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
             return Work.NONE
@@ -326,7 +326,7 @@ class _SampleWork:
         inside = source.method("__getitem__")
         return Work.UNKNOWN if inside is None else self._body(inside)
 
-    def _body(self, inside: Source) -> Work:
+    def _body(self, inside: ValueSource) -> Work:
         """The work of a function that creates a sample; nothing if it leads back to itself."""
         key = inside.place.scope, inside.place.made
         if key not in self._bodies:
@@ -336,7 +336,7 @@ class _SampleWork:
             self._bodies[key] = _joined([Work.NONE, *self._works(inside)])
         return self._bodies[key]
 
-    def _works(self, inside: Source) -> Iterator[Work]:
+    def _works(self, inside: ValueSource) -> Iterator[Work]:
         for statement in inside.place.scope.statements:
             if is_left_out(inside, statement):
                 continue
@@ -348,7 +348,7 @@ class _SampleWork:
                 if isinstance(item, ast.Subscript) and _is_own(item.value):
                     yield self.of(here.part(item.value))
 
-    def _called(self, source: Source, call: ast.Call) -> Work:
+    def _called(self, source: ValueSource, call: ast.Call) -> Work:
         """The work of a call in such a function."""
         last, qualified = getattr(call.func, "attr", getattr(call.func, "id", "")), source.qualified
         if _READS.match(last):
@@ -365,7 +365,7 @@ def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and dotted(node.value) == "self"
 
 
-def _is_lazy(source: Source) -> bool:
+def _is_lazy(source: ValueSource) -> bool:
     """Whether an expression opens something that reads on demand."""
     names = (dotted(item) for item in walk(source.node) if isinstance(item, (ast.Name, ast.Attribute)))
     return any(named is not None and _LAZY.search(source.place.file.names.resolve(named)) for named in names)

@@ -48,7 +48,7 @@ _DEEPEST, _MOST_STEPS = 24, 1500
 """The most steps between an expression and a source, and the most expressions that one question looks at."""
 
 
-class Step(enum.Flag):
+class Through(enum.Flag):
     """One step from an expression to where its value comes from."""
 
     NAME = enum.auto()
@@ -69,13 +69,13 @@ class Step(enum.Flag):
     """From here on it may be anything."""
 
 
-EVERYTHING = ~Step.UNKNOWN
+EVERYTHING = ~Through.UNKNOWN
 
 
 class SourceStep(NamedTuple):
     """A step, with the expression that it starts from."""
 
-    kind: Step
+    kind: Through
     node: ast.expr
     place: Place
 
@@ -91,14 +91,15 @@ class MadeObject(NamedTuple):
 class _Question:
     """What is left of the budget of a question, and what it follows."""
 
-    def __init__(self, through: Step, budget: int, in_training: bool) -> None:
+    def __init__(self, through: Through, budget: int, in_training: bool, is_direct: bool) -> None:
         self.through = through
         self.left = budget
         self.in_training = in_training
+        self.is_direct = is_direct
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class ValueSource:
     """An expression that may create a value, with the steps that lead there."""
 
     node: ast.expr
@@ -109,7 +110,7 @@ class Source:
     @property
     def is_known(self) -> bool:
         """Whether the value is that of the expression, not of something that could not be followed."""
-        return not self.steps or self.steps[-1].kind is not Step.UNKNOWN
+        return not self.steps or self.steps[-1].kind is not Through.UNKNOWN
 
     @property
     def is_out_of_budget(self) -> bool:
@@ -127,15 +128,15 @@ class Source:
         named = dotted(self.node.func if isinstance(self.node, ast.Call) else self.node)
         return self.place.file.names.resolve(named) if named else ""
 
-    def part(self, node: ast.expr) -> Source:
+    def part(self, node: ast.expr) -> ValueSource:
         """Another expression at the same place, as a part of the same question."""
         return replace(self, node=node)
 
-    def at(self, statement: Statement) -> Source:
+    def at(self, statement: Statement) -> ValueSource:
         """The same question at another statement of the function."""
         return replace(self, place=self.place.at(self.place.scope, statement))
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[ValueSource]:
         """The expressions that may create its value."""
         question = self._question
         question.left -= 1
@@ -143,6 +144,9 @@ class Source:
             yield self._unknown()
             return
         if self.is_circular:
+            return
+        if question.is_direct and self.steps:
+            yield self
             return
         node = self.node
         if isinstance(node, ast.IfExp):
@@ -154,36 +158,36 @@ class Source:
             yield from _attribute(self, node)
         elif isinstance(node, ast.Subscript):
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-            yield from _items(self, node.value, key) if Step.ITEM in question.through else [self]
-        elif isinstance(node, ast.Call) and Step.RETURN in question.through:
+            yield from _items(self, node.value, key) if Through.ITEM in question.through else [self]
+        elif isinstance(node, ast.Call) and Through.RETURN in question.through:
             called = function_of(self, node.func)
             yield from _returned(self, node, *called) if called is not None else [self]
         else:
             yield self
 
-    def _unknown(self, *steps: Step) -> Source:
-        return self._stepped(*steps, Step.UNKNOWN)
+    def _unknown(self, *steps: Through) -> ValueSource:
+        return self._stepped(*steps, Through.UNKNOWN)
 
-    def _stepped(self, *steps: Step) -> Source:
+    def _stepped(self, *steps: Through) -> ValueSource:
         return replace(self, steps=(*self.steps, *(SourceStep(step, self.node, self.place) for step in steps)))
 
-    def _through(self, step: Step, node: ast.expr, place: Place) -> Iterator[Source]:
+    def _through(self, step: Through, node: ast.expr, place: Place) -> Iterator[ValueSource]:
         """The sources of the expression that a step leads to."""
         if step not in self._question.through:
             yield self
         else:
             yield from replace(self._stepped(step), node=node, place=place).sources()
 
-    def _skips(self, step: Step, place: Place, statement: Statement) -> bool:
+    def _skips(self, step: Through, place: Place, statement: Statement) -> bool:
         """Whether the question leaves out a statement to which a step leads, because training does not run it."""
         return self._question.in_training and is_left_out(replace(self._stepped(step), place=place), statement)
 
     # -- objects and functions ---------------------------------------------------------------------------------
 
-    def entered(self, file: FileIndex, scope: Scope) -> Source:
+    def entered(self, file: FileIndex, scope: Scope) -> ValueSource:
         """The inside of a function that the call calls, or that the name refers to."""
         place = self.place.entered(self.node, file, scope) if isinstance(self.node, ast.Call) else Place(file, scope)
-        return replace(self._stepped(Step.RETURN), place=place)
+        return replace(self._stepped(Through.RETURN), place=place)
 
     @property
     def object(self) -> MadeObject | None:
@@ -202,19 +206,25 @@ class Source:
         found = _class(dotted(said), place) if said is not None else None
         return MadeObject(*found) if found is not None else None
 
-    def method(self, *names: str) -> Source | None:
+    def method(self, *names: str) -> ValueSource | None:
         """The inside of the first of some methods that the class of the object has."""
         made = self.object
         methods = (Modules.of(made.file.project).method_of(made.file, made.owner, name) for name in names if made)
         found = next((method for method in methods if method is not None), None)
         if found is None or made is None:
             return None
-        return replace(self._stepped(Step.RETURN), place=Place(*found, None, FunctionRun(found[1], None, made.by)))
+        return replace(self._stepped(Through.RETURN), place=Place(*found, None, FunctionRun(found[1], None, made.by)))
 
 
 def sources(
-    node: ast.expr, at: Place, *, through: Step = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
-) -> Iterator[Source]:
+    node: ast.expr,
+    at: Place,
+    *,
+    through: Through = EVERYTHING,
+    budget: int = _MOST_STEPS,
+    in_training: bool = False,
+    is_direct: bool = False,
+) -> Iterator[ValueSource]:
     """The expressions that may create the value of an expression.
 
     Args:
@@ -223,15 +233,16 @@ def sources(
         through: the steps to follow; where another one would follow, the expression before it is the source.
         budget: the most expressions to look at; after that, the rest of the sources is unknown.
         in_training: ignore branches that training does not take.
+        is_direct: take one step only, for a search that looks at everything in between.
     """
-    return asked(node, at, through=through, budget=budget, in_training=in_training).sources()
+    return ValueSource(node, at, (), _Question(through, budget, in_training, is_direct)).sources()
 
 
 def asked(
-    node: ast.expr, at: Place, *, through: Step = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
-) -> Source:
+    node: ast.expr, at: Place, *, through: Through = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
+) -> ValueSource:
     """An expression as the start of a question, for which ``sources`` is then asked."""
-    return Source(node, at, (), _Question(through, budget, in_training))
+    return ValueSource(node, at, (), _Question(through, budget, in_training, False))
 
 
 # -- names and parameters ----------------------------------------------------------------------------------------
@@ -245,7 +256,7 @@ def scope_binding(name: str, scope: Scope) -> Scope | None:
     return inner
 
 
-def _name(source: Source, name: str) -> Iterator[Source]:
+def _name(source: ValueSource, name: str) -> Iterator[ValueSource]:
     file, scope = source.place.file, scope_binding(name, source.place.scope)
     if scope is not None:
         yield from _local(source, source.place if scope is source.place.scope else source.place.at(scope, None), name)
@@ -253,26 +264,26 @@ def _name(source: Source, name: str) -> Iterator[Source]:
     module, _, last = file.names.resolve(name).rpartition(".")
     there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(name) else None
     if there is not None and there is not file and last in bindings_of(there.scopes.module):
-        yield from source._through(Step.IMPORT, ast.Name(last, ast.Load()), Place(there, there.scopes.module))
+        yield from source._through(Through.IMPORT, ast.Name(last, ast.Load()), Place(there, there.scopes.module))
     else:
         yield source
 
 
-def _local(source: Source, here: Place, name: str) -> Iterator[Source]:
+def _local(source: ValueSource, here: Place, name: str) -> Iterator[ValueSource]:
     """The values that a function gives a name, and its argument if no assignment certainly precedes."""
     found = reaching.before(name, here.statement, here.scope) if here.statement is not None else []
     if name in all_parameters(here.scope):
         if not any(next(iter(each.statement.around), None) is None for each in found):
-            is_followed = Step.ARGUMENT in source._question.through
+            is_followed = Through.ARGUMENT in source._question.through
             yield from _argument(source, here, name) if is_followed else [source]
         if here.statement is not None and not found:
             return
     for statement in [each.statement for each in found] or bindings_of(here.scope).get(name, []):
-        if not source._skips(Step.NAME, here, statement):
-            yield from _assigned(source, here.at(here.scope, statement), name, Step.NAME)
+        if not source._skips(Through.NAME, here, statement):
+            yield from _assigned(source, here.at(here.scope, statement), name, Through.NAME)
 
 
-def _assigned(source: Source, place: Place, name: str, step: Step) -> Iterator[Source]:
+def _assigned(source: ValueSource, place: Place, name: str, step: Through) -> Iterator[ValueSource]:
     """The value that the statement at a place gives a name."""
     assert place.statement is not None
     node = place.statement.node
@@ -291,14 +302,14 @@ def _assigned(source: Source, place: Place, name: str, step: Step) -> Iterator[S
                 yield from _items(replace(source._stepped(step), place=place), value, at)
 
 
-def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
+def _argument(source: ValueSource, here: Place, name: str) -> Iterator[ValueSource]:
     """The argument of the call that runs a function, or its default; those of all calls if the call is unknown."""
     run, default = here.run_of(here.scope), default_of(here.scope, name)
     if run is not None and run.call is not None:
         call = run.call.call
         given = argument_of(call, name, position_of(here.scope, name))
         if given is not None:
-            yield from source._through(Step.ARGUMENT, given, run.call.place)
+            yield from source._through(Through.ARGUMENT, given, run.call.place)
         else:
             yield from _default(source, here, None if is_spread(call) else default)
         return
@@ -307,7 +318,7 @@ def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
     for site in sites:
         argument = site.argument(here.scope, name)
         if argument is not None:
-            yield from source._through(Step.ARGUMENT, argument, site.place)
+            yield from source._through(Through.ARGUMENT, argument, site.place)
         elif is_spread(site.call):
             is_open = True
         else:
@@ -315,34 +326,34 @@ def _argument(source: Source, here: Place, name: str) -> Iterator[Source]:
     if is_left and default is not None:
         yield from _default(source, here, default)
     if is_open:
-        yield source._unknown(Step.ARGUMENT)
+        yield source._unknown(Through.ARGUMENT)
 
 
-def _default(source: Source, here: Place, default: ast.expr | None) -> Iterator[Source]:
+def _default(source: ValueSource, here: Place, default: ast.expr | None) -> Iterator[ValueSource]:
     if default is None:
-        yield source._unknown(Step.DEFAULT)
+        yield source._unknown(Through.DEFAULT)
     else:
-        yield from source._through(Step.DEFAULT, default, here.at(here.scope.parent or here.scope, None))
+        yield from source._through(Through.DEFAULT, default, here.at(here.scope.parent or here.scope, None))
 
 
 # -- attributes and items ----------------------------------------------------------------------------------------
 
 
-def _attribute(source: Source, node: ast.Attribute) -> Iterator[Source]:
-    made = source.part(node.value).sources() if Step.ATTRIBUTE in source._question.through else ()
+def _attribute(source: ValueSource, node: ast.Attribute) -> Iterator[ValueSource]:
+    made = source.part(node.value).sources() if Through.ATTRIBUTE in source._question.through else ()
     found = [each.object for each in made if each.object is not None]
     if not found:
         yield source
     for each in found:
-        yield from list(_stored(source, each, node.attr)) or [source._unknown(Step.ATTRIBUTE)]
+        yield from list(_stored(source, each, node.attr)) or [source._unknown(Through.ATTRIBUTE)]
 
 
-def _stored(source: Source, thing: MadeObject, name: str) -> Iterator[Source]:
+def _stored(source: ValueSource, thing: MadeObject, name: str) -> Iterator[ValueSource]:
     """What an attribute of an object is set to, or what the property of that name returns."""
     for file, owner in Hierarchy.of(thing.file.project).lineage(thing.file, thing.owner):
         if name in owner.methods and is_property(owner.methods[name]):
             run = FunctionRun(owner.methods[name], None, thing.by)
-            yield from _results(source._stepped(Step.ATTRIBUTE), Place(file, owner.methods[name], None, run))
+            yield from _results(source._stepped(Through.ATTRIBUTE), Place(file, owner.methods[name], None, run))
             return
         is_set = False
         for method in owner.methods.values():
@@ -350,8 +361,8 @@ def _stored(source: Source, thing: MadeObject, name: str) -> Iterator[Source]:
                 is_set = True
                 run = FunctionRun(method, thing.by if method.name == "__init__" else None, thing.by)
                 place = Place(file, method, statement, run)
-                if not source._skips(Step.ATTRIBUTE, place, statement):
-                    yield from _assigned(source, place, f"self.{name}", Step.ATTRIBUTE)
+                if not source._skips(Through.ATTRIBUTE, place, statement):
+                    yield from _assigned(source, place, f"self.{name}", Through.ATTRIBUTE)
         if is_set:
             return
 
@@ -362,7 +373,7 @@ def is_property(method: Scope) -> bool:
     return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
 
 
-def _items(source: Source, holder: ast.expr, key: object) -> Iterator[Source]:
+def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[ValueSource]:
     """The value for a key of a literal dict, ``loaders["train"]``, or the part of a tuple at a position."""
     for made in source.part(holder).sources():
         node = made.node
@@ -373,9 +384,9 @@ def _items(source: Source, holder: ast.expr, key: object) -> Iterator[Source]:
             parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else []
             found = parts[key : key + 1] if isinstance(key, int) and key >= 0 else []
         for value in found if key is not None else ():
-            yield from made._through(Step.ITEM, value, made.place)
+            yield from made._through(Through.ITEM, value, made.place)
         if key is None or not found:
-            yield made._unknown(Step.ITEM)
+            yield made._unknown(Through.ITEM)
 
 
 # -- calls -------------------------------------------------------------------------------------------------------
@@ -386,7 +397,7 @@ def _class(name: str | None, place: Place) -> tuple[FileIndex, Class] | None:
     return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
 
-def function_of(source: Source, node: ast.expr) -> tuple[FileIndex, Scope] | None:
+def function_of(source: ValueSource, node: ast.expr) -> tuple[FileIndex, Scope] | None:
     """The function of the project that a name refers to."""
     name, place = dotted(node), source.place
     if name is None:
@@ -399,24 +410,24 @@ def function_of(source: Source, node: ast.expr) -> tuple[FileIndex, Scope] | Non
     return None if _class(name, place) else Values.of(place.file.project).callee(place.file, place.scope, name, {})
 
 
-def _returned(source: Source, call: ast.Call, file: FileIndex, scope: Scope) -> Iterator[Source]:
+def _returned(source: ValueSource, call: ast.Call, file: FileIndex, scope: Scope) -> Iterator[ValueSource]:
     """The sources of what a function of the project returns."""
-    found = list(_results(source._stepped(Step.RETURN), source.place.entered(call, file, scope)))
-    yield from found or [source._unknown(Step.RETURN)]
+    found = list(_results(source._stepped(Through.RETURN), source.place.entered(call, file, scope)))
+    yield from found or [source._unknown(Through.RETURN)]
 
 
-def _results(source: Source, place: Place) -> Iterator[Source]:
+def _results(source: ValueSource, place: Place) -> Iterator[ValueSource]:
     """The sources of what the function at a place returns."""
     for statement in place.scope.statements:
         value = statement.node.value if isinstance(statement.node, ast.Return) else None
-        if value is not None and not source._skips(Step.RETURN, place, statement):
+        if value is not None and not source._skips(Through.RETURN, place, statement):
             yield from replace(source, node=value, place=place.at(place.scope, statement)).sources()
 
 
 # -- branches ----------------------------------------------------------------------------------------------------
 
 
-def is_left_out(source: Source, statement: Statement) -> bool:
+def is_left_out(source: ValueSource, statement: Statement) -> bool:
     """Whether a statement does not run in training: an ``if`` around it tests for evaluation, or for None."""
     for link in statement.around:
         if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
@@ -427,7 +438,7 @@ def is_left_out(source: Source, statement: Statement) -> bool:
     return Switches.of(place.file.project).state_of_statement(statement, place.scope, place.file) <= State.UNSET
 
 
-def _holds(source: Source, test: ast.expr) -> bool | None:
+def _holds(source: ValueSource, test: ast.expr) -> bool | None:
     """Whether a test is true for the samples of a training; None if unknown."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = _holds(source, test.operand)
@@ -443,7 +454,7 @@ def _holds(source: Source, test: ast.expr) -> bool | None:
     return None
 
 
-def _compared(source: Source, test: ast.Compare) -> bool | None:
+def _compared(source: ValueSource, test: ast.Compare) -> bool | None:
     """``self.mode == "train"``, ``self.transform is not None``."""
     operator, right = test.ops[0], test.comparators[0]
     is_equal = isinstance(operator, (ast.Eq, ast.Is))
@@ -461,7 +472,7 @@ def _compared(source: Source, test: ast.Compare) -> bool | None:
     return None
 
 
-def _constants(source: Source) -> list[object]:
+def _constants(source: ValueSource) -> list[object]:
     """The constants that an expression may be; none if it may be something else."""
     nodes = [each.node if each.is_known else None for each in source.sources()]
     known: list[object] = [node.value for node in nodes if isinstance(node, ast.Constant)]

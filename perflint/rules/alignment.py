@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -64,41 +64,25 @@ def files(project: Project) -> frozenset[str]:
     """
     if not any(amp.mentions_amp(file) for file in project.files.values()):
         return frozenset()
-    search = _Search()
-    for file in project.mentions.of(*sorted(_LAYERS)):
-        for place, call, kind in _layer_calls(file):
-            search.look(place, width_arguments(call, kind), SMALLEST)
-    for _ in range(MAX_DEPTH):
-        for maker in search.taken_makers():
-            for site in CallGraph.of(project).each(*maker, Certainty.SURE):
-                search.look(site.place, arguments_of(site.call), MULTIPLE)
-    return frozenset(search.found)
-
-
-class _Search:
-    """The files found so far, and the functions that create layers with their arguments."""
-
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-        self._makers: dict[Maker, None] = {}
-        self._seen: set[Maker] = set()
-
-    def taken_makers(self) -> list[Maker]:
-        """The functions found since the last call."""
-        found = [maker for maker in self._makers if maker not in self._seen]
-        self._seen.update(found)
-        return found
-
-    def look(self, place: Place, arguments: Iterable[ast.expr | None], least: int) -> None:
-        """Examine the numbers that a call of a function passes; those below ``least`` do not count."""
-        for argument in arguments:
-            if argument is None or _is_no_number(argument):
-                continue
-            size = size_of(argument, place)
-            if is_off(size, least):
-                self.found.add(place.file.path)
-            if is_followed(place.scope) and _is_open(size):
-                self._makers[place.file, place.scope] = None
+    found: set[str] = set()
+    makers: set[Maker] = set()
+    calls: list[tuple[Place, Sequence[ast.expr | None], int]] = [
+        (place, width_arguments(call, kind), SMALLEST)
+        for file in project.mentions.of(*sorted(_LAYERS))
+        for place, call, kind in _layer_calls(file)
+    ]
+    for _ in range(MAX_DEPTH + 1):
+        new: dict[Maker, None] = {}
+        for place, arguments, least in calls:
+            sizes = [size_of(each, place) for each in arguments if each is not None and not _is_no_number(each)]
+            if any(is_off(size, least) for size in sizes):
+                found.add(place.file.path)
+            if is_followed(place.scope) and any(map(_is_open, sizes)) and (place.file, place.scope) not in makers:
+                new[place.file, place.scope] = None
+        makers.update(new)
+        sites = (site for maker in new for site in CallGraph.of(project).each(*maker, Certainty.SURE))
+        calls = [(site.place, arguments_of(site.call), MULTIPLE) for site in sites]
+    return frozenset(found)
 
 
 def _is_no_number(node: ast.expr) -> bool:

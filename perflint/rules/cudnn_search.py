@@ -14,7 +14,7 @@ from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, spea
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
 from perflint.flow.place import Place
-from perflint.flow.sources import Source, asked, function_of, is_left_out, scope_binding
+from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, scope_binding
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
@@ -77,7 +77,7 @@ def _sizes_of_images(file: FileIndex, entry: EntryPoint) -> Sizes:
     return Sizes.UNKNOWN if start.is_out_of_budget else found
 
 
-def _makers(place: Source) -> Iterator[Source]:
+def _makers(place: ValueSource) -> Iterator[ValueSource]:
     """The known sources of an expression."""
     return (source for source in place.sources() if source.is_known)
 
@@ -90,7 +90,7 @@ def _agreed(found: Iterable[Sizes]) -> Sizes:
     return Sizes.ONE if sizes == {Sizes.ONE} else Sizes.UNKNOWN
 
 
-def _drawn_from(place: Source) -> Iterator[Source]:
+def _drawn_from(place: ValueSource) -> Iterator[ValueSource]:
     """What creates the batches of an expression: ``loader`` of ``enumerate(tqdm(loader))``, or ``loader()``."""
     for made in _makers(place):
         call = made.node
@@ -112,7 +112,7 @@ class _Reader:
 
     # -- loaders and datasets --------------------------------------------------------------------------------
 
-    def batches(self, place: Source) -> Sizes:
+    def batches(self, place: ValueSource) -> Sizes:
         """The sizes in the batches of a loader or a generator."""
         call = place.node
         if not isinstance(call, ast.Call):
@@ -126,7 +126,7 @@ class _Reader:
         found = _agreed(self.samples(each) for each in _makers(place.part(dataset)))
         return found if collate is None else self._changed(place.part(collate), found)
 
-    def samples(self, place: Source) -> Sizes:
+    def samples(self, place: ValueSource) -> Sizes:
         """The sizes in the samples of a dataset."""
         call, qualified = place.node, place.qualified
         if not isinstance(call, ast.Call):
@@ -144,14 +144,14 @@ class _Reader:
 
     # -- transforms ------------------------------------------------------------------------------------------
 
-    def _changed(self, place: Source, before: Sizes) -> Sizes:
+    def _changed(self, place: ValueSource, before: Sizes) -> Sizes:
         """The sizes of images after a transform or a function."""
         found = {self._by(made, before) for made in _makers(place) if not is_none(made.node)}
         if len(found) > 1:
             return Sizes.MANY if Sizes.MANY in found else Sizes.UNKNOWN
         return found.pop() if found else before
 
-    def _by(self, made: Source, before: Sizes) -> Sizes:
+    def _by(self, made: ValueSource, before: Sizes) -> Sizes:
         node = made.node
         if isinstance(node, (ast.List, ast.Tuple)):
             return self._in_turn(made, node.elts, before)
@@ -168,14 +168,14 @@ class _Reader:
         inside = made.method("__call__", "_apply_image", "forward")
         return before if inside is None else self._run(inside, before)
 
-    def _in_turn(self, place: Source, parts: Iterable[ast.expr], before: Sizes) -> Sizes:
+    def _in_turn(self, place: ValueSource, parts: Iterable[ast.expr], before: Sizes) -> Sizes:
         for part in parts:
             before = self._changed(place.part(part), before)
         return before
 
     # -- functions -------------------------------------------------------------------------------------------
 
-    def _run(self, inside: Source, before: Sizes) -> Sizes:
+    def _run(self, inside: ValueSource, before: Sizes) -> Sizes:
         """The sizes after a run of a function that creates or changes a sample."""
         self._runs += 1
         if self._runs > _MOST_RUNS or len(inside.steps) > _DEEPEST:
@@ -187,7 +187,7 @@ class _Reader:
                 before = before if is_chance else after
         return before
 
-    def _step(self, place: Source, statement: Statement, before: Sizes) -> Sizes:
+    def _step(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
         before = self._taken(place, statement, before)
         before = self._calls(place, _inside_out(statement), before)
         value = getattr(statement.node, "value", None)
@@ -195,7 +195,7 @@ class _Reader:
             return Sizes.ONE if cut else Sizes.MANY
         return before
 
-    def _taken(self, place: Source, statement: Statement, before: Sizes) -> Sizes:
+    def _taken(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
         """The sizes of the samples that a statement takes from another dataset: ``self.dataset[index]``."""
         for part in own_parts(statement.node):
             for item in walk(part):
@@ -204,12 +204,12 @@ class _Reader:
                     before = before if found is Sizes.UNKNOWN else found
         return before
 
-    def _calls(self, place: Source, calls: Iterable[ast.Call], before: Sizes) -> Sizes:
+    def _calls(self, place: ValueSource, calls: Iterable[ast.Call], before: Sizes) -> Sizes:
         for call in calls:
             before = self._call(place.part(call), call, before)
         return before
 
-    def _call(self, place: Source, call: ast.Call, before: Sizes) -> Sizes:
+    def _call(self, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
         """The sizes after a call in a function that creates a sample."""
         last, known = terminal(call) or "", _TRANSFORMS.match(place.qualified)
         if known is not None:
@@ -228,7 +228,7 @@ class _Reader:
         return before
 
 
-def _may_hold(place: Source, func: ast.expr) -> bool:
+def _may_hold(place: ValueSource, func: ast.expr) -> bool:
     """Whether something stored in a variable is called: ``self.transform(x)``, ``op(x)`` in a loop, ``crop(x)``."""
     name = dotted(func) or ""
     if name.startswith("self."):
@@ -236,7 +236,7 @@ def _may_hold(place: Source, func: ast.expr) -> bool:
     return "." not in name and (place.node is not func or scope_binding(name, place.place.scope) is not None)
 
 
-def _looped_over(place: Source, func: ast.expr) -> ast.expr | None:
+def _looped_over(place: ValueSource, func: ast.expr) -> ast.expr | None:
     """The iterable of a loop around a statement that binds the called name: ``for op in self.ops``."""
     if place.place.statement is None or not isinstance(func, ast.Name):
         return None
@@ -252,7 +252,7 @@ def _inside_out(statement: Statement) -> list[ast.Call]:
 # -- which sizes a step gives --------------------------------------------------------------------------------------
 
 
-def _after_transform(name: str, size: ast.expr | None, place: Source, before: Sizes) -> Sizes:
+def _after_transform(name: str, size: ast.expr | None, place: ValueSource, before: Sizes) -> Sizes:
     """The sizes after a transform of ``paddle.vision``, or a function of that name."""
     if name in _CUTS:
         return _fitted(size, place, before) if size is not None else before
@@ -266,14 +266,14 @@ def _after_transform(name: str, size: ast.expr | None, place: Source, before: Si
     return before
 
 
-def _after_function(name: str, place: Source, call: ast.Call, before: Sizes) -> Sizes:
+def _after_function(name: str, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
     if name == "crop":
         height, width = argument_of(call, "height", 3), argument_of(call, "width", 4)
         return _fitted(ast.Tuple([height, width], ast.Load()), place, before) if height and width else before
     return _after_transform(name, argument_of(call, "size" if name in _SCALES else "output_size", 1), place, before)
 
 
-def _after_method(name: str, place: Source, call: ast.Call, before: Sizes) -> Sizes:
+def _after_method(name: str, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
     """``image.resize((w, h))``, ``row.reshape(3, 32, 32)`` and ``np.reshape(row, (3, 32, 32))``."""
     arguments = call.args[1:] if place.qualified.startswith(("numpy.", "paddle.")) else call.args
     shape = arguments[0] if arguments else None
@@ -288,14 +288,14 @@ def _is_side(value: object) -> bool:
     return isinstance(value, int) and value >= _SMALLEST
 
 
-def _fitted(size: ast.expr | None, place: Source, before: Sizes) -> Sizes:
+def _fitted(size: ast.expr | None, place: ValueSource, before: Sizes) -> Sizes:
     """The sizes after a step that brings images to a size."""
     if size is None or is_none(size):
         return before
     return Sizes.ONE if _is_fixed(place.part(size)) else Sizes.MANY
 
 
-def _is_cut(place: Source, node: ast.Subscript) -> bool | None:
+def _is_cut(place: ValueSource, node: ast.Subscript) -> bool | None:
     """Whether a fixed number of rows and columns is cut out: ``x[top : top + size, left : left + size]``.
 
     None for everything else: other slices are about channels, or about a list.
@@ -316,7 +316,7 @@ def _length(part: ast.Slice) -> ast.expr | None:
     return upper.left if ast.dump(upper.right) == start else None
 
 
-def _is_fixed(place: Source) -> bool:
+def _is_fixed(place: ValueSource) -> bool:
     """Whether a size is the same for each image: a number, an option, an attribute; not computed from an image."""
     for item in walk(place.node):
         if isinstance(item, ast.Call) and not _keeps_fixed(item):
@@ -338,7 +338,7 @@ def _names(node: ast.AST) -> Iterator[ast.expr]:
             yield from _names(child)
 
 
-def _is_fixed_name(place: Source) -> bool:
+def _is_fixed_name(place: ValueSource) -> bool:
     """Whether all values of a name are fixed; a name that leads nowhere counts as an option."""
     if place.is_circular or (isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id)):
         return False
@@ -346,7 +346,7 @@ def _is_fixed_name(place: Source) -> bool:
     return all(_is_fixed(each) for each in made)
 
 
-def _is_unpacked(place: Source, name: str) -> bool:
+def _is_unpacked(place: ValueSource, name: str) -> bool:
     """Whether a function gets a name from a loop, or by unpacking: ``h, w = image.shape[:2]``."""
     at, scope = place.place.statement, place.place.scope
     for binding in reaching.before(name, at, scope) if at is not None else ():
@@ -366,7 +366,7 @@ def _keeps_fixed(call: ast.Call) -> bool:
     return terminal(call) in _ARITHMETIC
 
 
-def _is_size_of_image(node: ast.Attribute, place: Source) -> bool:
+def _is_size_of_image(node: ast.Attribute, place: ValueSource) -> bool:
     """Whether ``x.shape``, ``x.width`` or ``x.size`` belongs to an image, not to ``self`` or the options."""
     owner = dotted(node.value) or ""
     if node.attr == "size":

@@ -14,7 +14,7 @@ from perflint import catalogue
 from perflint.facts.dataset_samples import sample_methods
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.place import Place
-from perflint.flow.sources import Source, Step, asked
+from perflint.flow.sources import Through, ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -86,15 +86,15 @@ def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: a
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
         return False
     place = Place(file, scope, statement)
-    return all(_is_same(asked(value, place, through=Step.NAME)) for value in values)
+    return all(_is_same(asked(value, place, through=Through.NAME)) for value in values)
 
 
-def _is_same(value: Source) -> bool:
+def _is_same(value: ValueSource) -> bool:
     """Whether an expression has the same value for each sample, judging by the class."""
     return all(_is_same_part(value.part(item)) for item in walk(value.node) if isinstance(item, ast.expr))
 
 
-def _is_same_part(part: Source) -> bool:
+def _is_same_part(part: ValueSource) -> bool:
     node, place = part.node, part.place
     if isinstance(node, ast.Name):
         return all(map(_is_same_source, part.sources())) and not part.is_circular
@@ -105,7 +105,7 @@ def _is_same_part(part: Source) -> bool:
     return not isinstance(node, _UNKNOWN)
 
 
-def _is_same_source(source: Source) -> bool:
+def _is_same_source(source: ValueSource) -> bool:
     """Whether what a name is bound to stays the same; not an open file, where the opening is the finding."""
     node, file, scope = source.node, source.place.file, source.place.scope
     if not source.is_known:

@@ -14,7 +14,7 @@ from perflint import catalogue
 from perflint.facts.dataset_samples import sample_methods
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.place import Place
-from perflint.flow.sources import Step, sources
+from perflint.flow.sources import Through, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -279,7 +279,7 @@ def _is_given(collate: ast.expr | None) -> bool:
 def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    made = () if dataset is None else sources(dataset, Place(file, scope), through=Step.NAME | Step.ATTRIBUTE)
+    made = () if dataset is None else sources(dataset, Place(file, scope), through=Through.NAME | Through.ATTRIBUTE)
     names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
 
