@@ -366,9 +366,11 @@ def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
 
 
 def _is_lazy(source: ValueSource) -> bool:
-    """Whether an expression opens something that reads on demand."""
-    names = (dotted(item) for item in walk(source.node) if isinstance(item, (ast.Name, ast.Attribute)))
-    return any(named is not None and _LAZY.search(source.place.file.names.resolve(named)) for named in names)
+    """Whether something that reads on demand is created, or, in what an attribute itself is set to, opened."""
+    is_stored = source.steps[-1].kind is Through.ATTRIBUTE
+    parts = [item for item in walk(source.node) if isinstance(item, (ast.Name, ast.Attribute))] if is_stored else []
+    names = [source.qualified, *(source.part(part).qualified for part in parts)]
+    return any(map(_LAZY.search, names))
 
 
 def _mapped_in_place(step: SourceStep) -> ast.Call | None:
