@@ -22,10 +22,8 @@ from perflint.flow.sources import (
     scope_binding,
     sources,
 )
-from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_zero
 from perflint.syntax.scopes import Class, Scope
@@ -33,19 +31,6 @@ from perflint.syntax.tree import children, string_of, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
-
-
-@query
-def sample_methods(file: FileIndex) -> tuple[Scope, ...]:
-    """The ``__getitem__`` methods of the datasets that a file defines for training."""
-    if not file.has_words("__getitem__") or file.is_quiet or file.is_foreign or file.is_offline:
-        return ()
-    base_names = Hierarchy.of(file.project).base_names
-    return tuple(
-        owner.methods["__getitem__"]
-        for owner in file.scopes.classes.values()
-        if "__getitem__" in owner.methods and "paddle.io.Dataset" in base_names(file, owner)
-    )
 
 
 # Finds what the samples of a loader consist of: worker processes cannot pass on everything that a dataset may return.
@@ -238,7 +223,7 @@ def _sizes(nodes: list[ast.expr]) -> Iterator[ast.expr]:
 
 _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.)?\w+$|(?:list|zip|tuple)$")
 _WRAPS = re.compile(
-    r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
+    r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
 _FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
@@ -275,6 +260,16 @@ class Work(Enum):
 def work_of(dataset: ast.expr | None, at: Place) -> Work:
     """The work for a sample of a dataset that is passed to a loader."""
     return Work.UNKNOWN if dataset is None else _SampleWork().of(asked(dataset, at))
+
+
+def wrapped(dataset: ValueSource) -> list[ValueSource]:
+    """The datasets that ``Subset(data)``, ``ConcatDataset([one, two])`` and the like take their samples from."""
+    call, qualified = dataset.node, dataset.qualified
+    if not isinstance(call, ast.Call) or not call.args or not _WRAPS.match(qualified):
+        return []
+    inner = call.args[0]
+    parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
+    return [dataset.part(part) for part in parts]
 
 
 def _joined(found: Iterable[Work]) -> Work:
@@ -319,10 +314,8 @@ class _SampleWork:
                 return _mapped(node, source.place.file)
             if _IN_MEMORY.match(qualified) or _FOLDERS.match(qualified):
                 return Work.NONE if _IN_MEMORY.match(qualified) else Work.SOME
-            if _WRAPS.match(qualified) and node.args:
-                inner = node.args[0]
-                parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
-                return _joined(self.of(source.part(part)) for part in parts)
+            if inner := wrapped(source):
+                return _joined(map(self.of, inner))
         inside = source.method("__getitem__")
         return Work.UNKNOWN if inside is None else self._body(inside)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -14,7 +13,7 @@ from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.known_values import Size, size_of
 from perflint.flow.place import Place
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
@@ -32,10 +31,6 @@ from perflint.rules.width_chain import (
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
 #

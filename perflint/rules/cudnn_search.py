@@ -10,6 +10,7 @@ from enum import Enum
 import libcst as cst
 
 from perflint import catalogue
+from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
@@ -44,7 +45,6 @@ class Sizes(Enum):
 
 
 _PASS_ON = frozenset({"enumerate", "tqdm", "iter", "zip", "list", "prefetch", "trange", "islice"})
-_WRAPS = re.compile(r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$")
 _ONE_SIZE_DATA = re.compile(r"paddle\.(?:vision\.)?datasets?\.(?:\w+\.)*(?:Cifar10|Cifar100|cifar\.\w+)$")
 _PHOTOS = re.compile(r"paddle\.vision\.datasets\.(?:\w+\.)*(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _TRANSFORMS = re.compile(r"paddle\.vision\.transforms\.(?:\w+\.)*(\w+)$")
@@ -131,10 +131,8 @@ class _Reader:
         call, qualified = place.node, place.qualified
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
-        if _WRAPS.search(qualified) and call.args:
-            inner = call.args[0]
-            parts = inner.elts if isinstance(inner, ast.List) else [inner]
-            return _agreed(self.samples(each) for part in parts for each in _makers(place.part(part)))
+        if inner := wrapped(place):
+            return _agreed(self.samples(each) for part in inner for each in _makers(part))
         if _ONE_SIZE_DATA.match(qualified) or _PHOTOS.match(qualified):
             found = Sizes.ONE if _ONE_SIZE_DATA.match(qualified) else Sizes.UNKNOWN
             transform = argument_of(call, "transform", None)

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -25,7 +25,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
@@ -36,10 +36,6 @@ from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, terminal
 from perflint.syntax.tree import string_of
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds where the number of a loader's workers comes from: the zeros among its possible values.
 
