@@ -135,9 +135,9 @@ class _Search:
 
     def _defined(self, source: ValueSource) -> None:
         """Examine the class, the function or the method that a name leads to."""
-        file, qualified = source.place.file, source.qualified
+        file, node, qualified = source.place.file, source.node, source.qualified
         found = Modules.of(file.project).find(qualified, file) if qualified else None
-        function = function_of(source, source.node) if found is None else None
+        function = function_of(source, node) if found is None and isinstance(node, ast.Name) else None
         if found is not None and isinstance(found[1], Class):
             self._class(found[0], found[1])
         elif found is not None and isinstance(found[1], Scope):
@@ -145,7 +145,12 @@ class _Search:
         elif function is not None:
             self._body(*function)
         elif qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
-            self.found.append(Obstacle(file.path, file.row(source.node), qualified))
+            self.found.append(Obstacle(file.path, file.row(node), qualified))
+        elif isinstance(node, ast.Attribute):
+            for holder in sources(node.value, source.place, through=_NAMED, is_direct=True):
+                method = holder.method(node.attr)
+                if method is not None:
+                    self._body(method.place.file, method.place.scope)
 
     def _class(self, file: FileIndex, owner: Class) -> None:
         if Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG:

@@ -298,7 +298,9 @@ def _assigned(source: ValueSource, place: Place, name: str, step: Through) -> It
             yield from source._through(step, value, place)
         elif isinstance(target, (ast.Tuple, ast.List)):
             at = next((at for at, part in enumerate(target.elts) if dotted(part) == name), None)
-            if at is not None:
+            if at is not None and isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                yield from source._through(step, value.elts[at], place)
+            elif at is not None:
                 yield from _items(replace(source._stepped(step), place=place), value, at)
 
 
