@@ -88,14 +88,14 @@ class MadeObject(NamedTuple):
     by: Located | None = None
 
 
+@dataclass
 class _Question:
-    """What is left of the budget of a question, and what it follows."""
+    """What a question follows, and how many more expressions it may look at."""
 
-    def __init__(self, through: Through, budget: int, in_training: bool, is_direct: bool) -> None:
-        self.through = through
-        self.left = budget
-        self.in_training = in_training
-        self.is_direct = is_direct
+    through: Through
+    left: int
+    in_training: bool
+    is_direct: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,11 +238,9 @@ def sources(
     return ValueSource(node, at, (), _Question(through, budget, in_training, is_direct)).sources()
 
 
-def asked(
-    node: ast.expr, at: Place, *, through: Through = EVERYTHING, budget: int = _MOST_STEPS, in_training: bool = False
-) -> ValueSource:
+def asked(node: ast.expr, at: Place, *, through: Through = EVERYTHING, in_training: bool = False) -> ValueSource:
     """An expression as the start of a question, for which ``sources`` is then asked."""
-    return ValueSource(node, at, (), _Question(through, budget, in_training, False))
+    return ValueSource(node, at, (), _Question(through, _MOST_STEPS, in_training, is_direct=False))
 
 
 # -- names and parameters ----------------------------------------------------------------------------------------

@@ -278,12 +278,9 @@ def _after_method(name: str, place: ValueSource, call: ast.Call, before: Sizes) 
     sides = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else list(arguments)
     if name == "resize":
         return _fitted(shape, place, before) if shape is not None and len(call.args) <= 3 else before
-    long = [side for side in sides if isinstance(side, ast.Constant) and _is_side(side.value)]
+    numbers = [side.value for side in sides if isinstance(side, ast.Constant)]
+    long = [number for number in numbers if isinstance(number, int) and number >= _SMALLEST]
     return Sizes.ONE if len(long) >= 2 else before
-
-
-def _is_side(value: object) -> bool:
-    return isinstance(value, int) and value >= _SMALLEST
 
 
 def _fitted(size: ast.expr | None, place: ValueSource, before: Sizes) -> Sizes:
@@ -317,7 +314,7 @@ def _length(part: ast.Slice) -> ast.expr | None:
 def _is_fixed(place: ValueSource) -> bool:
     """Whether a size is the same for each image: a number, an option, an attribute; not computed from an image."""
     for item in walk(place.node):
-        if isinstance(item, ast.Call) and not _keeps_fixed(item):
+        if isinstance(item, ast.Call) and terminal(item) not in _ARITHMETIC:
             return False
         if isinstance(item, ast.Attribute) and _is_size_of_image(item, place):
             return False
@@ -358,10 +355,6 @@ def _is_unpacked(place: ValueSource, name: str) -> bool:
 
 def _is_own(node: ast.expr) -> bool:
     return (dotted(node) or "").startswith("self.")
-
-
-def _keeps_fixed(call: ast.Call) -> bool:
-    return terminal(call) in _ARITHMETIC
 
 
 def _is_size_of_image(node: ast.Attribute, place: ValueSource) -> bool:

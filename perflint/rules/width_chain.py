@@ -46,19 +46,16 @@ MAX_DEPTH = 3
 
 @dataclass(frozen=True, eq=False)
 class LayerSize:
-    """One layer: its sizes (None if they are not known), and their expressions.
+    """One layer, with its sizes (None if they are not known).
 
     ``call`` is the call in the examined file. ``inside`` is the path and line of the layer itself, if that call reaches
     it through a class or function of the project.
     """
 
     call: ast.Call
-    kind: str
     group: str
     inputs: Size | None
     outputs: Size | None
-    input_node: ast.expr | None
-    output_node: ast.expr | None
     inside: tuple[str, int] | None = None
 
 
@@ -190,7 +187,7 @@ def _layer(call: ast.Call, kind: str, group: str, place: Place, site: ast.Call |
     first, second = width_arguments(call, kind)
     inside = (place.file.path, place.file.row(call)) if site is not None else None
     inputs, outputs = size_of(first, place), size_of(second, place)
-    return LayerSize(site or call, kind, group, inputs, outputs, first, second, inside)
+    return LayerSize(site or call, group, inputs, outputs, inside)
 
 
 def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
