@@ -120,6 +120,13 @@ def test_samples_that_are_tensors_get_words(body: str, loader: str, more: str) -
     assert_words(of(script(body, loader, more)), "the samples are Paddle tensors (`", "on which worker processes crash")
 
 
+def test_tensors_that_an_attribute_gets_by_unpacking() -> None:
+    load = "\n\ndef load(paths):\n    return [paddle.to_tensor(path) for path in paths], len(paths)\n"
+    text = script("return self.paths[index]", more=load)
+    text = text.replace("self.paths = paths", "self.paths, self.count = load(paths)")
+    assert_words(of(text), "the samples are Paddle tensors (`paddle.to_tensor` at line")
+
+
 def test_the_reason_names_the_place_and_what_helps() -> None:
     finding = of(
         script("return self.transform(index)", "loader = DataLoader(Images(paths, T.ToTensor()), batch_size=8)")

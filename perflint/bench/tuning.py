@@ -12,7 +12,7 @@ from perflint.bench.figures import by_name, interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
 from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
-from perflint.facts.loaders import LOADER, Purpose, Site, feeds_training, purpose
+from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
@@ -20,7 +20,7 @@ from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.rules.edits import add_keyword
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of
+from perflint.syntax.parameters import argument_of, is_none
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
 from perflint.text.visible import listed
@@ -181,7 +181,8 @@ def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
     feeding = [each for each in loaders if feeds_training(each.file, each.scope, each.statement, each.call)]
-    said = feeding or [each for each in loaders if _is_named_so(each)] or loaders
+    named = [each for each in loaders if is_for_training(each.file, each.scope, each.statement, each.call)]
+    said = feeding or named or loaders
     if not said:
         raise CannotTune("the script calls no paddle.io.DataLoader by itself")
     if len(said) > 1:
@@ -200,17 +201,11 @@ def _named(loaders: list[_Loader], root: Path) -> str:
     return f"there are {listed([loader.place(root) for loader in loaders], _SHOWN)}" if loaders else "there is none"
 
 
-def _is_named_so(loader: _Loader) -> bool:
-    """Whether names or shuffling show that a loader is for training."""
-    way = (loader.file, loader.scope, loader.statement, loader.call)
-    return purpose(Site(*way[:3], (way,)), loader.file.project) is Purpose.TRAINING
-
-
 def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
     """The call that has an argument, and the argument: the loader, or its sampler for the batch size."""
     call = loader.call
     sampler = argument_of(call, *_SAMPLER) if name == "batch_size" else None
-    if sampler is None or (isinstance(sampler, ast.Constant) and sampler.value is None):
+    if sampler is None or is_none(sampler):
         return call, argument_of(call, name, _POSITIONS.get(name))
     if isinstance(sampler, ast.Name):
         sampler = Values.of(loader.file.project).definitions(loader.file, loader.scope).get(sampler.id, sampler)

@@ -15,7 +15,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, arguments_of
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits, stops_errors, terminal
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Link, Loop, Scope, Statement, exits, stops_errors, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
@@ -358,7 +358,7 @@ class Accumulator:
         )
 
     @cached_property
-    def _chain(self) -> list[Place]:
+    def _chain(self) -> list[Link]:
         """The compound statements around the loop, from the inside out."""
         own = self._scope.statements.get(self._loop)
         return list(own.around) if own is not None else []

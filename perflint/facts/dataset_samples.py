@@ -5,74 +5,33 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, TypeGuard
 
-from perflint.flow.calls import CallGraph
-from perflint.flow.switches import State, Switches
-from perflint.flow.values import Values
-from perflint.index.hierarchy import Hierarchy
+from perflint.flow.place import Place
+from perflint.flow.sources import (
+    EVERYTHING,
+    SourceStep,
+    Through,
+    ValueSource,
+    asked,
+    function_of,
+    is_left_out,
+    scope_binding,
+    sources,
+)
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.paddle.host_reads import READ_METHODS
-from perflint.syntax import reaching
-from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import (
-    all_parameters,
-    annotation_of,
-    argument_of,
-    defaults_of,
-    is_spread,
-    is_zero,
-    position_of,
-)
-from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.parameters import argument_of, is_none, is_zero
+from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import children, string_of, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
-
-
-# Finds what ``data.train`` may be, if its class is known: what its methods set, or what its property returns.
-
-
-class Held(NamedTuple):
-    """A possible value of an attribute, with its file and function."""
-
-    file: FileIndex
-    scope: Scope
-    value: ast.expr
-
-
-def parts_of(file: FileIndex, owner: Class, name: str) -> list[Held]:
-    """What an attribute of the objects of a class may be, from the class or the nearest of its bases that has it."""
-    for there, one in Hierarchy.of(file.project).lineage(file, owner):
-        if name in one.attributes:
-            return [Held(there, scope, value) for value, scope in one.attributes[name]]
-        if name in one.methods and is_property(one.methods[name]):
-            return _returned(there, one.methods[name])
-    return []
-
-
-def part_of(file: FileIndex, scope: Scope, node: ast.Attribute) -> list[Held]:
-    """What ``data.train`` may be in a function; nothing if the class of ``data`` is not known."""
-    found = Values.of(file.project).class_of(file, scope, node.value)
-    return parts_of(*found, node.attr) if found is not None else []
-
-
-def is_property(method: Scope) -> bool:
-    """Whether a method is read like an attribute."""
-    decorators = getattr(method.node, "decorator_list", ())
-    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
-
-
-def _returned(file: FileIndex, method: Scope) -> list[Held]:
-    returned = (statement.node.value for statement in method.statements if isinstance(statement.node, ast.Return))
-    return [Held(file, method, value) for value in returned if value is not None]
 
 
 # Finds what the samples of a loader consist of: worker processes cannot pass on everything that a dataset may return.
@@ -100,6 +59,8 @@ _EMPTY = frozenset(f"numpy.{name}" for name in ("zeros", "ones", "empty", "full"
 _MAKERS = ("__getitem__", "__iter__", "__call__")
 """The methods of a dataset, a transform or a collating object that run in a worker."""
 
+_NAMED = EVERYTHING & ~(Through.RETURN | Through.ITEM)
+"""Names and attributes; the functions that are called are examined whole."""
 _MOST_PLACES = 300
 
 
@@ -116,20 +77,19 @@ class Obstacle:
     empty: bool = False
 
 
-def obstacle(file: FileIndex, scope: Scope, call: ast.Call, *datasets: tuple[str, int]) -> Obstacle | None:
+def obstacle(call: ast.Call, at: Place, *datasets: tuple[str, int]) -> Obstacle | None:
     """What prevents a loader from passing on its samples; tensors come before arrays of size zero.
 
     Args:
         call: the call that creates the loader.
+        at: where it is.
         datasets: names and positions of the parameters for datasets.
     """
-    search = _Search()
-    for name, position in datasets or (("dataset", 0),):
-        search.value(file, scope, argument_of(call, name, position))
-    search.value(file, scope, argument_of(call, "collate_fn", 8))
-    for keyword in call.keywords:
-        if keyword.arg is None:
-            search.value(file, scope, keyword.value)
+    search, here = _Search(), at.at(at.scope, None)
+    parameters = (*(datasets or (("dataset", 0),)), ("collate_fn", 8))
+    unpacked = (keyword.value for keyword in call.keywords if keyword.arg is None)
+    for node in (*(argument_of(call, *parameter) for parameter in parameters), *unpacked):
+        search.value(node, here)
     return min(search.found, key=lambda item: item.empty, default=None)
 
 
@@ -140,13 +100,13 @@ class _Search:
         self.found: list[Obstacle] = []
         self._seen: set[object] = set()
 
-    def value(self, file: FileIndex, scope: Scope, node: ast.expr | None) -> None:
+    def value(self, node: ast.expr | None, place: Place) -> None:
         """Examine what an expression may be: an object whose methods run in a worker, or a function that does."""
         for item in _on_the_device(node) if node is not None else ():
             if isinstance(item, ast.Call):
-                self._called(file, scope, item)
+                self._called(item, place.file)
             elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
-                self._named(file, scope, dotted(item), file.row(item))
+                self._named(item, place)
 
     def _is_new(self, *key: object) -> bool:
         if key in self._seen or len(self._seen) > _MOST_PLACES:
@@ -154,7 +114,7 @@ class _Search:
         self._seen.add(key)
         return True
 
-    def _called(self, file: FileIndex, scope: Scope, call: ast.Call) -> None:
+    def _called(self, call: ast.Call, file: FileIndex) -> None:
         name = dotted(call.func)
         qualified = file.names.resolve(name) if name else ""
         is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
@@ -162,60 +122,42 @@ class _Search:
             text = qualified if is_tensor and qualified else ast.unparse(call)
             self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
-    def _named(self, file: FileIndex, scope: Scope, name: str | None, line: int = 0) -> None:
-        """Examine what a name at a line may be: a class, a function, its values or arguments."""
-        if name is None or not self._is_new(scope, name):
+    def _named(self, node: ast.expr, place: Place) -> None:
+        """Examine what a name may be: a class, a function, its values or arguments."""
+        name = dotted(node)
+        if name is None or not self._is_new(name, place.scope, place.run):
             return
-        first, _, rest = name.partition(".")
-        owner = Values.of(file.project).class_of(file, scope, ast.Name(first, ast.Load())) if rest else None
-        if owner is not None:
-            self._attribute(*owner, rest.partition(".")[0])
-            return
-        bound = _bound(scope, first)
-        if bound is not None:
-            self._bound(file, bound, name)
-            return
-        qualified = file.names.resolve(name)
-        found = Modules.of(file.project).find(qualified, file)
-        if found is not None:
-            self._definition(*found)
-            return
-        if qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
-            self.found.append(Obstacle(file.path, line or 1, qualified))
-        module, _, last = qualified.rpartition(".")
-        there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(first) else None
-        if there is not None and there is not file:
-            self._named(there, there.scopes.module, last)
+        for source in sources(node, place, through=_NAMED, is_direct=True):
+            if isinstance(source.node, (ast.Name, ast.Attribute)) and (not source.steps or not source.is_known):
+                self._defined(source)
+            else:
+                self.value(source.node, source.place.at(source.place.scope, None))
 
-    def _bound(self, file: FileIndex, scope: Scope, name: str) -> None:
-        first = name.partition(".")[0]
-        if first in scope.functions:
-            self._definition(file, scope.functions[first])
-        if first in all_parameters(scope):
-            for site in CallGraph.of(file.project).callers(file, scope):
-                self.value(site.file, site.scope, site.argument(scope, first))
-        for statement in bindings_of(scope).get(first, ()):
-            self.value(file, scope, getattr(statement.node, "value", None))
+    def _defined(self, source: ValueSource) -> None:
+        """Examine the class, the function or the method that a name leads to."""
+        file, node, qualified = source.place.file, source.node, source.qualified
+        found = Modules.of(file.project).find(qualified, file) if qualified else None
+        function = function_of(source, node) if found is None and isinstance(node, ast.Name) else None
+        if found is not None and isinstance(found[1], Class):
+            self._class(found[0], found[1])
+        elif found is not None and isinstance(found[1], Scope):
+            self._body(found[0], found[1])
+        elif function is not None:
+            self._body(*function)
+        elif qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
+            self.found.append(Obstacle(file.path, file.row(node), qualified))
+        elif isinstance(node, ast.Attribute):
+            for holder in sources(node.value, source.place, through=_NAMED, is_direct=True):
+                method = holder.method(node.attr)
+                if method is not None:
+                    self._body(method.place.file, method.place.scope)
 
-    def _attribute(self, file: FileIndex, owner: Class, name: str) -> None:
-        """Examine what an attribute of an object may be, and at the method of that name."""
-        if not self._is_new(owner, name):
-            return
-        for there, scope, value in parts_of(file, owner, name):
-            self.value(there, scope, value)
-        method = Modules.of(file.project).method_of(file, owner, name)
-        if method is not None:
-            self._body(*method)
-
-    def _definition(self, file: FileIndex, found: Scope | Class) -> None:
-        if isinstance(found, Scope):
-            self._body(file, found)
-            return
-        if Modules.of(file.project).kind_of_instance(file, found).tag == LAYER_TAG:
-            self.found.append(Obstacle(file.path, file.row(found.node), found.name))
+    def _class(self, file: FileIndex, owner: Class) -> None:
+        if Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG:
+            self.found.append(Obstacle(file.path, file.row(owner.node), owner.name))
             return
         for name in _MAKERS:
-            method = Modules.of(file.project).method_of(file, found, name)
+            method = Modules.of(file.project).method_of(file, owner, name)
             if method is not None:
                 self._body(*method)
 
@@ -223,13 +165,14 @@ class _Search:
         """Examine everything that a function calls and names: it may run for each sample, or return what does."""
         if not self._is_new(scope):
             return
+        place = Place(file, scope)
         for statement in scope.statements:
             read = {id(item) for call in statement.calls if _reads(call) for item in walk(call)}
             for call in statement.calls:
                 if id(call) not in read:
-                    self.value(file, scope, call)
+                    self.value(call, place)
             if isinstance(statement.node, ast.Return):
-                self.value(file, scope, statement.node.value)
+                self.value(statement.node.value, place)
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
@@ -255,22 +198,6 @@ def _makes_tensor(call: ast.Call, qualified: str) -> bool:
         return False
     as_arrays = argument_of(call, "return_numpy", None) if qualified == "paddle.load" else None
     return as_arrays is None or (isinstance(as_arrays, ast.Constant) and not as_arrays.value)
-
-
-def _bound(scope: Scope, name: str) -> Scope | None:
-    """The function or module that binds a name visible in a scope."""
-    inner: Scope | None = scope
-    while inner is not None:
-        if name in all_parameters(inner) or name in inner.functions:
-            return inner
-        if any(_gives(statement.node) for statement in bindings_of(inner).get(name, ())):
-            return inner
-        inner = inner.parent
-    return None
-
-
-def _gives(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
 
 
 def _is_graph_tensor(call: ast.Call) -> bool:
@@ -301,7 +228,7 @@ def _sizes(nodes: list[ast.expr]) -> Iterator[ast.expr]:
 
 _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.)?\w+$|(?:list|zip|tuple)$")
 _WRAPS = re.compile(
-    r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
+    r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
 _FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
@@ -321,8 +248,8 @@ _NEVER_STREAMED = frozenset({"num_proc", "load_from_cache_file", "cache_file_nam
 """Parameters of Hugging Face's ``map`` for datasets on the disk only."""
 _OF_COLUMNS = frozenset({"remove_columns", "input_columns", "fn_kwargs"})
 """Parameters of Hugging Face's ``map`` that PaddleNLP's does not have."""
-_MAX_DEPTH = 8
-_SAMPLE_WORK_MOST_PLACES = 200
+_MOST_BODIES = 200
+"""How many functions are examined for one dataset."""
 
 
 class Work(Enum):
@@ -335,9 +262,19 @@ class Work(Enum):
     UNKNOWN = 3
 
 
-def work_of(file: FileIndex, scope: Scope, statement: Statement, dataset: ast.expr | None) -> Work:
-    """The work for a sample of a dataset that a statement passes to a loader."""
-    return Work.UNKNOWN if dataset is None else _SampleWorkSearch().value(file, scope, statement, dataset, 0)
+def work_of(dataset: ast.expr | None, at: Place) -> Work:
+    """The work for a sample of a dataset that is passed to a loader."""
+    return Work.UNKNOWN if dataset is None else _SampleWork().of(asked(dataset, at))
+
+
+def wrapped(dataset: ValueSource) -> list[ValueSource]:
+    """The datasets that ``Subset(data)``, ``ConcatDataset([one, two])`` and the like take their samples from."""
+    call, qualified = dataset.node, dataset.qualified
+    if not isinstance(call, ast.Call) or not call.args or not _WRAPS.match(qualified):
+        return []
+    inner = call.args[0]
+    parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
+    return [dataset.part(part) for part in parts]
 
 
 def _joined(found: Iterable[Work]) -> Work:
@@ -348,267 +285,103 @@ def _joined(found: Iterable[Work]) -> Work:
     return Work.NONE if works == {Work.NONE} else Work.UNKNOWN
 
 
-class _Dataset(NamedTuple):
-    """A dataset: its class, and which attributes of the object are None."""
-
-    file: FileIndex
-    owner: Class
-    unset: frozenset[str]
-
-    def skips(self, statement: Statement) -> bool:
-        """Whether a statement of a method runs for another object only: ``if self.transform is not None``."""
-        return any(
-            isinstance(link.node, ast.If) and self._says(link.node.test) is (link.branch != "body")
-            for link in statement.around
-        )
-
-    def _says(self, test: ast.expr) -> bool | None:
-        """The result of a test about an attribute that is None; None for other tests."""
-        asked, answer = test, False
-        if isinstance(test, ast.Compare) and len(test.ops) == 1 and _is_none(test.comparators[0]):
-            asked, answer = test.left, isinstance(test.ops[0], (ast.Is, ast.Eq))
-        name = dotted(asked) or ""
-        return answer if name[:5] == "self." and name[5:] in self.unset else None
-
-
-class _SampleWorkSearch:
-    """Follows a dataset to the class that creates its samples; each place is examined once."""
+class _SampleWork:
+    """Follows a dataset to the class that creates its samples; each function is examined once for an object."""
 
     def __init__(self) -> None:
-        self._known: dict[object, Work] = {}
+        self._bodies: dict[object, Work] = {}
 
-    def _once(self, key: object, work_out: Callable[[], Work]) -> Work:
-        """The work at a place, nothing if it leads back to itself."""
-        if key not in self._known:
-            if len(self._known) > _SAMPLE_WORK_MOST_PLACES:
-                return Work.UNKNOWN
-            self._known[key] = Work.NONE
-            self._known[key] = work_out()
-        return self._known[key]
+    def of(self, dataset: ValueSource) -> Work:
+        """The work for the samples of a dataset, or for an item of an attribute of a dataset."""
+        start = len(dataset.steps)
+        return _joined(self._created(source, start) for source in dataset.sources() if not is_none(source.node))
 
-    def value(self, file: FileIndex, scope: Scope, statement: Statement | None, node: ast.expr, depth: int) -> Work:
-        """The work for the samples of an expression."""
-        if depth > _MAX_DEPTH:
-            return Work.UNKNOWN
+    def _created(self, source: ValueSource, start: int) -> Work:
+        """The work for what a source creates, judging by the steps to it from the first one in question, too."""
+        steps = source.steps[start:]
+        mapped = (_mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
+        in_place = next((call for call in mapped if call is not None), None)
+        if in_place is not None:
+            return _mapped(in_place, source.place.file)
+        found = self._of_source(source)
+        # Taking an item of an attribute is no work, unless that is a dataset or opens a file.
+        held = [step.node.attr for step in steps if _is_own(step.node) and step.kind is Through.ATTRIBUTE]
+        if not held or (found is not Work.UNKNOWN and not _is_lazy(source)):
+            return found
+        return Work.UNKNOWN if _is_lazy(source) or all(map(_DATASET.search, held)) else Work.NONE
+
+    def _of_source(self, source: ValueSource) -> Work:
+        node, qualified = source.node, source.qualified
         if isinstance(node, (ast.List, ast.Tuple, ast.ListComp)):
             return Work.NONE
-        if isinstance(node, ast.IfExp):
-            return _joined(self.value(file, scope, statement, part, depth + 1) for part in (node.body, node.orelse))
-        if isinstance(node, ast.Name):
-            return self._name(file, scope, statement, node.id, depth + 1)
-        if isinstance(node, ast.Attribute):
-            return self._part(file, scope, node, depth + 1)
-        return self._call(file, scope, statement, node, depth + 1) if isinstance(node, ast.Call) else Work.UNKNOWN
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("map", "apply"):
+                return _mapped(node, source.place.file)
+            if _IN_MEMORY.match(qualified) or _FOLDERS.match(qualified):
+                return Work.NONE if _IN_MEMORY.match(qualified) else Work.SOME
+            if inner := wrapped(source):
+                return _joined(map(self.of, inner))
+        inside = source.method("__getitem__")
+        return Work.UNKNOWN if inside is None else self._body(inside)
 
-    def _part(self, file: FileIndex, scope: Scope, node: ast.Attribute, depth: int) -> Work:
-        """The work of the samples of ``self.data`` or ``data.train``: if unknown, judging by its name."""
-        owner = Values.of(file.project).class_of(file, scope, node.value)
-        if owner is None:
-            return Work.UNKNOWN
-        if dotted(node.value) == "self":
-            return self._attribute(*owner, node.attr, depth)
-        held = parts_of(*owner, node.attr)
-        return self._once(
-            (owner[1], node.attr, "whole"),
-            lambda: _joined(self.value(there, inner, None, value, depth) for there, inner, value in held),
-        )
+    def _body(self, inside: ValueSource) -> Work:
+        """The work of a function that creates a sample; nothing if it leads back to itself."""
+        key = inside.place.scope, inside.place.made
+        if key not in self._bodies:
+            if len(self._bodies) > _MOST_BODIES:
+                return Work.UNKNOWN
+            self._bodies[key] = Work.NONE
+            self._bodies[key] = _joined([Work.NONE, *self._works(inside)])
+        return self._bodies[key]
 
-    # -- names -------------------------------------------------------------------------------------------------
-
-    def _name(self, file: FileIndex, scope: Scope, statement: Statement | None, name: str, depth: int) -> Work:
-        inner: Scope | None = scope
-        while inner is not None:
-            if name in bindings_of(inner):
-                return self._bound(file, inner, statement if inner is scope else None, name, depth)
-            if name in all_parameters(inner):
-                if in_place := _mapped_before(inner, name, statement if inner is scope else None):
-                    return _mapped(in_place, file)
-                return self._once((inner, name), partial(self._parameter, file, inner, name, depth))
-            inner = inner.parent
-        module, _, last = file.names.resolve(name).rpartition(".")
-        there = Modules.of(file.project).module_named(module, file) if file.names.is_bound(name) else None
-        if there is None or there is file or depth > _MAX_DEPTH:
-            return Work.UNKNOWN
-        return self._name(there, there.scopes.module, None, last, depth + 1)
-
-    def _bound(self, file: FileIndex, scope: Scope, at: Statement | None, name: str, depth: int) -> Work:
-        """The work for the values of assignments that reach a statement, or of all of them if none is given."""
-        if in_place := _mapped_before(scope, name, at):
-            return _mapped(in_place, file)
-        reaching_here = [found.statement for found in reaching.before(name, at, scope)] if at is not None else []
-        statements = reaching_here or bindings_of(scope)[name]
-        return _joined(
-            self._once((one, name), partial(self._assigned, file, scope, one, name, depth)) for one in statements
-        )
-
-    def _assigned(self, file: FileIndex, scope: Scope, statement: Statement, name: str, depth: int) -> Work:
-        node = statement.node
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-            return Work.UNKNOWN
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        if isinstance(target, ast.Name):
-            return self.value(file, scope, statement, node.value, depth)
-        if not isinstance(target, ast.Tuple):
-            return Work.UNKNOWN
-        place = next((at for at, part in enumerate(target.elts) if dotted(part) == name), None)
-        if place is None:
-            return Work.UNKNOWN
-        if isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(target.elts):
-            return self.value(file, scope, statement, node.value.elts[place], depth)
-        return (
-            self._call(file, scope, statement, node.value, depth, place)
-            if isinstance(node.value, ast.Call)
-            else (Work.UNKNOWN)
-        )
-
-    def _parameter(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
-        """The work for the arguments of calls; without known calls, according to the annotation."""
-        handed: list[Work] = []
-        for site in CallGraph.of(file.project).callers(file, scope):
-            given = site.argument(scope, name)
-            if given is not None:
-                handed.append(self.value(site.file, site.scope, site.statement, given, depth))
-        found = _joined(handed)
-        return self._annotated(file, scope, name, depth) if found is Work.UNKNOWN else found
-
-    def _annotated(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
-        said = annotation_of(scope, name)
-        named = dotted(said) if said is not None else None
-        found = Modules.of(file.project).find(file.names.resolve(named), file) if named else None
-        if found is None or not isinstance(found[1], Class):
-            return Work.UNKNOWN
-        return self._of_class(found[0], found[1], depth)
-
-    # -- calls -------------------------------------------------------------------------------------------------
-
-    def _call(
-        self, file: FileIndex, scope: Scope, statement: Statement | None, call: ast.Call, depth: int, place: int = -1
-    ) -> Work:
-        """The work for the result of a call; ``place``: in the returned tuple."""
-        name = dotted(call.func)
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("map", "apply"):
-            return _mapped(call, file)
-        if name is None or depth > _MAX_DEPTH:
-            return Work.UNKNOWN
-        qualified = file.names.resolve(name)
-        if _IN_MEMORY.match(qualified):
-            return Work.NONE
-        if _FOLDERS.match(qualified):
-            return Work.SOME
-        if _WRAPS.match(qualified) and call.args:
-            inner = call.args[0]
-            parts = inner.elts if isinstance(inner, ast.List) and "MapDataset" not in qualified else [inner]
-            return _joined(self.value(file, scope, statement, part, depth) for part in parts)
-        found = Modules.of(file.project).find(qualified, file)
-        if found is not None and isinstance(found[1], Class):
-            return self._of_class(found[0], found[1], depth, _left_at_none(found[0], found[1], call))
-        callee = Values.of(file.project).callee(file, scope, name, {})
-        if callee is None:
-            return Work.UNKNOWN
-        return self._once((callee[1], place), partial(self._returned, *callee, place, depth))
-
-    def _returned(self, file: FileIndex, scope: Scope, place: int, depth: int) -> Work:
-        works: list[Work] = []
-        for statement in scope.statements:
-            given = statement.node.value if isinstance(statement.node, ast.Return) else None
-            if place >= 0 and given is not None:
-                given = given.elts[place] if isinstance(given, ast.Tuple) and place < len(given.elts) else None
-                works += [Work.UNKNOWN] if given is None else []
-            if given is not None:
-                works.append(self.value(file, scope, statement, given, depth))
-        return _joined(works)
-
-    # -- datasets ----------------------------------------------------------------------------------------------
-
-    def _of_class(self, file: FileIndex, owner: Class, depth: int, unset: frozenset[str] = frozenset()) -> Work:
-        """The work for a class's samples; ``unset``: attributes of the object that are None."""
-        method = Modules.of(file.project).method_of(file, owner, "__getitem__")
-        if method is None:
-            return Work.UNKNOWN
-        data = _Dataset(file, owner, unset)
-        return self._once((method[1], data), partial(self._body, *method, data, depth + 1))
-
-    def _body(self, file: FileIndex, scope: Scope, data: _Dataset, depth: int) -> Work:
-        """The work of a method that creates a sample of a dataset."""
-        works = [Work.NONE]
-        for statement in scope.statements:
-            if data.skips(statement) or _is_off(file, scope, statement):
+    def _works(self, inside: ValueSource) -> Iterator[Work]:
+        for statement in inside.place.scope.statements:
+            if is_left_out(inside, statement):
                 continue
+            here = inside.at(statement)
             if isinstance(statement.node, (ast.For, ast.While, ast.With, ast.Try)):
-                works.append(Work.UNKNOWN)
-            works += [self._in_body(file, scope, call, data, depth) for call in statement.calls]
-            works += [
-                self._attribute(data.file, data.owner, item.value.attr, depth)
-                for item in walk(statement.node)
-                if isinstance(item, ast.Subscript)
-                and isinstance(item.value, ast.Attribute)
-                and dotted(item.value.value) == "self"
-            ]
-        return _joined(works)
+                yield Work.UNKNOWN
+            yield from (self._called(here.part(call), call) for call in statement.calls)
+            for item in walk(statement.node):
+                if isinstance(item, ast.Subscript) and _is_own(item.value):
+                    yield self.of(here.part(item.value))
 
-    def _in_body(self, file: FileIndex, scope: Scope, call: ast.Call, data: _Dataset, depth: int) -> Work:
-        """The work of a call in such a method."""
-        name, last = dotted(call.func), getattr(call.func, "attr", getattr(call.func, "id", ""))
+    def _called(self, source: ValueSource, call: ast.Call) -> Work:
+        """The work of a call in such a function."""
+        last, qualified = getattr(call.func, "attr", getattr(call.func, "id", "")), source.qualified
         if _READS.match(last):
             return Work.SOME
-        qualified = file.names.resolve(name) if name else ""
         if _QUICK.match(qualified) or (qualified == last and hasattr(builtins, last)):
             return Work.NONE
-        callee = Values.of(file.project).callee(file, scope, name, {}) if name and depth <= _MAX_DEPTH else None
-        if callee is None:
+        called = function_of(source, call.func)
+        if called is None:
             return Work.NONE if last in _QUICK_METHODS else Work.UNKNOWN
-        return self._once((callee[1], data), partial(self._body, *callee, data, depth + 1))
-
-    def _attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> Work:
-        """The work of taking an item of an attribute: none, unless that is a dataset or opens a file."""
-        values = parts_of(file, owner, name)
-        if not values:  # `self.x, self.y = load()`
-            unpacked = any(f"self.{name}" in bindings_of(method) for method in owner.methods.values())
-            return Work.NONE if unpacked and not _DATASET.search(name) else Work.UNKNOWN
-        return self._once(
-            (owner, name),
-            lambda: _joined(self._held(*held, name, depth) for held in values if not _is_none(held.value)),
-        )
-
-    def _held(self, file: FileIndex, scope: Scope, value: ast.expr, name: str, depth: int) -> Work:
-        names = (dotted(item) for item in walk(value) if isinstance(item, (ast.Name, ast.Attribute)))
-        if any(named is not None and _LAZY.search(file.names.resolve(named)) for named in names):
-            return Work.UNKNOWN
-        found = self.value(file, scope, None, value, depth)
-        return found if found is not Work.UNKNOWN or _DATASET.search(name) else Work.NONE
+        return self._body(source.entered(*called))
 
 
-def _left_at_none(file: FileIndex, owner: Class, call: ast.Call) -> frozenset[str]:
-    """The attributes that stay None in an object created by a call, because it leaves out their parameters."""
-    made = Modules.of(file.project).method_of(file, owner, "__init__")
-    if made is None or made[1].owner is None or is_spread(call):
-        return frozenset()
-    left_out = {
-        name
-        for name, default in defaults_of(made[1]).items()
-        if _is_none(default) and argument_of(call, name, position_of(made[1], name)) is None
-    }
-    return frozenset(
-        name
-        for name, values in made[1].owner.attributes.items()
-        if all(_is_none(value) or getattr(value, "id", "") in left_out for value, _ in values)
+def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
+    return isinstance(node, ast.Attribute) and dotted(node.value) == "self"
+
+
+def _is_lazy(source: ValueSource) -> bool:
+    """Whether something that reads on demand is created, or, in what an attribute itself is set to, opened."""
+    is_stored = source.steps[-1].kind is Through.ATTRIBUTE
+    parts = [item for item in walk(source.node) if isinstance(item, (ast.Name, ast.Attribute))] if is_stored else []
+    names = [source.qualified, *(source.part(part).qualified for part in parts)]
+    return any(map(_LAZY.search, names))
+
+
+def _mapped_in_place(step: SourceStep) -> ast.Call | None:
+    """The last ``dataset.map(convert)`` before a name is read, as a statement: PaddleNLP's changes the dataset."""
+    name, place = dotted(step.node) or "", step.place
+    scope = scope_binding(name, place.scope)
+    made = (
+        (statement.node.value for statement in scope.statements if isinstance(statement.node, ast.Expr))
+        if scope
+        else ()
     )
-
-
-def _is_off(file: FileIndex, scope: Scope, statement: Statement) -> bool:
-    """Whether a statement never runs: ``if self.transform is not None``, and no caller passes a transform."""
-    switches = Switches.of(file.project)
-    return switches.state_of_statement(statement, scope, file) <= State.UNSET
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _mapped_before(scope: Scope, name: str, at: Statement | None) -> ast.Call | None:
-    """The last ``dataset.map(convert)`` before a statement, as a statement itself: PaddleNLP's changes the dataset."""
-    made = (statement.node.value for statement in scope.statements if isinstance(statement.node, ast.Expr))
     calls = [call for call in made if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.map"]
+    at = place.statement if scope is place.scope else None
     return next((call for call in reversed(calls) if at is None or call.lineno < at.node.lineno), None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +13,7 @@ from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Located, Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
@@ -21,7 +21,7 @@ from perflint.index.modules import Modules
 from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, argument_of, keyword_only
+from perflint.syntax.parameters import argument_for, argument_of, is_none, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, headers, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import evaluates, predicts, retrieves, snake, trains
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers.
 
 LOADER = "paddle.io.DataLoader"
+_MOST_CALLERS = 4
+"""How many functions that return a loader are followed to their callers."""
 
 
 class Purpose(Enum):
@@ -46,61 +48,49 @@ class Purpose(Enum):
     UNKNOWN = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Site:
-    """A place in the code, and the calls that led there from the loader, inside out."""
-
-    file: FileIndex
-    scope: Scope
-    statement: Statement | None
-    calls: tuple[tuple[FileIndex, Scope, Statement, ast.Call], ...] = ()
-
-    def at(self, file: FileIndex, scope: Scope, statement: Statement | None) -> Site:
-        """Another place on the same path."""
-        return replace(self, file=file, scope=scope, statement=statement)
-
-    def called_from(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> Site:
-        """The place of a call of the function that this place is in."""
-        return Site(file, scope, statement, (*self.calls, (file, scope, statement, call)))
-
-    def callers(self) -> Iterator[Site]:
-        """The places of the calls of the function that this place is in; without programs that only predict."""
-        for site in CallGraph.of(self.file.project).callers(self.file, self.scope):
-            if not (site.file.is_offline or site.is_unbound):
-                yield self.called_from(site.file, site.scope, site.statement, site.call)
-
-
 def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     """Whether a class of the project inherits from Paddle's loader."""
     return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
-def purpose(site: Site, project: Project, depth: int = 0) -> Purpose:
-    """What the loader at the start of a site's calls is for, judging by names, loops and callers."""
-    found = Purpose.UNKNOWN
-    for file, scope, statement, call in site.calls:
-        one = _purpose(file, scope, statement, call, project)
-        if one is Purpose.EVALUATION:
-            return one
-        found = one if found is Purpose.UNKNOWN else found
-    if found is not Purpose.UNKNOWN or depth > 2 or not site.calls:
-        return found
-    file, scope, statement, call = site.calls[-1]
-    if not _is_returned(scope, statement):
-        return found
-    answers = {purpose(caller, project, depth + 1) for caller in site.at(file, scope, statement).callers()}
-    return Purpose.TRAINING if Purpose.TRAINING in answers else found
+def purpose(calls: tuple[Located, ...]) -> Purpose:
+    """What a loader is for, judging by names, loops and callers.
+
+    Args:
+        calls: the call that creates the loader, and those that led to it, inside out.
+    """
+    found, waiting = _of_calls(calls), [calls]
+    for _ in range(_MOST_CALLERS):
+        answers = {path: _of_calls(path) for path in waiting}
+        if Purpose.TRAINING in answers.values():
+            return Purpose.TRAINING
+        waiting = [
+            (*path, Located(site.call, site.place))
+            for path, answer in answers.items()
+            if answer is Purpose.UNKNOWN and path and _is_returned(path[-1].place)
+            for site in CallGraph.of(path[-1].place.file.project).callers(path[-1].place.file, path[-1].place.scope)
+            if not (site.file.is_offline or site.is_unbound)
+        ]
+    return found
 
 
-def _purpose(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, project: Project) -> Purpose:
-    targets = bound_by(statement.node)
+def _of_calls(calls: tuple[Located, ...]) -> Purpose:
+    answers = [_of_call(call, place) for call, place in calls]
+    if Purpose.EVALUATION in answers:
+        return Purpose.EVALUATION
+    return Purpose.TRAINING if Purpose.TRAINING in answers else Purpose.UNKNOWN
+
+
+def _of_call(call: ast.Call, place: Place) -> Purpose:
+    file, scope = place.file, place.scope
+    targets = bound_by(place.statement.node) if place.statement is not None else []
     for words in ([name.rpartition(".")[2] for name in targets], _dataset_words(call)):
         said = _said(words)
         if said is not Purpose.UNKNOWN:
             return said
     if _shuffles(call, scope):
         return Purpose.TRAINING
-    used = _used(file, scope, set(targets), project)
+    used = _used(file, scope, set(targets))
     if used is not Purpose.UNKNOWN:
         return used
     said = _said([scope.name])
@@ -145,11 +135,11 @@ def _shuffles(call: ast.Call, scope: Scope) -> bool:
     return False
 
 
-def _used(file: FileIndex, scope: Scope, targets: set[str], project: Project) -> Purpose:
+def _used(file: FileIndex, scope: Scope, targets: set[str]) -> Purpose:
     """What a scope does with the loaders that it binds to these names."""
     if not targets:
         return Purpose.UNKNOWN
-    for loop in evidence.step_loops(scope, lambda call: TrainingCalls.of(project).call_trains(file, scope, call)):
+    for loop in evidence.step_loops(scope, lambda call: TrainingCalls.of(file.project).call_trains(file, scope, call)):
         if not isinstance(loop, ast.While) and any(dotted(node) in targets for node in expressions(loop.iter)):
             return Purpose.TRAINING
     handed = [
@@ -162,9 +152,10 @@ def _used(file: FileIndex, scope: Scope, targets: set[str], project: Project) ->
     return next((one for one in (Purpose.TRAINING, Purpose.EVALUATION) if one in said), Purpose.UNKNOWN)
 
 
-def _is_returned(scope: Scope, statement: Statement) -> bool:
-    if isinstance(statement.node, ast.Return):
-        return True
+def _is_returned(place: Place) -> bool:
+    scope, statement = place.scope, place.statement
+    if statement is None or isinstance(statement.node, ast.Return):
+        return statement is not None
     targets = set(bound_by(statement.node))
     return any(
         isinstance(other.node, ast.Return)
@@ -267,10 +258,10 @@ def reading(
             break
     if worth is Worth.NOTHING:
         return LoaderReading(worth)
-    if worth is not Worth.TRAINS and is_unseen and not predicts and _is_for_training(file, scope, statement, call):
+    if worth is not Worth.TRAINS and is_unseen and not predicts and is_for_training(file, scope, statement, call):
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
-    work = work_of(file, scope, statement, argument_of(call, "dataset", 0))
+    work = work_of(argument_of(call, "dataset", 0), Place(file, scope, statement))
     return LoaderReading(worth, work, path, line, has_no_gpu(file), work is not Work.SOME and is_toy(file))
 
 
@@ -293,10 +284,9 @@ def _worth(use: _Use, predicts: bool) -> Worth:
     return Worth.EVALUATES_OFTEN if use.often else Worth.EVALUATES
 
 
-def _is_for_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+def is_for_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
     """Whether names, or the shuffling, show that a loader is for training."""
-    site = Site(file, scope, statement, ((file, scope, statement, call),))
-    return purpose(site, file.project) is Purpose.TRAINING
+    return purpose((Located(call, Place(file, scope, statement)),)) is Purpose.TRAINING
 
 
 def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
@@ -328,7 +318,7 @@ def _holds_tensors(file: FileIndex, owner: Class) -> bool:
 def _yields_whole_batches(call: ast.Call) -> bool:
     """``batch_size=None``: the dataset creates the batches, usually as a stream that each worker would repeat."""
     given, sampler = argument_of(call, "batch_size", 5), argument_of(call, "batch_sampler", 4)
-    return isinstance(given, ast.Constant) and given.value is None and (sampler is None or _is_none(sampler))
+    return isinstance(given, ast.Constant) and given.value is None and (sampler is None or is_none(sampler))
 
 
 def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
@@ -344,12 +334,8 @@ def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.C
     shuffle = argument_of(call, "shuffle", 6)
     if isinstance(shuffle, ast.Constant) and shuffle.value:
         return True
-    sizes = Constants.of(file.project).possible(size, ReadPlace(file, scope, statement)) if size is not None else ()
+    sizes = Constants.of(file.project).possible(size, Place(file, scope, statement)) if size is not None else ()
     return size is not None and all(value.value != 1 for value in sizes)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 class _Follower:
@@ -564,7 +550,7 @@ class _Follower:
 def _leaves_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
     """Whether a call never runs a statement of the function that it reaches: ``build(data, is_test=False)``."""
     tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
-    place = ReadPlace(site.file, site.scope, site.statement)
+    place = site.place
     constants = Constants.of(file.project)
     inside = constants.entered(site.call, place, file, scope) if tests else None
     if inside is None:

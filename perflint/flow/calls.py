@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.callers import Callers, Placed
 from perflint.index.hierarchy import Hierarchy
@@ -109,6 +110,11 @@ class CallSite(NamedTuple):
     call: ast.Call
     certainty: Certainty
     is_unbound: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where the call is."""
+        return Place(self.file, self.scope, self.statement)
 
     def argument(self, called: Scope, parameter: str) -> ast.expr | None:
         """The argument for a parameter; None if the call leaves it out, or hides it by unpacking (``is_spread``)."""

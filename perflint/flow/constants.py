@@ -31,7 +31,7 @@ from perflint.flow.constant_values import (
     parsed,
 )
 from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.sole_binding import ReadPlace, binding
+from perflint.flow.place import FunctionRun, Located, Place, binding
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -158,17 +158,17 @@ class Constants(Part):
         super().__init__(project)
         self._depth = 0
 
-    def possible(self, node: ast.expr, place: ReadPlace) -> Found:
+    def possible(self, node: ast.expr, place: Place) -> Found:
         """The values that the code gives an expression; an unknown one among them means that there may be others."""
         return self._ask(self._values, node, place, Want.POSSIBLE)
 
     def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a dotted name has, whoever calls its function; None if it may differ."""
-        found = self._ask(self._named, name, ReadPlace(file, scope), Want.CERTAIN)
+        found = self._ask(self._named, name, Place(file, scope), Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
-    def by_default(self, node: ast.expr, place: ReadPlace) -> Value | None:
+    def by_default(self, node: ast.expr, place: Place) -> Value | None:
         """The single value of an expression, if unknown calls leave all parameters at their defaults.
 
         Its steps of origin ``DEFAULT`` show for which parameters that is assumed.
@@ -176,28 +176,17 @@ class Constants(Part):
         found = self._ask(self._values, node, place, Want.DEFAULT)
         return found[0] if len(found) == 1 and found != OPEN else None
 
-    def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
+    def handed(self, call: ast.Call, name: str, place: Place) -> Found:
         """The argument of a call for a parameter, ``LEFT_OUT`` if there is none; also through ``**options``."""
         return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
 
-    def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
+    def entered(self, call: ast.Call, place: Place, file: FileIndex, scope: Scope) -> Place | None:
         """The inside of a function as run by one call; None if the call hides its arguments.
 
         A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
         further in, the number may be written in the code that was entered.
         """
-        if is_spread(call):
-            return None
-        origin = ValueOrigin.NAME if place.bound else ValueOrigin.ARGUMENT
-        given: dict[str, Found] = {f"**{keyword.arg}": OPEN for keyword in call.keywords}
-        for name in all_parameters(scope):
-            argument = argument_of(call, name, position_of(scope, name))
-            if argument is None:
-                given[name] = self._ask(self._default, name, file, scope, Want.DEFAULT)
-            else:
-                given[name] = after(self._ask(self._values, argument, place, Want.DEFAULT), OriginStep(origin, name))
-                given.pop(f"**{name}", None)
-        return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
+        return None if is_spread(call) else place.entered(call, file, scope)
 
     def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
         """The answer to a question; parts that need too many steps are answered separately first, and so cached."""
@@ -223,12 +212,12 @@ class Constants(Part):
         finally:
             self._depth -= 1
 
-    def _possible(self, node: ast.expr, place: ReadPlace) -> Found:
+    def _possible(self, node: ast.expr, place: Place) -> Found:
         return self._values(node, place, Want.POSSIBLE)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _values(self, node: ast.expr, place: ReadPlace, want: Want) -> Found:
+    def _values(self, node: ast.expr, place: Place, want: Want) -> Found:
         if isinstance(node, ast.Constant):
             return (Value(node.value, node, place),)
         name = dotted(node)
@@ -245,13 +234,13 @@ class Constants(Part):
             return self._computed(*worked_out, place, want)
         return self._looked_up(node, place) if want is Want.POSSIBLE else OPEN
 
-    def _computed(self, parts: list[ast.expr], compute: Compute, place: ReadPlace, want: Want) -> Found:
+    def _computed(self, parts: list[ast.expr], compute: Compute, place: Place, want: Want) -> Found:
         alternatives = [self._values(part, place, want) for part in parts]
         if prod(map(len, alternatives)) > MOST:
             return OPEN
         return joined(map(compute, product(*alternatives)), want)
 
-    def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
+    def _item(self, node: ast.Subscript, place: Place, want: Want) -> Found:
         """``widths[0]`` of a literal list."""
         found: list[Value] = []
         bases, indices = self._values(node.value, place, want), self._values(node.slice, place, want)
@@ -265,7 +254,7 @@ class Constants(Part):
             found += after(inner, *base.steps, *index.steps)
         return joined(found, want)
 
-    def _looked_up(self, node: ast.expr, place: ReadPlace) -> Found:
+    def _looked_up(self, node: ast.expr, place: Place) -> Found:
         if written_entries(node) is not None:
             return (Value(Object(ObjectKind.DICT, place, node)),)
         if isinstance(node, ast.Attribute):
@@ -274,7 +263,7 @@ class Constants(Part):
             return self._entry(node.value, string_of(node.slice), None, place)
         return self._call(node, place) if isinstance(node, ast.Call) else OPEN
 
-    def _call(self, node: ast.Call, place: ReadPlace) -> Found:
+    def _call(self, node: ast.Call, place: Place) -> Found:
         name, last, given = dotted(node.func), terminal(node), node.args
         if name == "getattr" and len(given) == 3:
             return self._entry(given[0], string_of(given[1]), given[2], place)
@@ -285,7 +274,7 @@ class Constants(Part):
                 return joined(map(parsed, self._possible(node.func.value, place)), Want.POSSIBLE)
         return self._made(node, name, place) if name is not None else OPEN
 
-    def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
+    def _made(self, node: ast.Call, name: str, place: Place) -> Found:
         """The result of a call of a class or function of the project, if its parts can be looked up."""
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
@@ -296,13 +285,13 @@ class Constants(Part):
             init = owner.methods.get("__init__")
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
-            return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else OPEN
+            return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
         function = Values.of(self._project).callee(place.file, place.scope, name, {})
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(*function)
 
-    def _passed_on(self, call: ast.Call, place: ReadPlace, scope: Scope) -> Found:
+    def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
         name = handed_back(scope)
         argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
@@ -327,25 +316,24 @@ class Constants(Part):
             value if isinstance(value.value, Object) else OPEN[0]
             for statement in scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
-            for value in self._possible(statement.node.value, ReadPlace(file, scope, statement))
+            for value in self._possible(statement.node.value, Place(file, scope, statement))
         )
         return joined(values, Want.POSSIBLE)
 
     # -- names -------------------------------------------------------------------------------------------------
 
     @query(cycle=())  # a function that passes its own parameter on, a name that is bound to itself
-    def _named(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _named(self, name: str, place: Place, want: Want) -> Found:
         return self._nested(self._named, self._name, name, place, want)
 
-    def _name(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _name(self, name: str, place: Place, want: Want) -> Found:
         found = binding(name, place)
         if found is None:
             return self._beyond(name, place, want)
         if found.is_parameter:
-            given = place.given(found.scope)
-            if given is not None:
-                known: Found = given.get(name, OPEN)
-                return known
+            run = place.run_of(found.scope)
+            if run is not None and run.call is not None:
+                return self._passed(name, place.file, found.scope, run.call)
             if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
                 return OPEN  # methods are called in other ways than by creating an object
             follow = self._assumed if want is Want.DEFAULT else self._parameter
@@ -356,7 +344,7 @@ class Constants(Part):
         step = OriginStep(ValueOrigin.NAME, name)
         return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
 
-    def _beyond(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _beyond(self, name: str, place: Place, want: Want) -> Found:
         """The values of a dotted name that no enclosing function binds: an import, an attribute."""
         receiver, _, last = name.rpartition(".")
         owner = place.scope.owner
@@ -364,7 +352,7 @@ class Constants(Part):
             return (Value(Object(ObjectKind.CLASS, place, None, (place.file, owner))),)
         if want is not Want.POSSIBLE:
             is_own = owner is not None and receiver in ("self", "cls")
-            return self._stored(last, place.file, owner, want, place.bound) if owner and is_own else OPEN
+            return self._stored(last, place.file, owner, want, place.run) if owner and is_own else OPEN
         if place.file.names.is_bound(name.partition(".")[0]):
             imported = self._imported(place.file.names.resolve(name), place.file)
             if imported is not None:
@@ -382,22 +370,30 @@ class Constants(Part):
         modules = Modules.of(self._project)
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
-            there = ReadPlace(found[0], found[0].scopes.module)
+            there = Place(found[0], found[0].scopes.module)
             return (Value(Object(ObjectKind.CLASS, there, None, (found[0], found[1]))),)
         if found is not None:
             return OPEN
         module = modules.module_named(qualified, file)
         if module is not None:
-            return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
+            return (Value(Object(ObjectKind.MODULE, Place(module, module.scopes.module))),)
         parent, _, last = qualified.rpartition(".")
         module = modules.module_named(parent, file)
         return self._constant_of(module, last) if module is not None and module is not file else None
 
     def _constant_of(self, module: FileIndex, name: str) -> Found:
-        values = self._named(name, ReadPlace(module, module.scopes.module), Want.POSSIBLE)
+        values = self._named(name, Place(module, module.scopes.module), Want.POSSIBLE)
         return after(values, OriginStep(ValueOrigin.IMPORTED, name))
 
     # -- parameters --------------------------------------------------------------------------------------------
+
+    def _passed(self, name: str, file: FileIndex, scope: Scope, by: Located) -> Found:
+        """The value of a parameter of a function in a run whose call is known."""
+        argument = argument_of(by.call, name, position_of(scope, name))
+        if argument is None:
+            return self._default(name, file, scope, Want.DEFAULT)
+        origin = ValueOrigin.NAME if by.place.run is not None else ValueOrigin.ARGUMENT
+        return after(self._values(argument, by.place, Want.DEFAULT), OriginStep(origin, name))
 
     @query(cycle=())
     def _parameter(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
@@ -417,7 +413,7 @@ class Constants(Part):
     def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
         """The value of a parameter in one call."""
         position = position_of(scope, name)
-        place = ReadPlace(site.file, site.scope, site.statement)
+        place = site.place
         position = position if position is None else position + site.is_unbound
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
@@ -433,9 +429,9 @@ class Constants(Part):
 
     def _default(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
         default = default_of(scope, name)
-        return self._values(default, ReadPlace(file, scope.parent or scope), want) if default is not None else OPEN
+        return self._values(default, Place(file, scope.parent or scope), want) if default is not None else OPEN
 
-    def _handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace, want: Want) -> Found:
+    def _handed(self, call: ast.Call, name: str, position: int | None, place: Place, want: Want) -> Found:
         given = argument_of(call, name, position)
         if given is not None:
             return self._values(given, place, want)
@@ -448,7 +444,7 @@ class Constants(Part):
                 found = self._spread(node, name, call, place)
         return found
 
-    def _spread(self, node: ast.expr, name: str, call: ast.Call, place: ReadPlace) -> Found:
+    def _spread(self, node: ast.expr, name: str, call: ast.Call, place: Place) -> Found:
         """The value of a parameter from ``**node``."""
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
@@ -463,14 +459,14 @@ class Constants(Part):
             return OPEN
         found: list[Value] = []
         for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
-            place = ReadPlace(site.file, site.scope, site.statement)
+            place = site.place
             handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
             found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
         return joined(found, Want.POSSIBLE)
 
     # -- what is looked up -------------------------------------------------------------------------------------
 
-    def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: ReadPlace) -> Found:
+    def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: Place) -> Found:
         """``holder[key]``, ``holder.get(key, fallback)`` or ``getattr(holder, key, fallback)``."""
         if key is None:
             return OPEN
@@ -501,11 +497,11 @@ class Constants(Part):
                 found += after(missing, *base.steps)
         return joined(found, Want.POSSIBLE) if is_clear else None
 
-    def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
+    def _members(self, bases: Found, name: str, place: Place) -> Found:
         """The values of an attribute of an expression."""
         return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
 
-    def _member(self, base: Value, name: str, place: ReadPlace) -> Found:
+    def _member(self, base: Value, name: str, place: Place) -> Found:
         thing = base.value
         if is_kind(base, ObjectKind.NAMESPACE):
             return self._option(thing.place, name, place, base.steps)
@@ -524,7 +520,7 @@ class Constants(Part):
                 return OPEN
         return after(self._stored(name, file, owner, Want.POSSIBLE), *base.steps)
 
-    def _option(self, parser: ReadPlace, name: str, place: ReadPlace, steps: tuple[OriginStep, ...]) -> Found:
+    def _option(self, parser: Place, name: str, place: Place, steps: tuple[OriginStep, ...]) -> Found:
         """The default of an option of the command line."""
         found = objects.option(parser, name) if parser.file.has("add_argument") else None
         if found is None:
@@ -541,28 +537,28 @@ class Constants(Part):
     # -- attributes of objects ---------------------------------------------------------------------------------
 
     @query(cycle=())
-    def _stored(self, name: str, file: FileIndex, owner: Class, want: Want, bound: Any = ()) -> Found:
+    def _stored(self, name: str, file: FileIndex, owner: Class, want: Want, run: FunctionRun | None = None) -> Found:
         """What the methods of a class store in an attribute of its objects, or else in the class attribute."""
         assigned = [(value, where, _storing(value, where)) for value, where in owner.attributes.get(name, ())]
         body = ((value, file.scopes.module, None) for target, value in class_body(owner) if target == name)
         assigned = assigned or list(body)
         if not assigned:
-            return self._inherited(name, file, owner, bound) if want is Want.DEFAULT else OPEN
+            return self._inherited(name, file, owner, run) if want is Want.DEFAULT else OPEN
         is_sole = len(assigned) == 1 and (want is Want.DEFAULT or self.is_kept(name, file, owner))
         if want is not Want.POSSIBLE and not is_sole:
             return OPEN
         if want is Want.CERTAIN and not self._is_set_up(name, file, owner):
             return OPEN
-        places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
+        places = ((value, Place(file, where, statement, run)) for value, where, statement in assigned)
         found = joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
         steps = [OriginStep(ValueOrigin.ATTRIBUTE, name)]
         if want is Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):
             steps.append(OriginStep(ValueOrigin.UNKNOWN, name))
         return after(found, *steps)
 
-    def _inherited(self, name: str, file: FileIndex, owner: Class, bound: Any) -> Found:
+    def _inherited(self, name: str, file: FileIndex, owner: Class, run: FunctionRun | None) -> Found:
         bases = Hierarchy.of(self._project).bases(file, owner)
-        found = (self._stored(name, *base, Want.DEFAULT, bound) for base in bases)
+        found = (self._stored(name, *base, Want.DEFAULT, run) for base in bases)
         return next((one for one in found if one != OPEN), OPEN)
 
     def _is_set_up(self, name: str, file: FileIndex, owner: Class) -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import libcst as cst
 
@@ -13,8 +12,8 @@ from perflint.facts.amp import confidence_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.known_values import Size, size_of
-from perflint.flow.sole_binding import ReadPlace
-from perflint.index.project import FileIndex
+from perflint.flow.place import Place
+from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
@@ -32,10 +31,6 @@ from perflint.rules.width_chain import (
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
 #
@@ -64,41 +59,25 @@ def files(project: Project) -> frozenset[str]:
     """
     if not any(amp.mentions_amp(file) for file in project.files.values()):
         return frozenset()
-    search = _Search()
-    for file in project.mentions.of(*sorted(_LAYERS)):
-        for place, call, kind in _layer_calls(file):
-            search.look(place, width_arguments(call, kind), SMALLEST)
-    for _ in range(MAX_DEPTH):
-        for maker in search.taken_makers():
-            for site in CallGraph.of(project).each(*maker, Certainty.SURE):
-                search.look(ReadPlace(site.file, site.scope, site.statement), arguments_of(site.call), MULTIPLE)
-    return frozenset(search.found)
-
-
-class _Search:
-    """The files found so far, and the functions that create layers with their arguments."""
-
-    def __init__(self) -> None:
-        self.found: set[str] = set()
-        self._makers: dict[Maker, None] = {}
-        self._seen: set[Maker] = set()
-
-    def taken_makers(self) -> list[Maker]:
-        """The functions found since the last call."""
-        found = [maker for maker in self._makers if maker not in self._seen]
-        self._seen.update(found)
-        return found
-
-    def look(self, place: ReadPlace, arguments: Iterable[ast.expr | None], least: int) -> None:
-        """Examine the numbers that a call of a function passes; those below ``least`` do not count."""
-        for argument in arguments:
-            if argument is None or _is_no_number(argument):
-                continue
-            size = size_of(argument, place)
-            if is_off(size, least):
-                self.found.add(place.file.path)
-            if is_followed(place.scope) and _is_open(size):
-                self._makers[place.file, place.scope] = None
+    found: set[str] = set()
+    makers: set[Maker] = set()
+    calls: list[tuple[Place, Sequence[ast.expr | None], int]] = [
+        (place, width_arguments(call, kind), SMALLEST)
+        for file in project.mentions.of(*sorted(_LAYERS))
+        for place, call, kind in _layer_calls(file)
+    ]
+    for _ in range(MAX_DEPTH + 1):
+        new: dict[Maker, None] = {}
+        for place, arguments, least in calls:
+            sizes = [size_of(each, place) for each in arguments if each is not None and not _is_no_number(each)]
+            if any(is_off(size, least) for size in sizes):
+                found.add(place.file.path)
+            if is_followed(place.scope) and any(map(_is_open, sizes)) and (place.file, place.scope) not in makers:
+                new[place.file, place.scope] = None
+        makers.update(new)
+        sites = (site for maker in new for site in CallGraph.of(project).each(*maker, Certainty.SURE))
+        calls = [(site.place, arguments_of(site.call), MULTIPLE) for site in sites]
+    return frozenset(found)
 
 
 def _is_no_number(node: ast.expr) -> bool:
@@ -110,14 +89,14 @@ def _is_open(size: Size | None) -> bool:
     return size is None or size.value is None or bool(size.assumed)
 
 
-def _layer_calls(file: FileIndex) -> Iterator[tuple[ReadPlace, ast.Call, str]]:
+def _layer_calls(file: FileIndex) -> Iterator[tuple[Place, ast.Call, str]]:
     """The calls of a file that create a layer, and which one."""
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
         for scope, statement, call in file.calls_named(name):
             kind = file.names.resolve(dotted(call.func) or "")
             if kind in KINDS:
-                yield ReadPlace(file, scope, statement), call, kind
+                yield Place(file, scope, statement), call, kind
 
 
 # PPF306: layer widths that Tensor Cores cannot fill, if AMP is used.

@@ -10,11 +10,12 @@ from enum import Enum
 import libcst as cst
 
 from perflint import catalogue
+from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
-from perflint.facts.made_values import Frame, Occurrence, class_made, function_of, is_left_out, is_none, makers, run_by
 from perflint.findings import Confidence
-from perflint.index.modules import Modules
+from perflint.flow.place import Place
+from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, scope_binding
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
@@ -24,7 +25,7 @@ from perflint.rules.entry_advice import above_training, entry_of_model, places_b
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_of
+from perflint.syntax.parameters import argument_of, is_none
 from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_settings
@@ -45,7 +46,6 @@ class Sizes(Enum):
 
 
 _PASS_ON = LOOPED | {"list", "prefetch", "trange"}
-_WRAPS = re.compile(r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$")
 _ONE_SIZE_DATA = re.compile(r"paddle\.(?:vision\.)?datasets?\.(?:\w+\.)*(?:Cifar10|Cifar100|cifar\.\w+)$")
 _PHOTOS = re.compile(r"paddle\.vision\.datasets\.(?:\w+\.)*(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _TRANSFORMS = re.compile(r"paddle\.vision\.transforms\.(?:\w+\.)*(\w+)$")
@@ -73,9 +73,14 @@ def _sizes_of_images(file: FileIndex, entry: EntryPoint) -> Sizes:
     if isinstance(loop, ast.While):
         return Sizes.UNKNOWN
     statement = next((each for each in entry.driver.statements if each.node is loop), None)
-    start = Occurrence(Frame(file, entry.driver), statement, loop.iter)
+    start = asked(loop.iter, Place(file, entry.driver, statement), in_training=True)
     found = _agreed(_Reader().batches(place) for place in _drawn_from(start))
-    return Sizes.UNKNOWN if start.frame.budget.is_spent else found
+    return Sizes.UNKNOWN if start.is_out_of_budget else found
+
+
+def _makers(place: ValueSource) -> Iterator[ValueSource]:
+    """The known sources of an expression."""
+    return (source for source in place.sources() if source.is_known)
 
 
 def _agreed(found: Iterable[Sizes]) -> Sizes:
@@ -86,14 +91,14 @@ def _agreed(found: Iterable[Sizes]) -> Sizes:
     return Sizes.ONE if sizes == {Sizes.ONE} else Sizes.UNKNOWN
 
 
-def _drawn_from(place: Occurrence) -> Iterator[Occurrence]:
+def _drawn_from(place: ValueSource) -> Iterator[ValueSource]:
     """What creates the batches of an expression: ``loader`` of ``enumerate(tqdm(loader))``, or ``loader()``."""
-    for made in makers(place):
+    for made in _makers(place):
         call = made.node
         passes = isinstance(call, ast.Call) and (terminal(call) in _PASS_ON) and bool(call.args)
         if isinstance(call, ast.Call) and passes:
             yield from _drawn_from(made.part(call.args[0]))
-        elif isinstance(call, ast.Call) and not call.args and not call.keywords and class_made(made) is None:
+        elif isinstance(call, ast.Call) and not call.args and not call.keywords and made.object is None:
             inner = list(_drawn_from(made.part(call.func)))
             yield from inner or [made]
         else:
@@ -108,50 +113,44 @@ class _Reader:
 
     # -- loaders and datasets --------------------------------------------------------------------------------
 
-    def batches(self, place: Occurrence) -> Sizes:
+    def batches(self, place: ValueSource) -> Sizes:
         """The sizes in the batches of a loader or a generator."""
         call = place.node
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
-        owner = class_made(place)
-        if place.qualified != LOADER and not (owner and is_loader_class(owner[0].project, *owner)):
+        made = place.object
+        if place.qualified != LOADER and not (made and is_loader_class(made.file.project, made.file, made.owner)):
             return self.samples(place)
         dataset, collate = argument_of(call, "dataset", 0), argument_of(call, "collate_fn", 8)
         if dataset is None:
             return Sizes.UNKNOWN
-        found = _agreed(self.samples(each) for each in makers(place.part(dataset)))
+        found = _agreed(self.samples(each) for each in _makers(place.part(dataset)))
         return found if collate is None else self._changed(place.part(collate), found)
 
-    def samples(self, place: Occurrence) -> Sizes:
+    def samples(self, place: ValueSource) -> Sizes:
         """The sizes in the samples of a dataset."""
         call, qualified = place.node, place.qualified
         if not isinstance(call, ast.Call):
             return Sizes.UNKNOWN
-        if _WRAPS.search(qualified) and call.args:
-            inner = call.args[0]
-            parts = inner.elts if isinstance(inner, ast.List) else [inner]
-            return _agreed(self.samples(each) for part in parts for each in makers(place.part(part)))
+        if inner := wrapped(place):
+            return _agreed(self.samples(each) for part in inner for each in _makers(part))
         if _ONE_SIZE_DATA.match(qualified) or _PHOTOS.match(qualified):
             found = Sizes.ONE if _ONE_SIZE_DATA.match(qualified) else Sizes.UNKNOWN
             transform = argument_of(call, "transform", None)
             return found if transform is None else self._changed(place.part(transform), found)
-        owner = class_made(place)
-        for name in ("__getitem__", "__iter__") if owner is not None else ():
-            method = Modules.of(owner[0].project).method_of(*owner, name) if owner is not None else None
-            if method is not None:
-                return self._run(place.frame.other(*method, None, place, place.frame.depth + 1), Sizes.UNKNOWN)
-        return Sizes.UNKNOWN
+        inside = place.method("__getitem__", "__iter__")
+        return Sizes.UNKNOWN if inside is None else self._run(inside, Sizes.UNKNOWN)
 
     # -- transforms ------------------------------------------------------------------------------------------
 
-    def _changed(self, place: Occurrence, before: Sizes) -> Sizes:
+    def _changed(self, place: ValueSource, before: Sizes) -> Sizes:
         """The sizes of images after a transform or a function."""
-        found = {self._by(made, before) for made in makers(place) if not is_none(made.node)}
+        found = {self._by(made, before) for made in _makers(place) if not is_none(made.node)}
         if len(found) > 1:
             return Sizes.MANY if Sizes.MANY in found else Sizes.UNKNOWN
         return found.pop() if found else before
 
-    def _by(self, made: Occurrence, before: Sizes) -> Sizes:
+    def _by(self, made: ValueSource, before: Sizes) -> Sizes:
         node = made.node
         if isinstance(node, (ast.List, ast.Tuple)):
             return self._in_turn(made, node.elts, before)
@@ -159,62 +158,57 @@ class _Reader:
             return self._calls(made, (item for item in walk(node.body) if isinstance(item, ast.Call)), before)
         if not isinstance(node, ast.Call):
             called = function_of(made, node)
-            return before if called is None else self._run(run_by(made, called), before)
+            return before if called is None else self._run(made.entered(*called), before)
         if _COMPOSE.search(made.qualified) and node.args:
             return self._changed(made.part(node.args[0]), before)
         known = _TRANSFORMS.match(made.qualified)
         if known is not None:
             return _after_transform(known[1], argument_of(node, "size", 0), made, before)
-        owner = class_made(made)
-        for name in ("__call__", "_apply_image", "forward") if owner is not None else ():
-            method = Modules.of(owner[0].project).method_of(*owner, name) if owner is not None else None
-            if method is not None:
-                return self._run(made.frame.other(*method, None, made, made.frame.depth + 1), before)
-        return before
+        inside = made.method("__call__", "_apply_image", "forward")
+        return before if inside is None else self._run(inside, before)
 
-    def _in_turn(self, place: Occurrence, parts: Iterable[ast.expr], before: Sizes) -> Sizes:
+    def _in_turn(self, place: ValueSource, parts: Iterable[ast.expr], before: Sizes) -> Sizes:
         for part in parts:
             before = self._changed(place.part(part), before)
         return before
 
     # -- functions -------------------------------------------------------------------------------------------
 
-    def _run(self, frame: Frame, before: Sizes) -> Sizes:
+    def _run(self, inside: ValueSource, before: Sizes) -> Sizes:
         """The sizes after a run of a function that creates or changes a sample."""
         self._runs += 1
-        if self._runs > _MOST_RUNS or frame.depth > _DEEPEST:
+        if self._runs > _MOST_RUNS or len(inside.steps) > _DEEPEST:
             return Sizes.UNKNOWN
-        for statement in frame.scope.statements:
-            if not is_left_out(frame, statement):
-                after = self._step(frame, statement, before)
-                is_chance = after is Sizes.ONE and any(_by_chance(frame, test) for test in _tests(statement))
+        for statement in inside.place.scope.statements:
+            if not is_left_out(inside, statement):
+                after = self._step(inside.at(statement), statement, before)
+                is_chance = after is Sizes.ONE and any(map(_by_chance, _tests(statement)))
                 before = before if is_chance else after
         return before
 
-    def _step(self, frame: Frame, statement: Statement, before: Sizes) -> Sizes:
-        place = Occurrence(frame, statement, ast.Constant(None))
-        before = self._taken(place, before)
+    def _step(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
+        before = self._taken(place, statement, before)
         before = self._calls(place, _inside_out(statement), before)
         value = getattr(statement.node, "value", None)
         if isinstance(value, ast.Subscript) and (cut := _is_cut(place, value)) is not None:
             return Sizes.ONE if cut else Sizes.MANY
         return before
 
-    def _taken(self, place: Occurrence, before: Sizes) -> Sizes:
+    def _taken(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
         """The sizes of the samples that a statement takes from another dataset: ``self.dataset[index]``."""
-        for part in own_parts(place.statement.node) if place.statement is not None else ():
+        for part in own_parts(statement.node):
             for item in walk(part):
                 if isinstance(item, ast.Subscript) and _is_own(item.value):
-                    found = _agreed(self.samples(made) for made in makers(place.part(item.value)))
+                    found = _agreed(self.samples(made) for made in _makers(place.part(item.value)))
                     before = before if found is Sizes.UNKNOWN else found
         return before
 
-    def _calls(self, place: Occurrence, calls: Iterable[ast.Call], before: Sizes) -> Sizes:
+    def _calls(self, place: ValueSource, calls: Iterable[ast.Call], before: Sizes) -> Sizes:
         for call in calls:
             before = self._call(place.part(call), call, before)
         return before
 
-    def _call(self, place: Occurrence, call: ast.Call, before: Sizes) -> Sizes:
+    def _call(self, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
         """The sizes after a call in a function that creates a sample."""
         last, known = terminal(call) or "", _TRANSFORMS.match(place.qualified)
         if known is not None:
@@ -223,7 +217,7 @@ class _Reader:
             return _fitted(argument_of(call, "dsize", 1), place, before)
         called = function_of(place, call.func)
         if called is not None:
-            return self._run(run_by(place, called), before)
+            return self._run(place.entered(*called), before)
         if last in ("resize", "reshape") and isinstance(call.func, ast.Attribute):
             return _after_method(last, place, call, before)
         if isinstance(call.func, (ast.Name, ast.Attribute)):
@@ -233,28 +227,19 @@ class _Reader:
         return before
 
 
-def _may_hold(place: Occurrence, func: ast.expr) -> bool:
+def _may_hold(place: ValueSource, func: ast.expr) -> bool:
     """Whether something stored in a variable is called: ``self.transform(x)``, ``op(x)`` in a loop, ``crop(x)``."""
     name = dotted(func) or ""
     if name.startswith("self."):
         return name.count(".") == 1
-    return "." not in name and (place.node is not func or _is_bound(place.frame.scope, name))
+    return "." not in name and (place.node is not func or scope_binding(name, place.place.scope) is not None)
 
 
-def _is_bound(scope: Scope, name: str) -> bool:
-    inner: Scope | None = scope
-    while inner is not None:
-        if name in bindings_of(inner) or name in all_parameters(inner):
-            return True
-        inner = inner.parent
-    return False
-
-
-def _looped_over(place: Occurrence, func: ast.expr) -> ast.expr | None:
+def _looped_over(place: ValueSource, func: ast.expr) -> ast.expr | None:
     """The iterable of a loop around a statement that binds the called name: ``for op in self.ops``."""
-    if place.statement is None or not isinstance(func, ast.Name):
+    if place.place.statement is None or not isinstance(func, ast.Name):
         return None
-    loops = (link.node for link in place.statement.around if isinstance(link.node, ast.For))
+    loops = (link.node for link in place.place.statement.around if isinstance(link.node, ast.For))
     return next((loop.iter for loop in loops if dotted(loop.target) == func.id), None)
 
 
@@ -266,13 +251,13 @@ def _inside_out(statement: Statement) -> list[ast.Call]:
 # -- which sizes a step gives --------------------------------------------------------------------------------------
 
 
-def _after_transform(name: str, size: ast.expr | None, place: Occurrence, before: Sizes) -> Sizes:
+def _after_transform(name: str, size: ast.expr | None, place: ValueSource, before: Sizes) -> Sizes:
     """The sizes after a transform of ``paddle.vision``, or a function of that name."""
     if name in _CUTS:
         return _fitted(size, place, before) if size is not None else before
     if name not in _SCALES or size is None:
         return before
-    for made in makers(place.part(size)):
+    for made in _makers(place.part(size)):
         if isinstance(made.node, (ast.Tuple, ast.List)) and len(made.node.elts) == 2:
             return _fitted(made.node, made, before)
         if isinstance(made.node, ast.Call) and _RANDOM.search(dotted(made.node.func) or ""):
@@ -280,43 +265,40 @@ def _after_transform(name: str, size: ast.expr | None, place: Occurrence, before
     return before
 
 
-def _after_function(name: str, place: Occurrence, call: ast.Call, before: Sizes) -> Sizes:
+def _after_function(name: str, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
     if name == "crop":
         height, width = argument_of(call, "height", 3), argument_of(call, "width", 4)
         return _fitted(ast.Tuple([height, width], ast.Load()), place, before) if height and width else before
     return _after_transform(name, argument_of(call, "size" if name in _SCALES else "output_size", 1), place, before)
 
 
-def _after_method(name: str, place: Occurrence, call: ast.Call, before: Sizes) -> Sizes:
+def _after_method(name: str, place: ValueSource, call: ast.Call, before: Sizes) -> Sizes:
     """``image.resize((w, h))``, ``row.reshape(3, 32, 32)`` and ``np.reshape(row, (3, 32, 32))``."""
     arguments = call.args[1:] if place.qualified.startswith(("numpy.", "paddle.")) else call.args
     shape = arguments[0] if arguments else None
     sides = list(shape.elts) if isinstance(shape, (ast.Tuple, ast.List)) else list(arguments)
     if name == "resize":
         return _fitted(shape, place, before) if shape is not None and len(call.args) <= 3 else before
-    long = [side for side in sides if isinstance(side, ast.Constant) and _is_side(side.value)]
+    numbers = [side.value for side in sides if isinstance(side, ast.Constant)]
+    long = [number for number in numbers if isinstance(number, int) and number >= _SMALLEST]
     return Sizes.ONE if len(long) >= 2 else before
 
 
-def _is_side(value: object) -> bool:
-    return isinstance(value, int) and value >= _SMALLEST
-
-
-def _fitted(size: ast.expr | None, place: Occurrence, before: Sizes) -> Sizes:
+def _fitted(size: ast.expr | None, place: ValueSource, before: Sizes) -> Sizes:
     """The sizes after a step that brings images to a size."""
     if size is None or is_none(size):
         return before
-    return Sizes.ONE if _is_fixed(place.part(size), 0) else Sizes.MANY
+    return Sizes.ONE if _is_fixed(place.part(size)) else Sizes.MANY
 
 
-def _is_cut(place: Occurrence, node: ast.Subscript) -> bool | None:
+def _is_cut(place: ValueSource, node: ast.Subscript) -> bool | None:
     """Whether a fixed number of rows and columns is cut out: ``x[top : top + size, left : left + size]``.
 
     None for everything else: other slices are about channels, or about a list.
     """
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
     lengths = [length for part in parts if isinstance(part, ast.Slice) and (length := _length(part)) is not None]
-    return all(_is_fixed(place.part(length), 0) for length in lengths) if len(lengths) == 2 else None
+    return all(_is_fixed(place.part(length)) for length in lengths) if len(lengths) == 2 else None
 
 
 def _length(part: ast.Slice) -> ast.expr | None:
@@ -330,16 +312,14 @@ def _length(part: ast.Slice) -> ast.expr | None:
     return upper.left if ast.dump(upper.right) == start else None
 
 
-def _is_fixed(place: Occurrence, depth: int) -> bool:
+def _is_fixed(place: ValueSource) -> bool:
     """Whether a size is the same for each image: a number, an option, an attribute; not computed from an image."""
-    if depth > 6:
-        return False
     for item in walk(place.node):
-        if isinstance(item, ast.Call) and not _keeps_fixed(item):
+        if isinstance(item, ast.Call) and terminal(item) not in _ARITHMETIC:
             return False
         if isinstance(item, ast.Attribute) and _is_size_of_image(item, place):
             return False
-    return all(_is_fixed_name(place.part(name), depth) for name in _names(place.node))
+    return all(_is_fixed_name(place.part(name)) for name in _names(place.node))
 
 
 def _names(node: ast.AST) -> Iterator[ast.expr]:
@@ -354,17 +334,17 @@ def _names(node: ast.AST) -> Iterator[ast.expr]:
             yield from _names(child)
 
 
-def _is_fixed_name(place: Occurrence, depth: int) -> bool:
+def _is_fixed_name(place: ValueSource) -> bool:
     """Whether all values of a name are fixed; a name that leads nowhere counts as an option."""
-    if isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id):
+    if place.is_circular or (isinstance(place.node, ast.Name) and _is_unpacked(place, place.node.id)):
         return False
-    made = [each for each in makers(place) if each.node is not place.node]
-    return all(_is_fixed(each, depth + 1) for each in made)
+    made = [each for each in _makers(place) if each.node is not place.node]
+    return all(_is_fixed(each) for each in made)
 
 
-def _is_unpacked(place: Occurrence, name: str) -> bool:
+def _is_unpacked(place: ValueSource, name: str) -> bool:
     """Whether a function gets a name from a loop, or by unpacking: ``h, w = image.shape[:2]``."""
-    at, scope = place.statement, place.frame.scope
+    at, scope = place.place.statement, place.place.scope
     for binding in reaching.before(name, at, scope) if at is not None else ():
         node = binding.statement.node
         if isinstance(node, (ast.For, ast.AsyncFor, ast.With, ast.AugAssign)):
@@ -378,15 +358,11 @@ def _is_own(node: ast.expr) -> bool:
     return (dotted(node) or "").startswith("self.")
 
 
-def _keeps_fixed(call: ast.Call) -> bool:
-    return terminal(call) in _ARITHMETIC
-
-
-def _is_size_of_image(node: ast.Attribute, place: Occurrence) -> bool:
+def _is_size_of_image(node: ast.Attribute, place: ValueSource) -> bool:
     """Whether ``x.shape``, ``x.width`` or ``x.size`` belongs to an image, not to ``self`` or the options."""
     owner = dotted(node.value) or ""
     if node.attr == "size":
-        return not means_settings(owner) and owner in _local_values(place.frame.scope)
+        return not means_settings(owner) and owner in _local_values(place.place.scope)
     return node.attr in _FROM_DATA and not (means_settings(owner) or (owner == "self" and node.attr != "shape"))
 
 
@@ -398,7 +374,7 @@ def _tests(statement: Statement) -> Iterator[ast.expr]:
     return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
 
 
-def _by_chance(frame: Frame, test: ast.expr) -> bool:
+def _by_chance(test: ast.expr) -> bool:
     """Whether a test depends on a random number or on the image itself, so that not all images take the branch."""
     for item in walk(test):
         if isinstance(item, ast.Call) and _RANDOM.search(dotted(item.func) or ""):

@@ -7,11 +7,11 @@ import ast
 import libcst as cst
 
 from perflint.catalogue import ArgumentMatch
-from perflint.facts import dataset_samples
-from perflint.facts.dataset_samples import Obstacle, Work, work_of
+from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix, Level
+from perflint.flow.place import Place
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
@@ -57,7 +57,7 @@ def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | No
         often = runs_while_training(point.file, point.scope, point.statement)
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
     data = argument_of(made, _FITS[callee], 0)
-    work = work_of(point.file, point.scope, point.statement, data)
+    work = work_of(data, Place(point.file, point.scope, point.statement))
     is_small = work is not Work.SOME and is_toy(context.file)
     return LoaderReading(worth, work, context.file.path, context.file.row(made), has_no_gpu(context.file), is_small)
 
@@ -115,7 +115,7 @@ def samples_of_call(call: cst.Call, callee: str, context: Context) -> Obstacle |
     made = context.expression(call) if datasets is not None else None
     if point is None or datasets is None or not isinstance(made, ast.Call):
         return None
-    return dataset_samples.obstacle(context.file, point.scope, made, *datasets)
+    return obstacle(made, Place(context.file, point.scope), *datasets)
 
 
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
@@ -128,8 +128,7 @@ def words(found: Obstacle, title: str, context: Context, shared_memory: bool = F
         reason = _COLLATOR
     else:
         reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
-    here = found.path == context.file.path
-    place = f"line {found.line}" if here else f"{found.path}:{found.line}"
+    place = _place(found.path, found.line, context)
     return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))
 
 

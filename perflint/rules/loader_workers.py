@@ -6,14 +6,13 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import libcst as cst
 
 from perflint import catalogue
 from perflint.facts.dataset_samples import Obstacle, obstacle
-from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Site, Worth, is_loader_class, purpose, reading
+from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
@@ -21,26 +20,22 @@ from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.flow import Flow
 from perflint.flow.objects import Object, entries_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Located, Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import insert_argument
 from perflint.rules.excuses import explained
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
-from perflint.syntax.scopes import Class, Scope, Statement, terminal
+from perflint.syntax.scopes import Class, terminal
 from perflint.syntax.tree import string_of
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds where the number of a loader's workers comes from: the zeros among its possible values.
 
@@ -54,56 +49,43 @@ class WorkerOrigin:
 
     ``node``: the 0, or the call that leaves the number out; ``insert`` is then the keyword to add. ``kind``: ``option``
     (argparse), ``fallback`` (of a lookup; ``unknown``: in an unknown object), ``parameter`` (a default), ``value`` or
-    ``missing``.
+    ``missing``. ``calls``: the call that creates the loader, and those that lead from it to the place, inside out.
     """
 
     file: FileIndex
     node: ast.expr
     kind: str
-    site: Site
+    calls: tuple[Located, ...]
     insert: str = ""
     names: frozenset[str] = frozenset()
     """The arguments that a call without the number does name, including those in its ``**``."""
 
 
-def zeros(node: ast.expr, site: Site) -> list[WorkerOrigin]:
-    """The zeros that an expression may get its value from; none if unknown."""
-    values = Constants.of(site.file.project).possible(node, ReadPlace(site.file, site.scope, site.statement))
-    return _origins(values, "", site)
-
-
-def left_out(name: str, site: Site, call: ast.Call) -> list[WorkerOrigin]:
-    """The value of a parameter that a call does not name: from its ``**``, or none at all."""
-    place = ReadPlace(site.file, site.scope, site.statement)
-    values = Constants.of(site.file.project).handed(call, name, place)
-    return _origins(values, name, site)
-
-
-def _origins(values: Found, name: str, site: Site) -> list[WorkerOrigin]:
+def _zeros(values: Found, name: str, loader: Located) -> Iterator[WorkerOrigin]:
     """The places of the values that are 0 or missing, if the path there is known."""
-    found: list[WorkerOrigin] = []
     for value in values:
         if value.node is None or value.place is None or not all(map(_leads_there, value.calls)) or _is_doubtful(value):
             continue
-        there = replace(site, calls=(*site.calls, *(call[:4] for call in value.calls)))
+        calls = (loader, *(Located(site.call, site.place) for site in value.calls))
         if value.value is Special.LEFT_OUT and isinstance(value.node, ast.Call):
-            names = _names(there, value.place, value.node)
-            found.append(WorkerOrigin(value.place.file, value.node, "missing", there, name, names))
+            names = _names(calls, value.node, value.place)
+            yield WorkerOrigin(value.place.file, value.node, "missing", calls, name, names)
         elif is_zero(value.node) and type(value.value) is int:
-            found += _written(value.node, value.place, value.steps, there)
-    return found
+            yield from _written(value.node, value.place, value.steps, calls)
 
 
-def _written(zero: ast.expr, place: ReadPlace, steps: tuple[OriginStep, ...], site: Site) -> Iterator[WorkerOrigin]:
+def _written(
+    zero: ast.expr, place: Place, steps: tuple[OriginStep, ...], calls: tuple[Located, ...]
+) -> Iterator[WorkerOrigin]:
     """A 0, with its kind; none if it is explained."""
     last = steps[-1] if steps else None
     kind = _KINDS.get(last.origin, "value") if last is not None else "value"
     if last is not None and last.site is not None and kind == "parameter" and _is_of_loader(last):
         # It has the default of Paddle's loader, which is also right for other purposes.
-        yield WorkerOrigin(last.site.file, last.site.call, "missing", site, last.name)
+        yield WorkerOrigin(last.site.file, last.site.call, "missing", calls, last.name)
     elif kind != "option" or not _is_explained(zero, place):
         is_unknown = any(step.origin is ValueOrigin.UNKNOWN for step in steps)
-        yield WorkerOrigin(place.file, zero, "unknown" if is_unknown else kind, site)
+        yield WorkerOrigin(place.file, zero, "unknown" if is_unknown else kind, calls)
 
 
 def _leads_there(site: CallSite) -> bool:
@@ -128,7 +110,7 @@ def _is_of_loader(step: OriginStep) -> bool:
     return owner is not None and is_loader_class(file.project, file, owner)
 
 
-def _is_explained(default: ast.expr, place: ReadPlace) -> bool:
+def _is_explained(default: ast.expr, place: Place) -> bool:
     """Whether the help of an option says why it is 0."""
     calls = place.statement.calls if place.statement is not None else []
     texts = (
@@ -141,9 +123,9 @@ def _is_explained(default: ast.expr, place: ReadPlace) -> bool:
     return any(text is not None and _EXPLAINED.search(text) for text in texts)
 
 
-def _names(site: Site, place: ReadPlace, call: ast.Call) -> frozenset[str]:
+def _names(calls: tuple[Located, ...], call: ast.Call, place: Place) -> frozenset[str]:
     """The keywords of some calls, and the entries of the dicts that the outermost one gets with ``**``."""
-    names = {keyword.arg for _, _, _, each in site.calls for keyword in each.keywords if keyword.arg}
+    names = {keyword.arg for each in calls for keyword in each.call.keywords if keyword.arg}
     for keyword in call.keywords:
         for value in Constants.of(place.file.project).possible(keyword.value, place) if keyword.arg is None else ():
             entries = entries_of(value.value) if isinstance(value.value, Object) else None
@@ -153,7 +135,6 @@ def _names(site: Site, place: ReadPlace, call: ast.Call) -> frozenset[str]:
 
 # Training loaders without workers whose 0 is elsewhere: an option, a default, a constant, an entry, a wrapper.
 
-_WORKERS, _POSITION = "num_workers", 9
 _DEFAULTS = frozenset({"option", "fallback", "unknown", "parameter"})
 """Zeros that only apply by default: reported only for training."""
 _SHAPES = frozenset({"batch_size", "batch_sampler", "shuffle", "collate_fn"})
@@ -180,13 +161,17 @@ class WorkerDefault:
     callers: tuple[tuple[str, int], ...] = ()
 
 
-FoundLoader = dict[str, dict[tuple[int, int], WorkerDefault]]
-
-
 @query
 def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
     """The places in a whole project, by path and by the offsets of the 0 or of the call."""
-    return _Facts(project).found()
+    found: dict[str, dict[tuple[int, int], WorkerDefault]] = {}
+    names = {"DataLoader", *(name.rpartition(".")[2] for name in project.loaders), *_loader_classes(project)}
+    for file in project.files.values():
+        if not (file.is_quiet or file.is_foreign or file.is_offline) and any(map(file.has, names)):
+            for loader in _loaders(file):
+                for origin in _origins(loader):
+                    _add(origin, loader, found)
+    return found
 
 
 @query
@@ -195,165 +180,141 @@ def worker_defaults_in(file: FileIndex) -> Mapping[tuple[int, int], WorkerDefaul
     return worker_defaults(file.project).get(file.path, {})
 
 
-@dataclass(frozen=True, eq=False)
-class _Loader:
+class _Loader(NamedTuple):
     """A call that creates a loader. ``own``: a call that the rule for ``paddle.io.DataLoader`` does not check."""
 
-    site: Site
     call: ast.Call
-    workers: str = _WORKERS
-    position: int | None = _POSITION
+    place: Place
+    workers: str = "num_workers"
+    position: int | None = 9
     own: bool = False
     absent: bool = True
     """Whether leaving the number out means 0."""
 
 
-class _Facts:
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._readings: dict[tuple[ast.Call, frozenset[ast.Call]], LoaderReading] = {}
+@query
+def _loader_classes(project: Project) -> frozenset[str]:
+    """The names of the project's own subclasses of the loader."""
+    found: set[str] = set()
+    queue = ["DataLoader"]
+    while queue:
+        for file in project.mentions.of(*sorted(project.mentions.other_names(queue.pop()))):
+            for owner in file.scopes.classes.values():
+                if owner.name not in found and is_loader_class(project, file, owner):
+                    found.add(owner.name)
+                    queue.append(owner.name)
+    return frozenset(found)
 
-    def found(self) -> FoundLoader:
-        """Follow the workers of every loader."""
-        found: FoundLoader = {}
-        for file in self._project.files.values():
-            if file.is_quiet or file.is_foreign or file.is_offline or not self._may_load(file):
-                continue
-            for loader in self._loaders(file):
-                for origin in self._origins(loader):
-                    self._add(origin, loader, found)
-        return found
 
-    def _may_load(self, file: FileIndex) -> bool:
-        names = {"DataLoader", *(name.rpartition(".")[2] for name in self._project.loaders), *self._loader_classes}
-        return any(file.has(name) for name in names)
+def _loaders(file: FileIndex) -> Iterator[_Loader]:
+    for scope in file.scopes.scopes:
+        for statement in scope.statements:
+            found = (_loader(call, Place(file, scope, statement)) for call in statement.calls)
+            yield from (loader for loader in found if loader is not None)
 
-    @cached_property
-    def _loader_classes(self) -> frozenset[str]:
-        """The names of the project's own subclasses of the loader."""
-        found: set[str] = set()
-        queue = ["DataLoader"]
-        while queue:
-            for file in self._project.mentions.of(*sorted(self._project.mentions.other_names(queue.pop()))):
-                for owner in file.scopes.classes.values():
-                    if owner.name not in found and is_loader_class(self._project, file, owner):
-                        found.add(owner.name)
-                        queue.append(owner.name)
-        return frozenset(found)
 
-    def _loaders(self, file: FileIndex) -> Iterator[_Loader]:
-        for scope in file.scopes.scopes:
-            for statement in scope.statements:
-                for call in statement.calls:
-                    loader = self._loader(file, scope, statement, call)
-                    if loader is not None:
-                        yield loader
+def _loader(call: ast.Call, place: Place) -> _Loader | None:
+    file, scope, project = place.file, place.scope, place.file.project
+    name = dotted(call.func)
+    if name is None:  # `super().__init__(...)` in a subclass of the loader leaves the number to it
+        is_super = super_method(call) == "__init__" and scope.owner is not None and LOADER in scope.owner.bases
+        return _Loader(call, place, absent=False) if is_super else None
+    qualified = file.names.resolve(name)
+    if qualified == LOADER:
+        return _Loader(call, place)
+    declared = Values.of(project).declared(project.loaders, file, scope, name, {})
+    if declared is not None:
+        position = declared.position
+        if position is None:
+            position = Values.of(project).place_of(file, scope, name, declared.parameter)
+        return _Loader(call, place, declared.parameter, position, True, declared.default == 0)
+    if terminal(call) not in _loader_classes(project):
+        return None
+    found = Modules.of(project).find(qualified, file)
+    if found is None or not isinstance(found[1], Class) or not is_loader_class(project, found[0], found[1]):
+        return None
+    lineage = Hierarchy.of(project).lineage(found[0], found[1])
+    return None if any("__init__" in one.methods for _, one in lineage) else _Loader(call, place, own=True)
 
-    def _loader(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> _Loader | None:
-        site = Site(file, scope, statement, ((file, scope, statement, call),))
-        name = dotted(call.func)
-        if name is None:
-            return self._from_super(site, call)
-        qualified = file.names.resolve(name)
-        if qualified == LOADER:
-            return _Loader(site, call)
-        declared = Values.of(self._project).declared(self._project.loaders, file, scope, name, {})
-        if declared is not None:
-            position = declared.position
-            if position is None:
-                position = Values.of(self._project).place_of(file, scope, name, declared.parameter)
-            return _Loader(site, call, declared.parameter, position, True, declared.default == 0)
-        if terminal(call) not in self._loader_classes:
-            return None
-        found = Modules.of(self._project).find(qualified, file)
-        if found is None or not isinstance(found[1], Class) or not is_loader_class(self._project, found[0], found[1]):
-            return None
-        lineage = Hierarchy.of(self._project).lineage(found[0], found[1])
-        return None if any("__init__" in one.methods for _, one in lineage) else _Loader(site, call, own=True)
 
-    def _from_super(self, site: Site, call: ast.Call) -> _Loader | None:
-        """``super().__init__(...)`` in a subclass of the loader."""
-        func, owner = call.func, site.scope.owner
-        if owner is None or not isinstance(func, ast.Attribute) or func.attr != "__init__":
-            return None
-        if not isinstance(func.value, ast.Call) or dotted(func.value.func) != "super":
-            return None
-        return _Loader(site, call, absent=False) if LOADER in owner.bases else None
+def _origins(loader: _Loader) -> list[WorkerOrigin]:
+    call, place = loader.call, loader.place
+    given, constants = argument_of(call, loader.workers, loader.position), Constants.of(place.file.project)
+    if given is not None:
+        if is_zero(given) and not loader.own:
+            return []  # the rule's match covers it
+        return list(_zeros(constants.possible(given, place), "", Located(call, place)))
+    spread = any(keyword.arg is None for keyword in call.keywords)
+    if not spread and not (loader.own and loader.absent):
+        return []
+    values = constants.handed(call, loader.workers, place)
+    origins = _zeros(values, loader.workers, Located(call, place))
+    return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
 
-    def _origins(self, loader: _Loader) -> list[WorkerOrigin]:
-        site, call = loader.site, loader.call
-        given = argument_of(call, loader.workers, loader.position)
-        if given is not None:
-            if is_zero(given) and not loader.own:
-                return []  # the rule's match covers it
-            return zeros(given, site)
-        spread = any(keyword.arg is None for keyword in call.keywords)
-        if not spread and not (loader.own and loader.absent):
-            return []
-        origins = left_out(loader.workers, site, call)
-        return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
 
-    def _add(self, origin: WorkerOrigin, loader: _Loader, found: FoundLoader) -> None:
-        file = origin.file
-        if file.is_quiet or file.is_offline or file.is_foreign:
-            return
-        feeds = purpose(origin.site, self._project)
-        certain = feeds is Purpose.TRAINING or (feeds is Purpose.UNKNOWN and origin.kind not in _DEFAULTS)
-        if not certain or self._loads_iterable(loader):
-            return
-        read = self._reading(origin)
-        if read.worth is Worth.NOTHING:
-            return
-        start, end = file.source.lines.span(origin.node)
-        made, scope, _, call = self._made(origin) or loader.site.calls[0]
-        path, name = made.path, dotted(call.func) or "super().__init__"
-        hinders = obstacle(loader.site.file, loader.site.scope, loader.call) or obstacle(made, scope, call)
-        default = WorkerDefault(origin.kind, origin.insert, path, made.row(call), name, read, hinders)
-        places = found.setdefault(file.path, {})
-        known = places.get((start, end))
-        best = default if known is None or known.reading.worth > read.worth else known
-        callers = {**dict.fromkeys(known.callers if known is not None else ()), **dict.fromkeys(_callers(origin))}
-        places[start, end] = replace(best, callers=tuple(callers))
+def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[tuple[int, int], WorkerDefault]]) -> None:
+    file = origin.file
+    if file.is_quiet or file.is_offline or file.is_foreign:
+        return
+    feeds = purpose(origin.calls)
+    certain = feeds is Purpose.TRAINING or (feeds is Purpose.UNKNOWN and origin.kind not in _DEFAULTS)
+    if not certain or _loads_iterable(loader):
+        return
+    read = _reading(origin)
+    if read.worth is Worth.NOTHING:
+        return
+    start, end = file.source.lines.span(origin.node)
+    call, place = _made(origin) or origin.calls[0]
+    path, name = place.file.path, dotted(call.func) or "super().__init__"
+    hinders = obstacle(loader.call, loader.place) or obstacle(call, place)
+    default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, hinders)
+    places = found.setdefault(file.path, {})
+    known = places.get((start, end))
+    best = default if known is None or known.reading.worth > read.worth else known
+    callers = {**dict.fromkeys(known.callers if known is not None else ()), **dict.fromkeys(_callers(origin))}
+    places[start, end] = replace(best, callers=tuple(callers))
 
-    def _reading(self, origin: WorkerOrigin) -> LoaderReading:
-        """What draws from the loader; nothing if the calls that leave a default unchanged do nothing with it."""
-        made = self._made(origin)
-        if made is None:
-            return LoaderReading(Worth.TRAINS)
-        if origin.kind == "parameter":
-            left = self._read(made, frozenset(call for _, _, _, call in origin.site.calls))
-            if left.worth is Worth.NOTHING:
-                return left
-        return self._read(made, frozenset())
 
-    def _read(self, made: tuple[FileIndex, Scope, Statement, ast.Call], through: frozenset[ast.Call]) -> LoaderReading:
-        key = made[3], through
-        if key not in self._readings:
-            self._readings[key] = reading(*made, through)
-        return self._readings[key]
+def _reading(origin: WorkerOrigin) -> LoaderReading:
+    """What draws from the loader; nothing if the calls that leave a default unchanged do nothing with it."""
+    made = _made(origin)
+    if made is None:
+        return LoaderReading(Worth.TRAINS)
+    if origin.kind == "parameter":
+        left = _read(made.place.file, made, frozenset(each.call for each in origin.calls))
+        if left.worth is Worth.NOTHING:
+            return left
+    return _read(made.place.file, made, frozenset())
 
-    @staticmethod
-    def _made(origin: WorkerOrigin) -> tuple[FileIndex, Scope, Statement, ast.Call] | None:
-        """The call that creates the loader; for a subclass with its own ``__init__``, that of the subclass."""
-        return next((call for call in origin.site.calls if dotted(call[3].func) is not None), None)
 
-    def _loads_iterable(self, loader: _Loader) -> bool:
-        """Whether the loader reads an ``IterableDataset``: each worker would yield all of it."""
-        dataset = argument_of(loader.call, "dataset", 0)
-        if dataset is None:
-            return False
-        file, scope, statement = loader.site.file, loader.site.scope, loader.site.statement
-        flow = Flow(scope, file, Values.of(self._project).base_env(file, scope, {}), guess_losses=False).run()
-        env = flow.before.get(statement.node, {}) if statement is not None else {}
-        return Evaluator(file, env).kind(dataset).tag == ITERABLE_TAG
+@query
+def _read(file: FileIndex, made: Located, through: frozenset[ast.Call]) -> LoaderReading:
+    assert made.place.statement is not None
+    return reading(file, made.place.scope, made.place.statement, made.call, through)
+
+
+def _made(origin: WorkerOrigin) -> Located | None:
+    """The call that creates the loader; for a subclass with its own ``__init__``, that of the subclass."""
+    return next((each for each in origin.calls if dotted(each.call.func) is not None), None)
+
+
+def _loads_iterable(loader: _Loader) -> bool:
+    """Whether the loader reads an ``IterableDataset``: each worker would yield all of it."""
+    dataset, place = argument_of(loader.call, "dataset", 0), loader.place
+    if dataset is None:
+        return False
+    start = Values.of(place.file.project).base_env(place.file, place.scope, {})
+    flow = Flow(place.scope, place.file, start, guess_losses=False).run()
+    env = flow.before.get(place.statement.node, {}) if place.statement is not None else {}
+    return Evaluator(place.file, env).kind(dataset).tag == ITERABLE_TAG
 
 
 def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
     """The call that leaves the default of a parameter unchanged, if any."""
-    if origin.kind != "parameter" or len(origin.site.calls) < 2:
+    if origin.kind != "parameter" or len(origin.calls) < 2:
         return []
-    file, _, _, call = origin.site.calls[-1]
-    return [(file.path, file.row(call))]
+    call, place = origin.calls[-1]
+    return [(place.file.path, place.file.row(call))]
 
 
 def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:

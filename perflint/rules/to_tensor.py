@@ -13,6 +13,8 @@ from perflint.facts.origin import Origin
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.place import Place
+from perflint.flow.sources import Through, ValueSource, asked
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, local_name, method_of, shorten
@@ -34,29 +36,33 @@ from perflint.training.steps import Point, Step
 # Finds expressions that are one Python number, judging by the code around them.
 
 
-def is_one_number(node: ast.expr, file: FileIndex, scope: Scope, names: int = 2) -> bool:
+def is_one_number(node: ast.expr, file: FileIndex, scope: Scope) -> bool:
     """Whether an expression of a function is one number: ``1 - drop_prob``, where ``drop_prob=0.1`` is a parameter.
 
     A parameter, or an attribute of ``self``, is one if its default or its annotation says so, or if the code compares
     it with one: the test ``if self.rate > 0.0`` does not work with an array. A list of one number counts too.
-    ``names``: how many local names, bound once each, are followed.
     """
+    return _is_one(asked(node, Place(file, scope), through=Through.NAME))
+
+
+def _is_one(value: ValueSource) -> bool:
+    node, file, scope = value.node, value.place.file, value.place.scope
     if isinstance(node, (ast.List, ast.Tuple)):
-        return len(node.elts) == 1 and is_one_number(node.elts[0], file, scope, names)
+        return len(node.elts) == 1 and _is_one(value.part(node.elts[0]))
     if isinstance(node, ast.BinOp):
-        return all(is_one_number(side, file, scope, names) for side in (node.left, node.right))
+        return _is_one(value.part(node.left)) and _is_one(value.part(node.right))
     if isinstance(node, ast.UnaryOp):
-        return is_one_number(node.operand, file, scope, names)
+        return _is_one(value.part(node.operand))
     name = dotted(node)
     if name is None:
         return _is_literal(node)
     first, _, rest = name.partition(".")
     if first == "self" and scope.owner is not None:
         return rest in _numbers_of(file, scope.owner)
-    if name not in scope.parameters:
-        bound = Values.of(file.project).own_definitions(scope).get(name) if names else None
-        return bound is not None and is_one_number(bound, file, scope, names - 1)
-    return _is_said_to_be_one(name, scope) or name in _compared(file, scope)
+    if name in scope.parameters:
+        return _is_said_to_be_one(name, scope) or name in _compared(file, scope)
+    found = list(value.sources())
+    return bool(found) and all(each.is_known and each.node is not node and _is_one(each) for each in found)
 
 
 def _is_said_to_be_one(parameter: str, scope: Scope) -> bool:

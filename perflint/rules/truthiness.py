@@ -20,6 +20,7 @@ from perflint.rules.tensor_reads import Evidence
 from perflint.syntax import scopes
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import is_none
 from perflint.syntax.scopes import Class, Scope, headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
@@ -146,19 +147,15 @@ def _gives_none(expression: ast.expr, point: Point) -> bool:
     """Whether a test only decides to drop a value: ``if not mask.any(): mask = None``"""
     statement = point.statement.node
     if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
-        return all(isinstance(item, ast.Assign) and _is_none(item.value) for item in statement.body)
+        return all(isinstance(item, ast.Assign) and is_none(item.value) for item in statement.body)
     choices = (item for part in headers(statement) for item in walk(part) if isinstance(item, ast.IfExp))
     return any(
-        _holds(choice.test, expression) and (_is_none(choice.body) or _is_none(choice.orelse)) for choice in choices
+        _holds(choice.test, expression) and (is_none(choice.body) or is_none(choice.orelse)) for choice in choices
     )
 
 
 def _holds(node: ast.expr, expression: ast.expr) -> bool:
     return any(item is expression for item in walk(node))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _is_check(statement: ast.stmt) -> bool:

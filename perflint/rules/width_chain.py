@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import FunctionRun, Place
 from perflint.index.hierarchy import Hierarchy
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of, is_spread
+from perflint.syntax.parameters import all_parameters, argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import indices_of, walk
 
@@ -46,19 +46,16 @@ MAX_DEPTH = 3
 
 @dataclass(frozen=True, eq=False)
 class LayerSize:
-    """One layer: its sizes (None if they are not known), and their expressions.
+    """One layer, with its sizes (None if they are not known).
 
     ``call`` is the call in the examined file. ``inside`` is the path and line of the layer itself, if that call reaches
     it through a class or function of the project.
     """
 
     call: ast.Call
-    kind: str
     group: str
     inputs: Size | None
     outputs: Size | None
-    input_node: ast.expr | None
-    output_node: ast.expr | None
     inside: tuple[str, int] | None = None
 
 
@@ -135,11 +132,12 @@ def _layers(file: FileIndex) -> Iterator[LayerSize]:
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
     """The layers that a function of a file creates."""
     group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(ReadPlace(file, scope), group, None, 0))
+    return list(_layers_of(Place(file, scope), group))
 
 
-def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
-    """The layers that the statements of a function create; ``site`` is the call that represents them outside."""
+def _layers_of(inside: Place, group: str) -> Iterator[LayerSize]:
+    """The layers that the statements of a function create; the first call that led there stands for them outside."""
+    calls = [run.call.call for run in inside.runs if run.call is not None]
     for statement in inside.scope.statements:
         place = inside.at(inside.scope, statement)
         for call in statement.calls:
@@ -147,20 +145,20 @@ def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int)
             kind = place.file.names.resolve(name) if name else ""
             if kind in KINDS:
                 if not _is_grouped(call, place):
-                    yield _layer(call, kind, group, place, site)
-            elif depth < MAX_DEPTH and not kind.startswith("paddle.") and not _is_alias(call, place.file):
-                yield from _layers_through(call, place, group, site or call, depth)
+                    yield _layer(call, kind, group, place, calls[-1] if calls else None)
+            elif len(calls) < MAX_DEPTH and not kind.startswith("paddle.") and not _is_alias(call, place.file):
+                yield from _layers_through(call, place, group)
 
 
-def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
+def _layers_through(call: ast.Call, place: Place, group: str) -> Iterator[LayerSize]:
     """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
     reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
     for file, scope in reached:
-        is_new = is_followed(scope) and place.given(scope) is None
+        is_new = is_followed(scope) and place.run_of(scope) is None
         inside = Constants.of(project).entered(call, place, file, scope) if is_new else None
         if inside is not None:
-            yield from _layers_of(inside, group, site, depth + 1)
+            yield from _layers_of(inside, group)
 
 
 def _is_alias(call: ast.Call, file: FileIndex) -> bool:
@@ -168,7 +166,7 @@ def _is_alias(call: ast.Call, file: FileIndex) -> bool:
     return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
-def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
+def _hands_odd_number(call: ast.Call, place: Place) -> bool:
     """Whether an argument is a number that may lead to a misaligned width: others are aligned, or too small."""
     for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
@@ -185,39 +183,35 @@ def is_followed(scope: Scope) -> bool:
     return scope.parent is not None and scope.parent.parent is None
 
 
-def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Call | None) -> LayerSize:
+def _layer(call: ast.Call, kind: str, group: str, place: Place, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
     inside = (place.file.path, place.file.row(call)) if site is not None else None
     inputs, outputs = size_of(first, place), size_of(second, place)
-    return LayerSize(site or call, kind, group, inputs, outputs, first, second, inside)
+    return LayerSize(site or call, group, inputs, outputs, inside)
 
 
 def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
     """The expressions that a call passes to a layer as its input and output width."""
-    first, second = (_argument(call, index, name) for index, name in enumerate(KINDS[kind]))
+    first, second = (argument_of(call, name, index) for index, name in enumerate(KINDS[kind]))
     return first, second
 
 
-def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if len(call.args) > position and not any(isinstance(arg, ast.Starred) for arg in call.args):
-        return call.args[position]
-    return None
-
-
-def _is_grouped(call: ast.Call, place: ReadPlace) -> bool:
+def _is_grouped(call: ast.Call, place: Place) -> bool:
     """Whether a convolution has groups, or may have: then it is not one matrix product."""
-    bound = place.given(place.scope)
-    for keyword in call.keywords:
-        if keyword.arg is None and (bound is None or "**groups" in bound):
-            return True
-    groups = _argument(call, _GROUPS, "groups")
+    run = place.run_of(place.scope)
+    if any(keyword.arg is None for keyword in call.keywords) and (run is None or _is_passed_on("groups", run)):
+        return True
+    groups = argument_of(call, "groups", _GROUPS)
     if groups is None:
         return False
     size = size_of(groups, place)
     return size is None or size.value != 1 or bool(size.assumed)
+
+
+def _is_passed_on(name: str, run: FunctionRun) -> bool:
+    """Whether the call that runs a function passes it a keyword for which the function has no parameter."""
+    given = run.call.call.keywords if run.call is not None else []
+    return any(keyword.arg == name for keyword in given) and name not in all_parameters(run.scope)
 
 
 # Knows what the layers of Paddle do to one width: which of them take it, produce it, or pass it on.
@@ -291,17 +285,19 @@ class Parts:
         if is_spread(call):
             return None
         if kind in _PASSING:
-            return None if _width_parts_argument(call, 9, "return_mask") is not None else WidthPart(passes=True)
+            return None if argument_of(call, "return_mask", 9) is not None else WidthPart(passes=True)
         if any(isinstance(item, ast.Name | ast.Attribute) and _last(item) in _PRETRAINED for item in walk(call)):
             return None  # it gets its weights, which have a shape
         if kind in KINDS:
             return self._layer(call, kind)
         if kind in _NORMS:
-            return self._taken_and_given([_width_parts_argument(call, 0, *_NORM_WIDTHS)])
+            return self._taken_and_given(
+                next(filter(None, (argument_of(call, name, 0) for name in _NORM_WIDTHS)), None)
+            )
         return self._other(call, kind.rpartition(".")[2]) if kind.startswith("paddle.nn.") else None
 
     def _layer(self, call: ast.Call, kind: str) -> WidthPart | None:
-        groups = _width_parts_argument(call, 6, "groups") if kind != "paddle.nn.Linear" else None
+        groups = argument_of(call, "groups", _GROUPS) if kind != "paddle.nn.Linear" else None
         if groups is not None and not (isinstance(groups, ast.Constant) and groups.value == 1):
             return None
         first, second = (self._slot(node) for node in width_arguments(call, kind))
@@ -309,25 +305,24 @@ class Parts:
 
     def _other(self, call: ast.Call, name: str) -> WidthPart | None:
         if name == "Embedding":
-            given = self._slot(_width_parts_argument(call, 1, "embedding_dim"))
-            if given is not None and _width_parts_argument(call, 9, "weight_attr") is not None:
+            given = self._slot(argument_of(call, "embedding_dim", 1))
+            if given is not None and argument_of(call, "weight_attr", 9) is not None:
                 return None
             return WidthPart(gives=given is not None, slots=(given,) if given is not None else ())
         if name == "PReLU":
-            number = _width_parts_argument(call, 0, "num_parameters")
+            number = argument_of(call, "num_parameters", 0)
             is_one = number is None or (isinstance(number, ast.Constant) and number.value == 1)
-            return WidthPart(passes=True) if is_one else self._taken_and_given([number])
+            return WidthPart(passes=True) if is_one else self._taken_and_given(number)
         if name == "GroupNorm":
-            groups = _width_parts_argument(call, 0, "num_groups")
+            groups = argument_of(call, "num_groups", 0)
             divides = isinstance(groups, ast.Constant) and type(groups.value) is int and groups.value > 0
             if not divides or self.wanted % groups.value:  # type: ignore[union-attr]  # divides has looked
                 return None
-            return self._taken_and_given([_width_parts_argument(call, 1, "num_channels")])
+            return self._taken_and_given(argument_of(call, "num_channels", 1))
         return None
 
-    def _taken_and_given(self, nodes: list[ast.expr | None]) -> WidthPart | None:
+    def _taken_and_given(self, node: ast.expr | None) -> WidthPart | None:
         """A layer whose output is as wide as its input; one of another width is not involved."""
-        node = nodes[0]
         if isinstance(node, ast.List | ast.Tuple) and len(node.elts) == 1:
             node = node.elts[0]
         if not isinstance(node, ast.Constant):
@@ -350,13 +345,6 @@ def slots_of(chain: Chain) -> Iterator[ast.Constant]:
 def _named(node: ast.expr) -> ast.expr:
     """The layer in ``("fc", nn.Linear(...))``, which ``Sequential`` accepts, too."""
     return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else node
-
-
-def _width_parts_argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg in names:
-            return keyword.value
-    return call.args[position] if len(call.args) > position else None
 
 
 def _last(node: ast.Name | ast.Attribute) -> str:

@@ -14,6 +14,11 @@ def is_zero(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) is int and node.value == 0
 
 
+def is_none(node: ast.expr) -> bool:
+    """Whether an expression is ``None``, literally."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
 def arguments_of(call: ast.Call) -> list[ast.expr]:
     """All arguments of a call, positional and keyword."""
     return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -1,32 +1,139 @@
-"""PPF106: a dataset that creates a tensor for each sample, although the loader makes one of each batch."""
+"""PPF106 and PPF108: datasets that create a tensor, or read the same file again, for each sample."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import libcst as cst
 
 from perflint import catalogue
-from perflint.facts.dataset_methods import SamplePart, parts_of_samples, sample_methods
 from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.flow.place import Place
+from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, row_gate
 from perflint.query import query
 from perflint.rules.spelled import spelling
-from perflint.syntax.bindings import bindings_of, targets_and_values
+from perflint.syntax import reaching
+from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Scope, own_parts, terminal
+from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import string_of, walk
 
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+# Finds the methods that create the samples of a dataset, and the parts of a sample: ``return {"x": x}, label``.
+
+
+@query
+def sample_methods(file: FileIndex) -> tuple[Scope, ...]:
+    """The ``__getitem__`` methods of the datasets that a file defines for training."""
+    if not file.has_words("__getitem__") or file.is_quiet or file.is_foreign or file.is_offline:
+        return ()
+    base_names = Hierarchy.of(file.project).base_names
+    return tuple(
+        owner.methods["__getitem__"]
+        for owner in file.scopes.classes.values()
+        if "__getitem__" in owner.methods and "paddle.io.Dataset" in base_names(file, owner)
+    )
+
+
+class SamplePart(NamedTuple):
+    """An expression that is part of a sample, or all of it, with its statement.
+
+    ``is_shared``: something else uses it before the ``return``: ``sample = self.transform(sample)``.
+    """
+
+    node: ast.expr
+    statement: Statement
+    is_shared: bool = False
+
+
+def parts_of_samples(scope: Scope) -> Iterator[SamplePart]:
+    """The expressions that a method puts into its samples; names are followed to their values."""
+    for statement in scope.statements:
+        if isinstance(statement.node, ast.Return) and statement.node.value is not None:
+            yield from _parts(SamplePart(statement.node.value, statement), scope, frozenset())
+
+
+def _parts(part: SamplePart, scope: Scope, seen: frozenset[ast.expr]) -> Iterator[SamplePart]:
+    node = part.node
+    if node in seen:
+        return
+    seen |= {node}
+    if isinstance(node, ast.Name):
+        yield from _bound(part, node, scope, seen)
+        return
+    inner = _inside(node)
+    if not inner:
+        yield part
+    for item in inner:
+        yield from _parts(part._replace(node=item), scope, seen)
+
+
+def _bound(part: SamplePart, name: ast.Name, scope: Scope, seen: frozenset[ast.expr]) -> Iterator[SamplePart]:
+    """The value of a name at a statement, and what is put into it: ``sample["x"] = x``, ``sample.append(x)``.
+
+    For ``image, label = self.transform(image, label)``, each name has the call as its value.
+    """
+    for binding in reaching.before(name.id, part.statement, scope):
+        node = binding.statement.node
+        if isinstance(node, ast.Assign) and all(isinstance(target, ast.Name) for target in node.targets):
+            is_shared = part.is_shared or _is_read(name.id, scope, binding.statement, part.statement)
+            yield from _parts(SamplePart(node.value, binding.statement, is_shared), scope, seen)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            yield SamplePart(node.value, binding.statement, is_shared=True)
+    for statement in scope.statements:
+        for value in _put_into(name.id, statement.node):
+            is_shared = part.is_shared or _is_read(name.id, scope, statement, part.statement)
+            yield from _parts(SamplePart(value, statement, is_shared), scope, seen)
+
+
+def _is_read(name: str, scope: Scope, after: Statement, at: Statement) -> bool:
+    """Whether anything below a statement reads a name, except for a ``return``, additions to it, and one place."""
+    return any(
+        statement.start > after.start
+        and count > max(_returned(statement.node, name), statement is at)
+        and not any(True for _ in _put_into(name, statement.node))
+        for statement, count in loads_of(scope).get(name, ())
+    )
+
+
+def _returned(node: ast.stmt, name: str) -> int:
+    """How often a statement returns the value of a name as a part of a sample: twice for ``return x, y, y``."""
+    waiting, found = [node.value] if isinstance(node, ast.Return) and node.value is not None else [], 0
+    while waiting:
+        part = waiting.pop()
+        found += isinstance(part, ast.Name) and part.id == name
+        waiting += _inside(part)
+    return found
+
+
+def _inside(node: ast.expr) -> list[ast.expr]:
+    """The parts of an expression: those of a tuple, a list, a dict, or a choice."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return node.elts
+    if isinstance(node, ast.Dict):
+        return node.values
+    if isinstance(node, ast.Call) and dotted(node.func) in ("dict", "tuple", "list"):
+        return [*node.args, *(keyword.value for keyword in node.keywords)]
+    return [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
+
+
+def _put_into(name: str, node: ast.stmt) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            if isinstance(target, ast.Subscript) and dotted(target.value) == name:
+                yield node.value
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.append":
+        yield from call.args
 
 
 # Finds datasets that create a Paddle tensor for each sample, and how to write each as a NumPy array.
@@ -89,7 +196,7 @@ def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
 def _sample(file: FileIndex, scope: Scope) -> TensorSample | None:
     """The tensors of one dataset; None if the sample contains others that stay, or a custom function collates."""
     parts = list(parts_of_samples(scope))
-    tensors, stay = _of_method(file, parts)
+    tensors, stay = _tensors_of(file, parts)
     rest = [part for part in parts if _made_by(file, part)[0] is None]
     if not tensors or stay or any(_is_tensor(file, part.node) for part in rest):
         return None
@@ -181,16 +288,9 @@ def _is_given(collate: ast.expr | None) -> bool:
 def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    name = dotted(dataset) if dataset is not None else None
-    made = [dataset] if name is None else list(_values(file, scope, name))
-    names = {terminal(value) for value in made if isinstance(value, ast.Call)}
+    made = () if dataset is None else sources(dataset, Place(file, scope), through=Through.NAME | Through.ATTRIBUTE)
+    names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
-
-
-def _values(file: FileIndex, scope: Scope, name: str) -> Iterator[ast.expr]:
-    for place in (scope, file.scopes.module):
-        for binding in bindings_of(place).get(name, ()):
-            yield from (value for target, value in targets_and_values(binding.node) if value is not None)
 
 
 def is_indexed(file: FileIndex, owner: str) -> bool:
@@ -221,7 +321,7 @@ def _collates(file: FileIndex, scope: Scope) -> bool:
     return any("collat" in name for _, owner in lineage for name in owner.methods)
 
 
-def _of_method(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleTensor, ...], bool]:
+def _tensors_of(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleTensor, ...], bool]:
     """The tensors that have no other use on any path into a sample, in order, and whether there are others."""
     found: dict[ast.Call, SampleTensor | None] = {}
     for part in parts:
@@ -281,7 +381,7 @@ def _dtype(node: ast.expr | None) -> str | None:
 
 # PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch.
 
-CODE = "PPF106"
+TENSORS = "PPF106"
 _UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
 _DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
 _TAKEN = "`np` is another name there"
@@ -290,17 +390,17 @@ _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
+@row_gate(TENSORS)
+def _tensor_rows(file: FileIndex) -> list[int]:
     return [file.row(sample.tensors[0].call) for sample in sample_tensors(file)]
 
 
 @check("Call")
 def tensors_of_samples(call: cst.Call, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
-    if CODE not in context.codes:
+    if TENSORS not in context.codes:
         return
-    places = context.once(CODE, lambda: _by_place(context.file))
+    places = context.once(TENSORS, lambda: _by_place(context.file))
     found = places.get(context.range(call))
     if found is None:
         return
@@ -309,7 +409,7 @@ def tensors_of_samples(call: cst.Call, context: Context) -> None:
     count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
     confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
     event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(CODE, call, fix, None, related, confidence, claims=False, event=event, count=count)
+    context.report(TENSORS, call, fix, None, related, confidence, claims=False, event=event, count=count)
 
 
 def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
@@ -317,7 +417,7 @@ def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:
-    rule = catalogue.shipped()[CODE]
+    rule = catalogue.shipped()[TENSORS]
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
         return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
@@ -335,3 +435,154 @@ def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
     data = source.text[slice(*source.lines.span(tensor.data))]
     dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
     return Edit(*source.lines.span(tensor.call), f"{asarray}({data}{dtype})")
+
+
+# Finds files that a dataset reads again for each sample, although they are the same each time.
+#
+# ``pd.read_csv(self.annotations)`` in ``__getitem__`` parses the whole table for one row of it. A path that depends
+# on the index, such as ``self.files[index]``, is another file each time.
+
+_READS = re.compile(
+    r"numpy\.(?:load|loadtxt|genfromtxt|fromfile)$|pandas\.read_\w+$|json\.load$|pickle\.load$|h5py\.File$|lmdb\.open$"
+    r"|paddle\.load$|scipy\.io\.loadmat$|yaml\.(?:safe_)?load$|joblib\.load$|cv2\.imread$|PIL\.Image\.open$"
+    r"|(?:skimage\.io|imageio|matplotlib\.(?:pyplot|image))\.imread$|xml\.etree\.ElementTree\.parse$|open$"
+)
+_WORDS = ("load", "open", "imread", "read_csv", "loadtxt", "File", "genfromtxt", "fromfile", "loadmat", "parse")
+_SAME = re.compile(r"os\.path\.\w+$|os\.fspath$|pathlib\.(?:Pure)?Path$|(?:str|int|len|list|sorted|tuple)$")
+_SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "replace", "strip", "with_suffix"})
+_UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@query
+def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
+    """The calls of a file's datasets that read the same file for each sample."""
+    if not file.has_words(*_WORDS):
+        return ()
+    methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]
+    return tuple(call for scope in dict.fromkeys(methods) for call in _repeated_reads_of(file, scope))
+
+
+def _with_helpers(method: Scope) -> list[Scope]:
+    """A method, and those of its class that it runs: ``self.load(index)``."""
+    own = method.owner.methods if method.owner is not None else {}
+    found = [method]
+    for scope in found:
+        called = [dotted(call.func) or "" for call in scope.calls]
+        helpers = [own[name[5:]] for name in called if name.startswith("self.") and name[5:] in own]
+        found += [helper for helper in dict.fromkeys(helpers) if helper not in found]
+    return found
+
+
+def _repeated_reads_of(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
+    """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
+    jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in scope.calls)
+    for statement in scope.statements:
+        if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
+            continue
+        inside: set[ast.AST] = set()
+        for call in statement.calls:
+            if call not in inside and _reads_the_same(file, scope, statement, call):
+                yield call
+                inside.update(walk(call))
+
+
+def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+    qualified = file.names.resolve(dotted(call.func) or "")
+    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if not _READS.match(qualified) or not values:
+        return False
+    if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
+        return False
+    place = Place(file, scope, statement)
+    return all(_is_same(asked(value, place, through=Through.NAME)) for value in values)
+
+
+def _is_same(value: ValueSource) -> bool:
+    """Whether an expression has the same value for each sample, judging by the class."""
+    return all(_is_same_part(value.part(item)) for item in walk(value.node) if isinstance(item, ast.expr))
+
+
+def _is_same_part(part: ValueSource) -> bool:
+    node, place = part.node, part.place
+    if isinstance(node, ast.Name):
+        return all(map(_is_same_source, part.sources())) and not part.is_circular
+    if isinstance(node, ast.Call):
+        return _gives_the_same(place.file, node)
+    if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and place.scope.owner is not None:
+        return node.attr in _SAME_METHODS or _is_set_at_the_start(place.file, place.scope, node.attr)
+    return not isinstance(node, _UNKNOWN)
+
+
+def _is_same_source(source: ValueSource) -> bool:
+    """Whether what a name is bound to stays the same; not an open file, where the opening is the finding."""
+    node, file, scope = source.node, source.place.file, source.place.scope
+    if not source.is_known:
+        return False
+    if isinstance(node, ast.Name):  # it leads nowhere
+        return node.id == "self" or hasattr(builtins, node.id) or file.names.is_bound(node.id)
+    if scope is file.scopes.module:
+        return True
+    opens = isinstance(node, ast.Call) and _READS.match(file.names.resolve(dotted(node.func) or ""))
+    return not opens and _is_same(source)
+
+
+def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
+    """Whether only ``__init__`` sets an attribute."""
+    assert scope.owner is not None
+    lineage = Hierarchy.of(file.project).lineage(file, scope.owner)
+    setters = [method.name for _, owner in lineage for _, method in owner.attributes.get(name, ())]
+    return bool(setters) and all(setter == "__init__" for setter in setters)
+
+
+def _gives_the_same(file: FileIndex, call: ast.Call) -> bool:
+    """Whether a call returns the same for the same arguments."""
+    qualified = file.names.resolve(dotted(call.func) or "")
+    if _SAME.match(qualified) or _READS.match(qualified):
+        return True
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_METHODS
+
+
+def _tests(statement: Statement) -> Iterator[ast.expr]:
+    return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
+
+
+def _asks_for_kept(test: ast.expr) -> bool:
+    """Whether a test checks what the object has already read: ``if self.file is None``."""
+    return any(
+        (isinstance(item, ast.Compare) and any(isinstance(operator, (ast.Is, ast.NotIn)) for operator in item.ops))
+        or (isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not))
+        for item in walk(test)
+    )
+
+
+def _is_kept(statement: Statement) -> bool:
+    """Whether a statement stores what it reads in the object: ``self.file = h5py.File(path)``."""
+    targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
+    return any(
+        isinstance(item, ast.Attribute) and dotted(item.value) == "self" for target in targets for item in walk(target)
+    )
+
+
+# PPF108: a dataset that reads the same file again for each sample.
+
+READ_AGAIN = "PPF108"
+_LAZILY = "open it lazily and keep it in the object, since worker processes must not share a handle"
+_HANDLES = ("h5py.File", "lmdb.open")
+
+
+@row_gate(READ_AGAIN)
+def _repeated_rows(file: FileIndex) -> list[int]:
+    return [file.row(call) for call in repeated_reads(file)]
+
+
+@check("Call")
+def reads_again(call: cst.Call, context: Context) -> None:
+    """Report a read in ``__getitem__`` that does not depend on the index."""
+    if READ_AGAIN not in context.codes:
+        return
+    spans = context.once(READ_AGAIN, lambda: set(map(context.file.source.lines.span, repeated_reads(context.file))))
+    if context.range(call) in spans:
+        rule = catalogue.shipped()[READ_AGAIN]
+        reason = _LAZILY if context.name(call.func) in _HANDLES else rule.fix_reason
+        fix = Fix(rule.fix_title, (), Level.DISPLAY, reason)
+        context.report(READ_AGAIN, call, fix, confidence=Confidence.HIGH, claims=False)

@@ -1,12 +1,12 @@
-"""Finds the only statement that gives a name its value at a place in the code."""
+"""Where an expression is evaluated, and the only statement that gives a name its value there."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.values import Values
 from perflint.query import query
@@ -20,25 +20,62 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 
-@dataclass(frozen=True)
-class ReadPlace:
-    """Where an expression is read: a statement of a function, or (``statement`` is None) anywhere in it.
+class Located(NamedTuple):
+    """A call, and where it is."""
 
-    ``bound``: the functions on the path there whose call is known, each with the values of its parameters by name.
+    call: ast.Call
+    place: Place
+
+
+@dataclass(frozen=True)
+class FunctionRun:
+    """One run of a function: the call that starts it, and the one that created the object whose method it is.
+
+    Either is None if it is not known.
+    """
+
+    scope: Scope
+    call: Located | None = None
+    made: Located | None = None
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an expression is evaluated: in a statement of a function, or (``statement`` is None) anywhere in it.
+
+    ``run``: what is known of the run of the function; the place of its call knows the run before it, and so on.
     """
 
     file: FileIndex
     scope: Scope
     statement: Statement | None = None
-    bound: tuple[tuple[Scope, tuple[tuple[str, Any], ...]], ...] = ()
+    run: FunctionRun | None = None
 
-    def given(self, scope: Scope) -> Mapping[str, Any] | None:
-        """The values of a function's parameters, if its call is known."""
-        return next((dict(values) for function, values in self.bound if function is scope), None)
-
-    def at(self, scope: Scope, statement: Statement | None) -> ReadPlace:
+    def at(self, scope: Scope, statement: Statement | None) -> Place:
         """Another place in the same file."""
         return replace(self, scope=scope, statement=statement)
+
+    def entered(self, call: ast.Call, file: FileIndex, scope: Scope) -> Place:
+        """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
+        is_own = (dotted(call.func) or "").startswith("self.")
+        return Place(file, scope, None, FunctionRun(scope, Located(call, self), self.made if is_own else None))
+
+    @property
+    def made(self) -> Located | None:
+        """The call that created the object whose method this place is in, if it is known."""
+        return self.run.made if self.run is not None and self.run.scope is self.scope else None
+
+    @property
+    def runs(self) -> Iterator[FunctionRun]:
+        """The runs of functions that lead here, the innermost first."""
+        run = self.run
+        while run is not None:
+            yield run
+            run = run.call.place.run if run.call is not None else None
+
+    def run_of(self, scope: Scope) -> FunctionRun | None:
+        """The run of a function on the path here whose call is known: this one, or one that led to it."""
+        return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
 @dataclass(frozen=True)
@@ -56,7 +93,7 @@ class NameBinding:
     is_truth: bool = False
 
 
-def binding(name: str, place: ReadPlace) -> NameBinding | None:
+def binding(name: str, place: Place) -> NameBinding | None:
     """The binding of a dotted name, in the function of a place or in those around it; None if nothing binds it."""
     scope: Scope | None = place.scope
     use = place.statement
