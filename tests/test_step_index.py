@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.facts.step_index import StepIndex, step_index
 from perflint.syntax.scopes import LOOPS
+from perflint.training.counting import StepIndex, step_index
 from tests.support import module
 
 

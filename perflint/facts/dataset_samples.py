@@ -11,8 +11,8 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
-from perflint.flow.switches import State, Switches
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
@@ -557,7 +557,7 @@ class _SampleWorkSearch:
         """The work of a method that creates a sample of a dataset."""
         works = [Work.NONE]
         for statement in scope.statements:
-            if data.skips(statement) or _is_off(file, scope, statement):
+            if data.skips(statement) or Switches.of(file.project).never_runs(statement, scope, file):
                 continue
             if isinstance(statement.node, (ast.For, ast.While, ast.With, ast.Try)):
                 works.append(Work.UNKNOWN)
@@ -618,12 +618,6 @@ def _left_at_none(file: FileIndex, owner: Class, call: ast.Call) -> frozenset[st
         for name, values in made[1].owner.attributes.items()
         if all(_is_none(value) or getattr(value, "id", "") in left_out for value, _ in values)
     )
-
-
-def _is_off(file: FileIndex, scope: Scope, statement: Statement) -> bool:
-    """Whether a statement never runs: ``if self.transform is not None``, and no caller passes a transform."""
-    switches = Switches.of(file.project)
-    return switches.state_of_statement(statement, scope, file) <= State.UNSET
 
 
 def _is_none(node: ast.expr) -> bool:

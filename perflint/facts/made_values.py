@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perflint.facts.dataset_samples import class_of
+from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
-from perflint.flow.switches import State, Switches
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -331,7 +331,7 @@ def is_left_out(frame: Frame, statement: Statement) -> bool:
             says = _holds(Occurrence(replace(frame, depth=frame.depth + 3), statement, link.node.test), link.node.test)
             if says is not None and says is not (link.branch == "body"):
                 return True
-    return Switches.of(frame.file.project).state_of_statement(statement, frame.scope, frame.file) <= State.UNSET
+    return Switches.of(frame.file.project).never_runs(statement, frame.scope, frame.file)
 
 
 def _holds(place: Occurrence, test: ast.expr) -> bool | None:

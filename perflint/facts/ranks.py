@@ -6,17 +6,14 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from perflint.facts.saves import targets_of, writes_memory
 from perflint.findings import Confidence
+from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.constant_values import Found
-from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
 from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
@@ -280,58 +277,6 @@ def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
     return False
 
 
-# -- what a call switches off ------------------------------------------------------------------------------------------
-
-
-def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> bool:
-    """Whether the arguments and defaults of a call prevent it from reaching a statement of the function."""
-    if not any(isinstance(link.node, ast.If) for link in at.around):
-        return False
-    constants = Constants.of(file.project)
-    inside = constants.entered(site.call, ReadPlace(site.file, site.scope, site.statement), file, scope)
-    if inside is None:
-        return False
-    return any(
-        all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, at, scope))
-        for test, truth in _rank_ways_tests(at)
-    )
-
-
-def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
-    """A test with attributes replaced by the values that the function gave them before: ``self.every = every``."""
-    bound = bindings_of(scope)
-    names = {name for name in dotted_names(test) if name.startswith("self.") and name in bound}
-    if len(names) != 1:
-        return [test]
-    name = names.pop()
-    before = [each.node for each in bound[name] if each.node.lineno < at.node.lineno]
-    values = [each.value for each in before if isinstance(each, ast.Assign)]
-    return [_Replaced(name, value).visit(deepcopy(test)) for value in values] if len(values) == len(before) else [test]
-
-
-class _Replaced(ast.NodeTransformer):
-    """Replaces a dotted name by an expression."""
-
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self._name = name
-        self._value = value
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # the name that ast requires
-        return self._value if dotted(node) == self._name else node
-
-
-def _rank_ways_tests(statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests around a statement, each with its result."""
-    for link in statement.around:
-        if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after"):
-            yield link.node.test, link.branch == "body"
-
-
-def _fails(values: Found, truth: bool) -> bool:
-    """Whether a test cannot be ``truth``, because all its possible values are known and differ."""
-    return bool(values) and all(value.is_constant and bool(value.value) is not truth for value in values)
-
-
 # Finds checkpoints that every process of a distributed program writes: saves without a rank test.
 
 SAVES = frozenset({"paddle.save", "paddle.async_save", "paddle.static.save", "paddle.fluid.save"})
@@ -453,7 +398,7 @@ class _Finder:
             and site.scope is not scope
             and not ranks.guarded(site.statement, site.call, site.scope, site.file)
             and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
-            and not (at is not None and leaves_out(site, file, scope, at))
+            and not (at is not None and is_left_out(site, file, scope, at))
         ]
         for site in open_sites:
             path = self._path(site.file, site.scope, depth + 1, site.statement)

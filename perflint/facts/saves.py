@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.flow.branches import Every
 from perflint.flow.calls import CallGraph
-from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
 from perflint.flow.sole_binding import ReadPlace
 from perflint.flow.values import Values
@@ -19,8 +19,8 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_epoch, means_model
-from perflint.training import around, evidence, looks
-from perflint.training.how_often import Cadence, Interval, cadence, every
+from perflint.training import evidence, looks
+from perflint.training.every import Interval, HowOften, interval, whole_number
 from perflint.training.steps import Step
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def loop_of(statement: Statement) -> Loop | None:
 
 
 def _guarded(statement: Statement, loop: Loop) -> bool:
-    if around.HotPath({}).is_off(statement.place, loop):
+    if HowOften({}).is_rare(statement.place, loop):
         return True
     # Some tests that are not guards for a step are guards for an epoch: ``epoch % k``, and whether the model has
     # improved.
@@ -201,11 +201,11 @@ def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Periodi
         if reached is not None:
             loops[reached.step] = reached
             together.setdefault((reached.step, reached.interval), []).append((statement, call))
-    for (step, interval), saves in together.items():
+    for (step, every_n), saves in together.items():
         statement, first = saves[0]
         optimizer = any(_saves_optimizer(call) for _, call in saves)
         loop, evaluates_too = loops[step].loop, loops[step].evaluates
-        yield first, PeriodicSave(step, interval, loop, len(saves) - 1, optimizer, evaluates_too, statement)
+        yield first, PeriodicSave(step, every_n, loop, len(saves) - 1, optimizer, evaluates_too, statement)
 
 
 def _saves(file: FileIndex, scope: Scope) -> bool:
@@ -244,7 +244,7 @@ class _Search:
         self._seen: set[Scope] = set()
 
     def reached(
-        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, interval: Interval | None = None
+        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, every_n: Interval | None = None
     ) -> _Reached | None:
         """The loop that reaches a statement.
 
@@ -253,33 +253,33 @@ class _Search:
             scope: its function.
             statement: the save, or a call that leads to it.
             calls: the calls from there to the save.
-            interval: how often they run it.
+            every_n: how often they run it.
         """
         if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
             return None
         self._seen.add(scope)
         loop = _loop_around(statement, looks.step_loops(file, scope))
-        definitions = Known(file, scope)
-        runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
-        if runs.seldom:
+        runs = HowOften(Known(file, scope), scope).every(statement.place, loop)
+        if not runs.is_regular:
             return None
-        interval = _interval(runs, ReadPlace(file, scope, statement)) or interval
+        if runs.number is not None:
+            every_n = interval(runs.number, ReadPlace(file, scope, statement))
         if loop is None:
-            at_epochs = self._at_epochs(file, scope, statement, calls) if interval is None else None
-            return at_epochs or self._above(file, scope, calls, interval)
-        if interval is None:
+            at_epochs = self._at_epochs(file, scope, statement, calls) if every_n is None else None
+            return at_epochs or self._above(file, scope, calls, every_n)
+        if every_n is None:
             return None
         own, beside = loop if not calls else None, _evaluates(file, scope, loop, runs)
-        return _Reached(Step(file.path, loop, calls), interval, own, beside)
+        return _Reached(Step(file.path, loop, calls), every_n, own, beside)
 
-    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
+    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, every_n: Interval | None) -> _Reached | None:
         if isinstance(scope.node, ast.Module):
             return None
         for site in CallGraph.of(file.project).calls(file, scope):
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)
-            found = self.reached(site.file, site.scope, site.statement, way, interval)
+            found = self.reached(site.file, site.scope, site.statement, way, every_n)
             if found is not None:
                 return found
         return None
@@ -292,8 +292,8 @@ class _Search:
         if steps is None or steps > _FEW:
             return None
         step = Step(file.path, loop, calls)
-        interval = Interval(steps, f"after each pass, of {steps} steps,")
-        return _Reached(step, interval, loop if not calls else None, False)
+        after_each = Interval(steps, f"after each pass, of {steps} steps,")
+        return _Reached(step, after_each, loop if not calls else None, False)
 
 
 def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
@@ -305,15 +305,11 @@ def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
     return found
 
 
-def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool:
+def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Every) -> bool:
     """Whether a step loop evaluates the model at least as often as it runs something else."""
-    definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
-    path = around.HotPath(definitions, scope)
-    for statement in _evaluations(file, scope, loop):
-        asked = cadence(statement.place, loop, path, definitions)
-        if not asked.seldom and own & set(map(ast.unparse, asked.every)):
-            return True
-    return False
+    places, own = HowOften(Known(file, scope), scope), set(map(ast.unparse, runs.numbers))
+    asked = (places.every(statement.place, loop) for statement in _evaluations(file, scope, loop))
+    return any(not own.isdisjoint(map(ast.unparse, each.numbers)) for each in asked)
 
 
 @query
@@ -321,31 +317,6 @@ def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
     """The statements of a loop that evaluate the model."""
     statements = scope.statements_in(loop)
     return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
-
-
-def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
-    if not runs.every:
-        return None
-    return every(runs.every[0], _number(runs.every[0], place))
-
-
-def _number(node: ast.expr, place: ReadPlace) -> int | None:
-    """The whole number that an expression is, as far as the code shows, including the default of an option.
-
-    The arguments of known calls take precedence over the default of a parameter; if they differ, the number is unknown.
-    """
-    if isinstance(node, ast.Constant):
-        return _positive(node.value)
-    constants = Constants.of(place.file.project)
-    numbers = {_positive(value.value) for value in constants.possible(node, place)} - {None}
-    if numbers:
-        return numbers.pop() if len(numbers) == 1 else None
-    found = constants.by_default(node, place)
-    return _positive(found.value) if found is not None and found.is_known else None
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
@@ -356,5 +327,5 @@ def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
             continue
         counted = one.iter
         if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
-            return _number(counted.args[0], ReadPlace(file, scope))
+            return whole_number(counted.args[0], ReadPlace(file, scope))
     return None

@@ -12,7 +12,7 @@ from perflint.lint import grouping
 from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
 from perflint.lint.grouping import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
-from perflint.training.how_often import Arms, Interval
+from perflint.training.every import Arms, Interval
 from perflint.training.steps import Step
 
 _READ_FOR_IT = ", for which line {row} reads the device"

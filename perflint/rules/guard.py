@@ -12,7 +12,6 @@ import libcst as cst
 
 from perflint.configuration.selection import level_for
 from perflint.facts.effects import effect_at, keeps_state
-from perflint.facts.step_index import StepIndex, handed_counter, step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import TOO_MANY, Context, local_name, method_of, shorten
 from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
@@ -33,7 +32,8 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Scope
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
-from perflint.training.around import deciding_test
+from perflint.training.counting import StepIndex, handed_counter, step_index
+from perflint.training.every import every
 from perflint.training.intent import says_predict
 from perflint.training.steps import Point, points_of
 
@@ -416,13 +416,13 @@ def _against(context: Context) -> str:
         return "keep it if its lines are the predictions that this program is run for"
     if any(link.branch == "finally" for link in point.statement.around):
         return "it is in a `finally`, so it also runs for a step that fails: log in the step itself"
-    deciding = deciding_test(context.file.project, point)
-    if deciding is None:
+    runs = every(context.file.project, point)
+    if runs.test is None:
         return ""
-    test = f"`{shorten(ast.unparse(deciding.test))}` decides"
-    if deciding.interval is None:
+    test = f"`{shorten(ast.unparse(runs.test))}` decides"
+    if runs.number is None:
         return f"{test} at which steps this runs: make it true less often, instead of adding a second test inside"
-    interval = shorten(ast.unparse(deciding.interval))
+    interval = shorten(ast.unparse(runs.number))
     return f"{test} how often this runs: raise `{interval}`, instead of adding a second interval inside"
 
 

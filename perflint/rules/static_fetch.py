@@ -20,7 +20,7 @@ from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
-from perflint.training.around import deciding_test
+from perflint.training.every import every
 from perflint.training.steps import Point, Step, points_of
 
 # Finds values that a static graph fetches at each step, although they are only used every n steps, or logged.
@@ -120,9 +120,9 @@ class _Uses:
         if at is None or use is None:
             return False
         if at.step is None:
-            deciding = deciding_test(holder.file.project, at)
-            if deciding is not None and deciding.interval is not None:
-                self._seldom.append(FewUses(names, deciding.test, holder.file.path, use.node.lineno))
+            runs = every(holder.file.project, at)
+            if runs.number is not None:
+                self._seldom.append(FewUses(names, runs.test, holder.file.path, use.node.lineno))
         elif _logs(use.node):
             self._logged.append(FewUses(names, None, holder.file.path, use.node.lineno))
         elif isinstance(use.node, ast.Return) or _is_made_anew(at):

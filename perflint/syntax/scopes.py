@@ -121,9 +121,14 @@ class Statement:
         return self.place.chain() if self.place is not None else iter(())
 
     @property
+    def conditions(self) -> Iterator[tuple[ast.expr, bool]]:
+        """The tests of the ``if`` statements around it, from the inside out, each with its result there."""
+        return ((link.node.test, link.branch == "body") for link in self.around if isinstance(link.node, ast.If))
+
+    @property
     def tests(self) -> Iterator[ast.expr]:
         """The tests of the ``if`` statements whose body it is in, from the inside out."""
-        return (link.node.test for link in self.around if isinstance(link.node, ast.If) and link.branch == "body")
+        return (test for test, truth in self.conditions if truth)
 
     def is_in(self, block: ast.stmt) -> bool:
         """Whether it is in the body of a loop, or of another compound statement."""

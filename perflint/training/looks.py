@@ -33,9 +33,11 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
 from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
-from perflint.training import around, branches, evidence
+from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_followed
+from perflint.training.every import HowOften, leading_to_an_error
 from perflint.training.live import held_names, live
+from perflint.training.outcomes import within_expressions
 from perflint.training.reads import Reads, kinds_given
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
@@ -189,12 +191,12 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     project = file.project
     env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     flow = Flow(scope, file, env, guess_losses=True).run()
-    path = around.HotPath(Known(file, scope), scope, flow)
+    path = HowOften(Known(file, scope), scope, flow)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
         around_it = list(_loops_around(statement, loops))
         loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
-        hot = loop is not None and not path.is_off(statement.place, loop)
+        hot = loop is not None and not path.is_rare(statement.place, loop)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
             root = statement.node  # its test is evaluated at each step
@@ -226,12 +228,12 @@ def at_function(
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(Known(file, scope, dict(told)), scope, flow)
-    failing = around.leading_to_an_error(scope)
+    path = HowOften(Known(file, scope, dict(told)), scope, flow)
+    failing = leading_to_an_error(scope)
     looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
         loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
-        cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
+        cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
         looking.at(statement, not cold, None, None)
     return looking.look
 
@@ -292,7 +294,7 @@ class _Looking:
         if self._guarded[0] is not statement:  # there may be thousands of calls
             definitions = Known(self._file, self._scope, dict(self._told))
             kind = Evaluator(self._file, self._known_at(statement)).kind
-            self._guarded = statement, branches.within_expressions(statement.node, definitions, kind, self._file)
+            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:

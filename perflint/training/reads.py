@@ -19,7 +19,9 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
-from perflint.training import around, branches, evidence
+from perflint.training import evidence
+from perflint.training.every import HowOften
+from perflint.training.outcomes import within_expressions
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
 
@@ -60,13 +62,13 @@ class Reads(Part):
         start = Values.of(self._project).base_env(file, scope, dict(handed))
         flow = Flow(scope, file, start, guess_losses=False).run()
         known = Known(file, scope, dict(told))
-        path = around.HotPath(known, scope, flow)
+        path = HowOften(known, scope, flow)
         possible: Read | None = None
         for statement in scope.statements:
-            if not statement.calls or path.is_off(statement.place, None):
+            if not statement.calls or path.is_rare(statement.place, None):
                 continue
             env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
-            guarded = branches.within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            guarded = within_expressions(statement.node, known, Evaluator(file, env).kind, file)
             calls = [call for call in statement.calls if call not in guarded]
             found = self._in_calls(file, scope, calls, env, depth)
             if found is not None and found.sure and not _asks_for_a_key(statement, scope):
