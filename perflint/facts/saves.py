@@ -20,7 +20,7 @@ from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_epoch, means_model
 from perflint.training import evidence, looks
-from perflint.training.every import Interval, HowOften, interval, whole_number
+from perflint.training.every import HowOften, Interval, interval, whole_number
 from perflint.training.steps import Step
 
 if TYPE_CHECKING:
