@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.type_tests import impossible
-from perflint.syntax.bindings import bound_by, bound_in
-from perflint.syntax.names import dotted, dotted_names, names_in, plain_names
+from perflint.syntax.bindings import bound_by, bound_in, targets_of
+from perflint.syntax.names import dotted, dotted_names, names_in, plain_names, stored_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Loop, Place, Scope, headers, terminal
-from perflint.syntax.tree import alike, walk
+from perflint.syntax.tree import alike, string_of, walk
 from perflint.syntax.vocabulary import (
     asks_to_record,
     asks_to_train,
@@ -577,8 +577,7 @@ def turns_itself_off(
 
     ``loop`` is the step loop; without one, the scope is a function that is called at each step.
     """
-    branch = _Branch(loop, scope, block, definitions)
-    return any(branch.turns_off(part, truth) for part, truth in required_parts(test, value))
+    return _Branch(loop, scope, block, definitions).turns_off(test, value)
 
 
 class _Branch:
@@ -593,10 +592,21 @@ class _Branch:
 
     def turns_off(self, test: ast.expr, value: bool) -> bool:
         """Whether the branch, which runs when a test is ``value``, changes that."""
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            return self.turns_off(test.operand, not value)
+        if isinstance(test, ast.BoolOp):
+            enough = any if isinstance(test.op, ast.And) == value else all
+            return enough(self.turns_off(part, value) for part in test.values)
+        if isinstance(test, ast.Call) and dotted(test.func) == "hasattr":
+            name = dotted(_looked_up(test))
+            return name is not None and not value and any(self._assigned(name)) and self._keeps(name)
+        test = _looked_up(test)
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
-            left, operator, right = test.left, test.ops[0], test.comparators[0]
+            left, operator, right = _looked_up(test.left), test.ops[0], test.comparators[0]
             if isinstance(operator, (ast.In, ast.NotIn)):
                 return value == isinstance(operator, ast.NotIn) and self._notes(left, right)
+            if isinstance(operator, (ast.Is, ast.IsNot)) and _is_none(right) and self._sets(left):
+                return value == isinstance(operator, ast.Is)
             is_changed = isinstance(operator, ast.NotEq if value else ast.Eq)
             is_limit = isinstance(operator, (*ORDER, ast.Eq))
             for one, other in ((left, right), (right, left)):
@@ -659,6 +669,12 @@ class _Branch:
                 elif isinstance(node.value, (ast.Call, ast.List, ast.Dict)):
                     yield name, ast.Constant(True)
 
+    def _sets(self, known: ast.expr) -> bool:
+        """Whether the branch of ``first is None`` gives the name a value, so that it runs once: ``first = loss``."""
+        name = dotted(known)
+        values = list(self._assigned(name)) if name is not None else []
+        return name is not None and bool(values) and not any(map(_is_none, values)) and self._keeps(name)
+
     def _notes(self, item: ast.expr, seen: ast.expr) -> bool:
         """Whether ``item not in seen`` is followed by ``seen.add(item)`` or ``seen[item] = ...``."""
         name = dotted(seen)
@@ -668,7 +684,10 @@ class _Branch:
             call = node.value if isinstance(node, ast.Expr) else None
             if isinstance(call, ast.Call) and dotted(call.func) in (f"{name}.add", f"{name}.append"):
                 return len(call.args) == 1 and alike(call.args[0], item)
-            for target in node.targets if isinstance(node, ast.Assign) else ():
+            added = node.value if isinstance(node, ast.AugAssign) and dotted(node.target) == name else None
+            if isinstance(added, (ast.Set, ast.List)):
+                return any(alike(each, item) for each in added.elts)
+            for target in targets_of(node):
                 if isinstance(target, ast.Subscript) and dotted(target.value) == name and alike(target.slice, item):
                     return True
         return False
@@ -679,8 +698,10 @@ class _Branch:
         return name is not None and self._keeps(name) and any(alike(each, value) for each in self._assigned(name))
 
     def _is_slow(self, value: ast.expr, definitions: Definitions) -> bool:
-        """Whether a value stays the same for many steps: ``step // n``, the number of the epoch."""
+        """Whether a value stays the same for many steps: ``step // n``, the number of the epoch, what no step binds."""
         name = dotted(value)
+        if isinstance(value, ast.Name) and self._loop is not None and value.id not in stored_names(self._loop):
+            return True
         held = definitions.get(name) if name is not None else None
         if held is not None and self._is_slow(held, {}):
             return True
@@ -723,6 +744,18 @@ class _Branch:
                 if name in map(dotted, node.targets) and alike(node.value, left.left):
                     return name is not None and self._keeps(name)
         return False
+
+
+def _looked_up(node: ast.expr) -> ast.expr:
+    """``self.warned`` for ``getattr(self, "warned", False)`` and ``hasattr(self, "warned")``."""
+    if isinstance(node, ast.Call) and dotted(node.func) in ("getattr", "hasattr") and len(node.args) > 1:
+        owner, name = node.args[0], string_of(node.args[1])
+        return ast.Attribute(owner, name, ast.Load()) if name is not None else node
+    return node
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _times_bound(body: list[ast.stmt], name: str) -> int:
