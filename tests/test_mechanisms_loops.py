@@ -322,3 +322,59 @@ def test_static_graphs_that_do_not_train() -> None:
                 print(result)
         """
     )
+
+
+# --- code that is never reached
+
+UNREACHED = """
+import sys
+
+import paddle
+
+
+def train(model, loader, optimizer):
+    for images in loader:
+        loss = model(images).mean()
+        {inside}
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        model.last = loss.item(){mark}
+"""
+
+
+@pytest.mark.parametrize("inside", ["exit()", "sys.exit(1)", "break", "raise ValueError(loss)", "return loss"])
+def test_a_loop_that_ends_in_its_first_iteration(inside: str) -> None:
+    expect_reads(UNREACHED.format(inside=inside, mark=""))
+    expect_reads(UNREACHED.format(inside=f"if loss is None: {inside}", mark="  #: PPF201"))
+
+
+def test_what_follows_the_end_of_a_step_in_its_block() -> None:
+    expect_reads(UNREACHED.format(inside="pass", mark="  #: PPF201\n        continue\n        print(loss.item())"))
+
+
+def test_a_function_that_is_defined_after_the_end_of_its_module() -> None:
+    steps = UNREACHED.replace("import paddle\n", "import paddle\n\npaddle.seed(1)\n{end}\n")
+    expect_reads(steps.format(inside="pass", end="exit()", mark=""))
+    expect_reads(steps.format(inside="pass", end="if sys.argv:\n    exit()", mark="  #: PPF201"))
+
+
+def test_a_helper_that_returns_before_it_reads() -> None:
+    expect_reads("""
+        import paddle
+
+
+        def show(loss):
+            loss.check()
+            return
+            print(loss.item())
+
+
+        def train(model, loader, optimizer):
+            for images in loader:
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                show(loss)
+    """)

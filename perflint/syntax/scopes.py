@@ -473,14 +473,15 @@ _PARTS = ("body", "orelse", "finalbody")
 
 def nth_in_block(scope: Scope) -> Mapping[ast.stmt, tuple[ast.stmt, int]]:
     """For each statement of a scope, the first statement of its block, and its index in the block."""
-    return scope.once("nth_in_block", lambda: {node: place for block in _blocks(scope) for node, place in _nth(block)})
+    return scope.once("nth_in_block", lambda: {node: place for block in blocks(scope) for node, place in _nth(block)})
 
 
 def _nth(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, int]]]:
     return ((node, (block[0], index)) for index, node in enumerate(block))
 
 
-def _blocks(scope: Scope) -> Iterator[list[ast.stmt]]:
+def blocks(scope: Scope) -> Iterator[list[ast.stmt]]:
+    """The blocks of a scope: its own, and those of its compound statements."""
     owners: list[ast.AST] = [scope.node]
     owners += (statement.node for statement in scope.statements)
     for owner in owners:

@@ -20,7 +20,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Place, Scope, Statement, exits, statements_calling
+from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, blocks, exits, leaves, statements_calling
 from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
@@ -126,6 +126,28 @@ def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, ski
 
 _ONE_TENSOR = frozenset({"paddle.max", "paddle.min", "paddle.sort"})
 _PAIR = 2
+
+
+def never_run(scope: Scope) -> frozenset[ast.stmt]:
+    """The statements of a function or a module that follow an exit, a ``return`` or the like in their block."""
+    return scope.once(never_run, lambda: frozenset(_after_an_end(scope)))
+
+
+def _after_an_end(scope: Scope) -> Iterator[ast.stmt]:
+    for block in blocks(scope):
+        end = next((at for at, node in enumerate(block, 1) if leaves([node])), len(block))
+        yield from (item for node in block[end:] for item in walk(node) if isinstance(item, ast.stmt))
+
+
+def is_never_defined(scope: Scope) -> bool:
+    """Whether a function is defined after the end of the code around it: after ``exit()`` in a module."""
+    outer = scope.parent
+    return outer is not None and (scope.node in never_run(outer) or is_never_defined(outer))
+
+
+def ends_at_once(loop: Loop) -> bool:
+    """Whether a loop ends in its first iteration, whatever happens in it."""
+    return any(isinstance(node, (ast.Break, ast.Return)) or exits([node]) for node in loop.body)
 
 
 def leading_to_an_error(scope: Scope) -> set[ast.stmt]:

@@ -35,7 +35,7 @@ from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another
 from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
 from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_followed
-from perflint.training.every import HowOften, leading_to_an_error
+from perflint.training.every import HowOften, ends_at_once, is_never_defined, leading_to_an_error, never_run
 from perflint.training.live import held_names, live
 from perflint.training.outcomes import within_expressions
 from perflint.training.reads import Reads, kinds_given
@@ -196,7 +196,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     for statement in scope.statements:
         around_it = list(_loops_around(statement, loops))
         loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
-        hot = loop is not None and not path.is_rare(statement.place, loop)
+        hot = loop is not None and not path.is_rare(statement.place, loop) and statement.node not in never_run(scope)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
             root = statement.node  # its test is evaluated at each step
@@ -229,7 +229,7 @@ def at_function(
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
     path = HowOften(Known(file, scope, dict(told)), scope, flow)
-    failing = leading_to_an_error(scope)
+    failing = leading_to_an_error(scope) | never_run(scope)
     looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
         loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
@@ -393,7 +393,7 @@ _NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
 @query
 def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     """The loops of a function whose body is one training step."""
-    if not any(statement.loop for statement in scope.statements):
+    if not any(statement.loop for statement in scope.statements) or is_never_defined(scope):
         return ()
     attributes = scope.owner.attributes if scope.owner else ()
     held = {*scope.parameters, *scope.functions, *attributes, *held_names(scope)}
@@ -408,7 +408,9 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
 
 
 def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
-    """Whether a loop of a module is under ``if __name__ == "main":``, which is never true."""
+    """Whether a loop never starts over, or is under ``if __name__ == "main":``, which is never true."""
+    if loop in never_run(scope) or ends_at_once(loop):
+        return True
     if not isinstance(scope.node, ast.Module):
         return False
     return any(
