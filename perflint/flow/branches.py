@@ -43,7 +43,8 @@ class Often(enum.IntEnum):
 class Every:
     """How often a place runs, and why: ``test`` decides.
 
-    ``numbers``: what a count of steps is divided by (``n`` in ``step % n == 0``), innermost test first.
+    ``numbers``: what a count of steps is divided by (``n`` in ``step % n == 0``), innermost test first. With
+    ``Often.EACH_STEP``, they say how many batches one step of the optimizer takes, whose gradients are added up.
     """
 
     often: Often

@@ -13,6 +13,7 @@ import libcst as cst
 from perflint.configuration.selection import level_for
 from perflint.facts.effects import effect_at, keeps_state
 from perflint.findings import Edit, Fix, Level
+from perflint.flow.branches import Often
 from perflint.lint.context import TOO_MANY, Context, local_name, method_of, shorten
 from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
 from perflint.rules.arguments import declaration, given
@@ -422,7 +423,10 @@ def _against(context: Context) -> str:
     test = f"`{shorten(ast.unparse(runs.test))}` decides"
     if runs.number is None:
         return f"{test} at which steps this runs: make it true less often, instead of adding a second test inside"
-    interval = shorten(ast.unparse(runs.number))
+    interval, nth = shorten(ast.unparse(runs.number)), ordinal(context.settings.log_interval)
+    if runs.often is Often.EACH_STEP:
+        holds = f"`{shorten(ast.unparse(runs.test))}` holds at each step of the optimizer"
+        return f"{holds}, for which `{interval}` batches are added up: count these steps, and log every {nth}"
     return f"{test} how often this runs: raise `{interval}`, instead of adding a second interval inside"
 
 

@@ -10,6 +10,7 @@ import libcst as cst
 
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence, Fix, Level
+from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.lint.context import Context, method_of, shorten
 from perflint.lint.registry import step_check, step_triggers
@@ -121,7 +122,7 @@ class _Uses:
             return False
         if at.step is None:
             runs = every(holder.file.project, at)
-            if runs.number is not None:
+            if runs.often is Often.EVERY_N:
                 self._seldom.append(FewUses(names, runs.test, holder.file.path, use.node.lineno))
         elif _logs(use.node):
             self._logged.append(FewUses(names, None, holder.file.path, use.node.lineno))

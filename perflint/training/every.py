@@ -18,13 +18,13 @@ from perflint.flow.known_values import Known
 from perflint.flow.sole_binding import ReadPlace
 from perflint.query import query
 from perflint.syntax.bindings import bound_in
-from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.names import dotted, names_in, plain_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, blocks, exits, leaves, statements_calling
 from perflint.syntax.tree import base_of, walk
-from perflint.syntax.vocabulary import counts_processes, is_settled, means_interval, means_rank
+from perflint.syntax.vocabulary import counts_processes, is_settled, means_accumulation, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
-from perflint.training.evidence import scales_loss
+from perflint.training.evidence import scales_loss, takes_optimizer_step
 from perflint.training.outcomes import compares_results, often, selects_one_iteration, spacing, turns_itself_off
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class HowOften:
             definitions = definitions.beside(self._flow.before.get(node, {}))
         found = often(node.test, value, definitions, counted_by(loop, self._definitions))
         if found.is_rare:
-            return found
+            return EACH_STEP if self._is_of_optimizer(found, link) else found
         if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
             numbers = spacing(node.test, self._definitions)
             return Every(Often.EVERY_N if numbers else Often.ONCE, node.test, numbers)
@@ -99,6 +99,17 @@ class HowOften:
             return Every(Often.ONCE, node.test)
         is_by_result = compares_results(node.test, counted_by(loop, self._definitions))
         return Every(Often.SOMETIMES, node.test) if is_by_result else EACH_STEP
+
+    def _is_of_optimizer(self, found: Every, link: Place) -> bool:
+        """Whether code runs at each step of the optimizer, which takes an unknown number of batches: usually one."""
+        number = found.number if found.often is Often.EVERY_N else None
+        name = dotted(number) if number is not None else None
+        known = self._definitions.get(name) if name is not None else number
+        return number is not None and not isinstance(known, ast.Constant) and _takes_optimizer_step(link.block)
+
+
+def _takes_optimizer_step(body: list[ast.stmt]) -> bool:
+    return any(isinstance(item, ast.Call) and takes_optimizer_step(item) for node in body for item in walk(node))
 
 
 def _trains(body: list[ast.stmt]) -> bool:
@@ -297,27 +308,33 @@ def every(project: Project, point: Point) -> Every:
     found = _deciding(point.file, point.scope, point.statement, point.loop)
     for path, line in reversed(point.step.via) if point.step is not None else ():
         for scope, statement in statements_calling(project.files[path].scopes, line):
-            if found is EACH_STEP and point.step is not None:
+            if found.often is Often.EACH_STEP and point.step is not None:
                 loop = step_loop(statement, path, point.step)
-                found = _deciding(project.files[path], scope, statement, loop)
+                outer = _deciding(project.files[path], scope, statement, loop)
+                found = outer if outer.test is not None else found
     return found
 
 
 def _deciding(file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None) -> Every:
-    changing = _Changing(Known(file, scope), loop, _changed_in(file, scope, loop))
+    found, changing = EACH_STEP, _Changing(Known(file, scope), loop, _changed_in(file, scope, loop))
     for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":
-            return EACH_STEP
+            break
         test = node.test if isinstance(node, ast.If) else node.subject if isinstance(node, ast.Match) else None
         if link.branch == "after" and isinstance(node, ast.If) and _ends_the_loop(node.body, link, loop, skips=False):
             continue  # what follows runs at each step up to the last one
         if link.loop is not loop and selects_one_iteration(link):
             continue  # it chooses one parameter, or one layer, at each step
-        if test is not None and changing.may_change(test):
-            numbers = changing.interval(test)
-            return Every(Often.EVERY_N if numbers else Often.SOMETIMES, test, numbers)
-    return EACH_STEP
+        if test is None or not changing.may_change(test):
+            continue
+        numbers = changing.interval(test)
+        if not numbers:
+            return Every(Often.SOMETIMES, test)
+        if not any(map(means_accumulation, names_in(numbers[0]))) and not _takes_optimizer_step(link.block):
+            return Every(Often.EVERY_N, test, numbers)
+        found = Every(Often.EACH_STEP, test, numbers)
+    return found
 
 
 @query
