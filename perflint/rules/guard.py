@@ -86,20 +86,22 @@ def reads(node: cst.CSTNode, context: Context) -> bool:
     if isinstance(node, cst.Lambda):
         return False
     if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-        return context.kind(node).is_tensor or _is_part_of_read(node, context)
+        return context.kind(node).is_tensor or _reads_explicitly(node, context)
     if isinstance(node, cst.Call):
-        # A call's own result is logged, not its arguments, unless it only passes them on.
-        if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
+        # A call's own result is logged, not a tensor among its arguments, unless it only passes them on.
+        if context.kind(node).is_tensor or _reads_explicitly(node, context):
             return True
         return _passes_on(node) and any(reads(argument.value, context) for argument in node.args)
     return any(reads(child, context) for child in node.children)
 
 
-def _is_part_of_read(node: cst.BaseExpression, context: Context) -> bool:
-    """Whether an expression takes a part of a read value: ``loss.numpy()[0]``."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
+def _reads_explicitly(node: cst.CSTNode, context: Context) -> bool:
+    """Whether an expression contains a host read: ``loss.numpy()[0]``, ``np.mean(loss.numpy())``."""
+    if isinstance(node, cst.Lambda):
+        return False
+    if isinstance(node, cst.Call) and tensor_read_by(node, context) is not None:
+        return True
+    return any(_reads_explicitly(child, context) for child in node.children)
 
 
 def _passes_on(call: cst.Call) -> bool:
