@@ -273,11 +273,12 @@ def _reads(scope: Scope, name: str) -> bool:
 
 
 def _assignments(loop: Loop, name: str) -> int:
-    """How often the body of a loop binds a name, or a part of it that has that name."""
+    """How often the body of a loop binds a name."""
     inside = [item for node in loop.body for item in walk(node)]
     targets = [target for item in inside if isinstance(item, ast.stmt) for target, _ in targets_and_values(item)]
     targets += [item.target for item in inside if isinstance(item, ast.NamedExpr)]
-    return sum(name == dotted(part) for target in targets for part in walk(target))
+    parts = (part for target in targets for part in walk(target))
+    return sum(name == dotted(part) for part in parts if isinstance(getattr(part, "ctx", None), ast.Store))
 
 
 def _can_enumerate(loop: ast.For) -> bool:
