@@ -23,6 +23,7 @@ from perflint.index.project import Part
 from perflint.paddle.results import PARALLEL
 from perflint.query import Memory, query
 from perflint.syntax.bindings import bindings_of
+from perflint.syntax.bindings import targets_of as assigned_to
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Place, Scope, Statement, headers
@@ -37,28 +38,24 @@ if TYPE_CHECKING:
 _DECORATORS = frozenset({"staticmethod", "classmethod", "property", "no_grad", "wraps", "lru_cache", "cache"})
 _ANSWERS = (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.IfExp, ast.Subscript)
 _READS = frozenset({"int", "bool", "get", "getenv", "getattr"})
-_MAX_DEPTH = 3
+_MOST_NAMES = 3
+"""Through how many names, attributes and parameters a test is followed to a rank."""
 
 
 class Ranks(Part):
     """Decides which places of a project run in one process of several, and which paths contain the rank."""
-
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self._busy: set[tuple[Scope, str]] = set()
 
     def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
         """Whether a rank test is around a call in its function."""
         for test, truth in _tests(statement.place):
             if self._tells_rank(test, scope, file) or self._is_single(test, truth):
                 return True
-        for header in headers(statement.node):
-            for item in walk(header):
-                if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or not _holds(item, call):
-                    continue
-                if isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file):
-                    return True
-        return any(_names_rank(item, False) for item in _contexts(statement.place))
+        for item in (item for header in headers(statement.node) for item in walk(header)):
+            is_choice = isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) and call in walk(item)
+            if is_choice and (isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file)):
+                return True
+        around = (link.node.items for link in statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
+        return any(_names_rank(item.context_expr, False) for items in around for item in items)
 
     def decorated(self, scope: Scope) -> bool:
         """Whether a decorator may keep a function to one rank: any decorator that is not known to be harmless."""
@@ -67,26 +64,27 @@ class Ranks(Part):
         names = [dotted(d.func if isinstance(d, ast.Call) else d) or "?" for d in scope.node.decorator_list]
         return any(name.rpartition(".")[2] not in _DECORATORS for name in names)
 
-    def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> bool:
-        """Whether a path contains the rank, so that each process writes its own file."""
+    @query
+    def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+        """Whether a path contains the rank, so that each process writes its own file, also through some names."""
         for item in walk(node):
             text = item.value if isinstance(item, ast.Constant) else _identifier(item)
             if isinstance(text, str) and differs_between_processes(text):
                 return True
-        return depth < _MAX_DEPTH and any(
-            self.is_per_rank(value, there, origin, depth + 1)
-            for value, there, origin in self._meanings(node, scope, file)
-        )
+        meanings = self._meanings(node, scope, file) if names else ()
+        return any(self.is_per_rank(value, there, origin, names - 1) for value, there, origin in meanings)
 
-    def _tells_rank(self, node: ast.expr, scope: Scope, file: FileIndex, depth: int = 0) -> bool:
-        if _names_rank(node, depth > 0):
+    @query
+    def _tells_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+        is_held = names < _MOST_NAMES
+        if _names_rank(node, is_held):
             return True
-        if depth >= _MAX_DEPTH or isinstance(node, (ast.BinOp, ast.JoinedStr)):
+        if not names or isinstance(node, (ast.BinOp, ast.JoinedStr)):
             return False
-        if depth and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
+        if is_held and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
             return self._asks_rank(node, scope, file)
         if any(
-            self._tells_rank(value, there, origin, depth + 1)
+            self._tells_rank(value, there, origin, names - 1)
             for value, there, origin in self._meanings(node, scope, file)
             if isinstance(value, _ANSWERS)
         ):
@@ -113,16 +111,11 @@ class Ranks(Part):
             first, _, rest = name.partition(".")
             if first == "self" and scope.owner is not None:
                 yield from ((value, where, file) for value, where in scope.owner.attributes.get(rest, ())[:8])
-            if name in scope.parameters and (scope, name) not in self._busy:
-                self._busy.add((scope, name))
-                yield from self._arguments(name, scope, file)
-                self._busy.discard((scope, name))
-
-    def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
-            argument = site.argument(scope, name)
-            if argument is not None and not isinstance(argument, ast.Constant):
-                yield argument, site.scope, site.file
+            is_parameter = name in scope.parameters
+            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME) if is_parameter else ():
+                argument = site.argument(scope, name)
+                if argument is not None and not isinstance(argument, ast.Constant):
+                    yield argument, site.scope, site.file
 
     def _is_single(self, test: ast.expr, truth: bool) -> bool:
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
@@ -154,12 +147,6 @@ def _tests(place: Place | None) -> Iterator[tuple[ast.expr, bool]]:
             yield link.node.test, link.branch == "body"
 
 
-def _contexts(place: Place | None) -> Iterator[ast.expr]:
-    for link in place.chain() if place is not None else ():
-        if isinstance(link.node, (ast.With, ast.AsyncWith)):
-            yield from (item.context_expr for item in link.node.items)
-
-
 def _names_rank(node: ast.expr, bound: bool) -> bool:
     """Whether an expression names the rank; a value is not a rank only because it got one as an argument."""
     stack: list[ast.AST] = [node]
@@ -181,20 +168,10 @@ def _identifier(node: ast.AST) -> str | None:
     return node.attr if isinstance(node, ast.Attribute) else None
 
 
-def _holds(node: ast.AST, call: ast.Call) -> bool:
-    return any(call is part for part in walk(node))
-
-
 def _assigned(scope: Scope, name: str) -> Iterator[ast.expr]:
-    for statement in scope.statements:
-        node = statement.node
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)):
-            targets = [node.target]
-        value = getattr(node, "value", None)
-        if isinstance(value, ast.expr) and any(dotted(target) == name for target in targets):
+    for statement in bindings_of(scope).get(name, ()):
+        value = getattr(statement.node, "value", None)
+        if value is not None and name in map(dotted, assigned_to(statement.node)):
             yield value
 
 
@@ -299,7 +276,8 @@ _OTHER_WAYS = re.compile(
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
 _SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
-_SHARED_SAVES_MAX_DEPTH = 4
+_MOST_CALLS = 4
+"""How many calls lead at most from where the program becomes distributed to a save."""
 
 Facts = frozenset[tuple[str, bool]]
 
@@ -359,7 +337,7 @@ class _Finder:
             for scope, saves in open_saves(file).items():
                 for call, more in _first_of_each_block(saves):
                     statement = next(each for each in scope.statements if call in each.calls)
-                    path = self._path(file, scope, 0, statement)
+                    path = self._path(file, scope, statement)
                     if path is not None and not contradict(facts(statement.place), path.facts):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
                         entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
@@ -377,8 +355,8 @@ class _Finder:
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, file: FileIndex, scope: Scope, depth: int = 0, at: Statement | None = None) -> _Path | None:
-        """How every rank of a distributed program gets into a function, or to a statement of it; None if it does not.
+    def _path(self, file: FileIndex, scope: Scope, at: Statement, calls: int = _MOST_CALLS) -> _Path | None:
+        """How every rank of a distributed program gets to a statement of a function; None if it does not.
 
         A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
         """
@@ -388,7 +366,7 @@ class _Finder:
         own = self._start(file, scope)
         if own is not None:
             return own
-        if depth >= _SHARED_SAVES_MAX_DEPTH:
+        if not calls:
             return None
         sites = CallGraph.of(self._project).calls(file, scope)
         open_sites = [
@@ -398,10 +376,10 @@ class _Finder:
             and site.scope is not scope
             and not ranks.guarded(site.statement, site.call, site.scope, site.file)
             and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
-            and not (at is not None and is_left_out(site, file, scope, at))
+            and not is_left_out(site, file, scope, at)
         ]
         for site in open_sites:
-            path = self._path(site.file, site.scope, depth + 1, site.statement)
+            path = self._path(site.file, site.scope, site.statement, calls - 1)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.
@@ -429,12 +407,12 @@ class _Finder:
         place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
         return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
 
-    def _is_confined(self, site: CallSite, depth: int = 0) -> bool:
+    def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
             return True
-        calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
-        return bool(calls) and all(self._is_confined(call, depth + 1) for call in calls)
+        sites = CallGraph.of(self._project).calls(site.file, site.scope) if calls else []
+        return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so.
