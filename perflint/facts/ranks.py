@@ -51,8 +51,9 @@ class Ranks(Part):
             if self._tells_rank(test, scope, file) or self._is_single(test, truth):
                 return True
         for item in (item for header in headers(statement.node) for item in walk(header)):
-            is_choice = isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) and call in walk(item)
-            if is_choice and (isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file)):
+            if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or call not in walk(item):
+                continue
+            if isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file):
                 return True
         around = (link.node.items for link in statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
         return any(_names_rank(item.context_expr, False) for items in around for item in items)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from perflint.flow.branches import Every
+from perflint.flow.branches import Every, Often
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
 from perflint.flow.sole_binding import ReadPlace
@@ -16,9 +16,9 @@ from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
+from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_epoch, means_model
+from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
 from perflint.training import evidence, looks
 from perflint.training.every import HowOften, Interval, interval, whole_number
 from perflint.training.steps import Step
@@ -29,38 +29,13 @@ if TYPE_CHECKING:
 
 # Epoch loops: what runs once per epoch, between the step loops.
 
-_CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-
 
 def loop_of(statement: Statement) -> Loop | None:
-    """The loop over epochs that runs a statement each time, None if there is none or a guard is in between."""
-    for link in statement.around:
-        if link.branch == "body" and isinstance(link.node, LOOPS):
-            loop: Loop = link.node
-            if evidence.counts_epochs(loop):
-                return None if _guarded(statement, loop) else loop
-            return None
-    return None
-
-
-def _guarded(statement: Statement, loop: Loop) -> bool:
-    if HowOften({}).is_rare(statement.place, loop):
-        return True
-    # Some tests that are not guards for a step are guards for an epoch: ``epoch % k``, and whether the model has
-    # improved.
-    for link in statement.around:
-        if link.node is loop:
-            return False
-        if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):
-            return True
-    return False
-
-
-def _chooses(node: ast.AST) -> bool:
-    """Whether a part of a test selects some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
-    return isinstance(node, _CHOOSES)
+    """The loop over epochs that runs a statement each time, None if there is none or a test is in between."""
+    loop = statement.loop
+    if loop is None or not evidence.counts_epochs(loop):
+        return None
+    return loop if HowOften({}).every(statement.place, loop).often is Often.EACH_STEP else None
 
 
 # Finds calls that may load, move or upload a checkpoint, which would fail if the save is not finished.
@@ -258,7 +233,8 @@ class _Search:
         if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
             return None
         self._seen.add(scope)
-        loop = _loop_around(statement, looks.step_loops(file, scope))
+        loops = list(looks.loops_around(statement, looks.step_loops(file, scope)))
+        loop = loops[-1] if loops else None
         runs = HowOften(Known(file, scope), scope).every(statement.place, loop)
         if not runs.is_regular:
             return None
@@ -294,15 +270,6 @@ class _Search:
         step = Step(file.path, loop, calls)
         after_each = Interval(steps, f"after each pass, of {steps} steps,")
         return _Reached(step, after_each, loop if not calls else None, False)
-
-
-def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
-    """The outermost of some loops whose body contains a statement."""
-    found: Loop | None = None
-    for link in statement.around:
-        if link.branch == "body" and isinstance(link.node, LOOPS) and link.node in loops:
-            found = link.node
-    return found
 
 
 def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Every) -> bool:

@@ -88,18 +88,21 @@ def as_remainder(node: ast.expr) -> ast.BinOp | None:
     return ast.BinOp(node.args[0], ast.Mod(), node.args[1])
 
 
-def spaces_steps(modulo: ast.BinOp, definitions: Definitions) -> bool:
+def spaces_steps(modulo: ast.BinOp, definitions: Definitions, counters: frozenset[str]) -> bool:
     """Whether ``a % b`` is a real interval of steps: not for 1, a count of epochs, or gradient accumulation.
 
-    Accumulation over a known number of at least 2 steps does count; an unknown number is usually 1.
+    Accumulation over a known number of at least 2 steps does count; an unknown number is usually 1. For a loop over
+    epochs, whose counter is among ``counters``, a count of epochs is what counts.
     """
+    if _counts_epochs(modulo.left) and counters.isdisjoint(names_in(modulo.left)):
+        return False
     every: ast.expr = modulo.right
     name = dotted(every)
     if name and name in definitions:
         every = definitions[name]
     if isinstance(every, ast.Constant):
-        return every.value != 1 and not _counts_epochs(modulo.left)
-    return not any(map(means_accumulation, names_in(modulo.right))) and not _counts_epochs(modulo.left)
+        return every.value != 1
+    return not any(map(means_accumulation, names_in(modulo.right)))
 
 
 def _counts_epochs(node: ast.expr) -> bool:

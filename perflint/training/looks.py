@@ -194,7 +194,7 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     path = HowOften(Known(file, scope), scope, flow)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
-        around_it = list(_loops_around(statement, loops))
+        around_it = list(loops_around(statement, loops))
         loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
         hot = loop is not None and not path.is_rare(statement.place, loop) and statement.node not in never_run(scope)
         root = outer if hot else None
@@ -232,7 +232,7 @@ def at_function(
     failing = leading_to_an_error(scope) | never_run(scope)
     looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
-        loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
+        loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
         cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
         looking.at(statement, not cold, None, None)
     return looking.look
@@ -443,7 +443,7 @@ def _may_train(statement: Statement, names: frozenset[str]) -> bool:
     return bool(called & names) or any(map(means_scaler, called))
 
 
-def _loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
+def loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
     """Those of some loops whose body contains a statement, from the inside out."""
     for link in statement.around:
         if link.branch == "body" and link.node in among and isinstance(link.node, LOOPS):

@@ -156,7 +156,7 @@ class _Asked:
     def _arithmetic(self, test: ast.BinOp, value: bool) -> Every:
         remainder = as_remainder(test)
         if remainder is not None:
-            is_rare = not value and spaces_steps(remainder, self.definitions)
+            is_rare = not value and spaces_steps(remainder, self.definitions, self.counters)
             return Every(Often.EVERY_N, test, (remainder.right,)) if is_rare else EACH_STEP
         is_mask = isinstance(test.op, ast.BitAnd) and isinstance(test.right, ast.Constant)
         return Every(Often.EVERY_N, test) if is_mask and not value and self.counts(test.left) else EACH_STEP
@@ -360,7 +360,7 @@ def _remainder(asked: _Comparison) -> bool | None:
     if remainder is None:
         return None
     is_due = asked.value != isinstance(asked.operator, (ast.NotEq, ast.Gt))
-    return spaces_steps(remainder, definitions) and is_due
+    return spaces_steps(remainder, definitions, asked.asked.counters) and is_due
 
 
 def _not_a_number(asked: _Comparison) -> bool | None:
