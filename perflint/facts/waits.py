@@ -18,7 +18,7 @@ from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Scope, Statement, candidates, headers, leaf, operands, own_parts, terminal
 from perflint.syntax.tree import children, walk
 from perflint.training.every import call_path
-from perflint.training.reads import Reads, reads_tensor
+from perflint.training.looks import Reads, reads_tensor
 from perflint.training.repeats import Repeat, is_at_each_pass
 from perflint.training.steps import Point, Step, of_point, points_of
 

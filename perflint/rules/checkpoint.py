@@ -10,7 +10,6 @@ import libcst as cst
 
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
-from perflint.facts.ranks import every_rank_in
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph
@@ -28,6 +27,7 @@ from perflint.lint.registry import (
 from perflint.rules import guard
 from perflint.rules.arguments import declaration, find_argument
 from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
+from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
 from perflint.syntax.names import names_in
 from perflint.syntax.parameters import arguments_of

@@ -156,9 +156,9 @@ def is_never_defined(scope: Scope) -> bool:
     return outer is not None and (scope.node in never_run(outer) or is_never_defined(outer))
 
 
-def ends_at_once(loop: Loop) -> bool:
-    """Whether a loop ends in its first iteration, whatever happens in it."""
-    return any(isinstance(node, (ast.Break, ast.Return)) or exits([node]) for node in loop.body)
+def ends_at_once(node: Loop | ast.If) -> bool:
+    """Whether the body of a loop ends it in its first iteration, or the branch of a test ends the loop around it."""
+    return any(isinstance(each, (ast.Break, ast.Return)) or exits([each]) for each in node.body)
 
 
 def leading_to_an_error(scope: Scope) -> set[ast.stmt]:

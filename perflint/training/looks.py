@@ -27,18 +27,18 @@ from perflint.index.kinds import (
     Kind,
 )
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
-from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import decodes, evaluates, is_no_training, is_trial, means_loss, means_scaler
 from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_followed
 from perflint.training.every import HowOften, ends_at_once, is_never_defined, leading_to_an_error, never_run
 from perflint.training.live import held_names, live
 from perflint.training.outcomes import within_expressions
-from perflint.training.reads import Reads, kinds_given
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
 
@@ -46,10 +46,104 @@ if TYPE_CHECKING:
     from perflint.index.project import FileIndex
 
 
+# Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
+
+_MOST_CALLS = 3
+"""Through how many calls a read in a helper is searched for."""
+_MOST_STATEMENTS = 200
+_METHODS = frozenset({"item", "numpy", "tolist"})
+_CONVERSIONS = frozenset({"float", "int", "bool"})
+_NUMPY = frozenset({"numpy.array", "numpy.asarray", "numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"})
+
+
+class Reads(Part):
+    """Decides whether one call of a function reads from the device, given its arguments."""
+
+    def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+        """The first host read that a call of a project function certainly does, also through some further calls."""
+        for target in Dispatch.of(self._project).targets(file, scope, call, env):
+            if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
+                return None
+            if self._is_a_step(target.file, target.scope):
+                return None
+            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(file, env)))
+            told = in_order(default_values(target.scope, call))
+            return self._in_function(target.file, target.scope, in_order(parameters), told, calls)
+        return None
+
+    def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
+        is_named = scope.name in evidence.STEP_METHODS or is_no_training(scope.name)
+        return file.is_quiet or is_named or TrainingCalls.of(self._project).trains(file, scope)
+
+    @query(cycle=None)
+    def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, further: int) -> Read | None:
+        """The read in a function; a function of hundreds of statements is not searched."""
+        if len(scope.statements) > _MOST_STATEMENTS:
+            return None
+        start = Values.of(self._project).base_env(file, scope, dict(handed))
+        flow = Flow(scope, file, start, guess_losses=False).run()
+        known = Known(file, scope, dict(told))
+        path = HowOften(known, scope, flow)
+        possible: Read | None = None
+        for statement in scope.statements:
+            if not statement.calls or path.is_rare(statement.place, None):
+                continue
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
+            guarded = within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            calls = [call for call in statement.calls if call not in guarded]
+            found = self._in_calls(file, scope, calls, env, further)
+            if found is not None and found.sure and not _asks_for_a_key(statement, scope):
+                return found
+            if found is not None and possible is None:
+                possible = replace(found, sure=False)
+        return possible
+
+    def _in_calls(self, file: FileIndex, scope: Scope, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+        for call in calls:
+            if reads_tensor(call, Evaluator(file, env), file):
+                return Read(file, call)
+            found = self.in_call(file, scope, call, env, further - 1) if further else None
+            if found is not None:
+                return found
+        return None
+
+
+def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+
+
+def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement is under ``if "boxes" in batch:`` for a parameter of its function."""
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.ops[0], ast.In)
+        and isinstance(item.left, ast.Constant)
+        and dotted(item.comparators[0]) in scope.parameters
+        for test in statement.tests
+        for item in walk(test)
+    )
+
+
+def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
+    """Whether a call itself copies a known tensor to the host."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _METHODS and not call.keywords:
+        return evaluator.kind(call.func.value).is_tensor
+    name = dotted(call.func)
+    if name is None or len(call.args) != 1:
+        return False
+    if name in _CONVERSIONS or file.names.resolve(name) in _NUMPY:
+        return evaluator.kind(call.args[0]).is_tensor
+    return False
+
+
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
 _PASSED_THROUGH = frozenset({"enumerate", "zip", "iter", "tqdm", "track", "islice", "reversed"})
-_MAX_DEPTH = 4
+_MOST_SOURCES = 4
+"""Through how many names and calls around a source it is followed."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +162,26 @@ class Drawn:
 
 def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, 0)
+    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, _MOST_SOURCES)
 
 
 def drawn_by_next(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(file, scope, call.args[0], env, 0)) if is_next else []
+    return list(_of(file, scope, call.args[0], env, _MOST_SOURCES)) if is_next else []
 
 
-def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
-    if depth > _MAX_DEPTH:
+def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
+    if further < 0:
         return
     if isinstance(node, ast.Call):
-        yield from _of_call(file, scope, node, env, depth)
+        yield from _of_call(file, scope, node, env, further)
     else:
-        yield from _held(file, scope, node, env, depth)
+        yield from _held(file, scope, node, env, further)
         yield from _methods(file, node, env)
 
 
-def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
+def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
     passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
     targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
@@ -96,10 +190,10 @@ def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int
         yield from _methods(file, call, env)
     for argument in call.args:
         if passes or isinstance(argument, ast.Call):
-            yield from _of(file, scope, argument, env, depth + 1)
+            yield from _of(file, scope, argument, env, further - 1)
 
 
-def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
     """The generator that a name bound once, or an attribute of the object, refers to."""
     name, project = dotted(node), file.project
     if name is None:
@@ -112,7 +206,7 @@ def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -
         value, scope = kept[0]
         env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     if isinstance(value, ast.Call):
-        for source in _of(file, scope, value, env, depth + 1):
+        for source in _of(file, scope, value, env, further - 1):
             yield replace(source, at=node)
 
 
