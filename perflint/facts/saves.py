@@ -16,7 +16,7 @@ from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Loop, Scope, Statement, terminal
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
 from perflint.training import evidence, looks
@@ -86,16 +86,10 @@ def _is_memory(target: ast.expr, file: FileIndex, scope: Scope) -> bool:
     name = dotted(target)
     if name is None:
         return _makes_buffer(target, file)
-    made = Values.of(file.project).definitions(file, scope).get(name)
-    opened = (item for item in _opened(scope) if item.optional_vars is not None and dotted(item.optional_vars) == name)
-    return _makes_buffer(made, file) or any(_makes_buffer(item.context_expr, file) for item in opened)
-
-
-def _opened(scope: Scope) -> Iterator[ast.withitem]:
-    """What the ``with`` statements of a function open: ``with io.BytesIO() as buffer:``."""
-    for statement in scope.statements:
-        if isinstance(statement.node, ast.With):
-            yield from statement.node.items
+    made = [Values.of(file.project).definitions(file, scope).get(name)]
+    opened = (item for each in scope.statements if isinstance(each.node, ast.With) for item in each.node.items)
+    made += [item.context_expr for item in opened if item.optional_vars and dotted(item.optional_vars) == name]
+    return any(_makes_buffer(each, file) for each in made)
 
 
 def _makes_buffer(made: ast.expr | None, file: FileIndex) -> bool:
@@ -123,31 +117,36 @@ WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS
 """The last names of all calls that save."""
 
 
-class PeriodicSave(NamedTuple):
-    """A save that training waits for every n steps.
+class _Reached(NamedTuple):
+    """How a training reaches a save: at each ``interval`` of a step loop, or of a loop over epochs.
 
-    ``loop``: the step loop, or the loop over epochs, if it is in the same function. ``more``: how many other saves are
-    next to it. ``with_optimizer``: they also save the state of an optimizer. ``evaluates``: the model is evaluated
-    equally often, which takes longer than any save.
+    ``evaluates``: the model is evaluated equally often, which takes longer than any save.
     """
 
     step: Step
     interval: Interval
-    loop: Loop | None
+    evaluates: bool
+
+
+class PeriodicSave(NamedTuple):
+    """A save that training waits for every n steps.
+
+    ``more``: how many other saves are next to it. ``with_optimizer``: they also save the state of an optimizer.
+    """
+
+    reached: _Reached
+    statement: Statement
     more: int
     with_optimizer: bool
-    evaluates: bool
-    statement: Statement
+
+    @property
+    def loop(self) -> Loop | None:
+        """The step loop, or the loop over epochs, if it is in the same function."""
+        step = self.reached.step
+        return step.loop if not step.calls and isinstance(step.loop, LOOPS) else None
 
 
 _Calls = tuple[tuple[str, ast.AST], ...]
-
-
-class _Reached(NamedTuple):
-    step: Step
-    interval: Interval
-    loop: Loop | None
-    evaluates: bool
 
 
 @query
@@ -164,9 +163,8 @@ def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
 
 def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
     """The saves of a function: one for each group of adjacent ones."""
-    together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
+    together: dict[_Reached, list[tuple[Statement, ast.Call]]] = {}
     known: dict[tuple[int, str], _Reached | None] = {}
-    loops: dict[Step, _Reached] = {}
     for statement, call in _saves_in(file, scope):
         place = statement.place
         block = (id(place.node), place.branch) if place else (0, "")
@@ -174,13 +172,11 @@ def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Periodi
             known[block] = _Search().reached(file, scope, statement, ())
         reached = known[block]
         if reached is not None:
-            loops[reached.step] = reached
-            together.setdefault((reached.step, reached.interval), []).append((statement, call))
-    for (step, every_n), saves in together.items():
+            together.setdefault(reached, []).append((statement, call))
+    for reached, saves in together.items():
         statement, first = saves[0]
         optimizer = any(_saves_optimizer(call) for _, call in saves)
-        loop, evaluates_too = loops[step].loop, loops[step].evaluates
-        yield first, PeriodicSave(step, every_n, loop, len(saves) - 1, optimizer, evaluates_too, statement)
+        yield first, PeriodicSave(reached, statement, len(saves) - 1, optimizer)
 
 
 def _saves(file: FileIndex, scope: Scope) -> bool:
@@ -245,8 +241,7 @@ class _Search:
             return at_epochs or self._above(file, scope, calls, every_n)
         if every_n is None:
             return None
-        own, beside = loop if not calls else None, _evaluates(file, scope, loop, runs)
-        return _Reached(Step(file.path, loop, calls), every_n, own, beside)
+        return _Reached(Step(file.path, loop, calls), every_n, _evaluates(file, scope, loop, runs))
 
     def _above(self, file: FileIndex, scope: Scope, calls: _Calls, every_n: Interval | None) -> _Reached | None:
         if isinstance(scope.node, ast.Module):
@@ -262,14 +257,11 @@ class _Search:
 
     def _at_epochs(self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls) -> _Reached | None:
         loop = loop_of(statement)
-        if loop is None:
-            return None
-        steps = _steps_of_epoch(file, scope, loop)
+        steps = _steps_of_epoch(file, scope, loop) if loop is not None else None
         if steps is None or steps > _FEW:
             return None
-        step = Step(file.path, loop, calls)
         after_each = Interval(steps, f"after each pass, of {steps} steps,")
-        return _Reached(step, after_each, loop if not calls else None, False)
+        return _Reached(Step(file.path, loop, calls), after_each, False)
 
 
 def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Every) -> bool:

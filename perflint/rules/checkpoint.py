@@ -273,7 +273,7 @@ _MESSAGE = (
 )
 _IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after the loop"
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
-SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
+SAVES = saves.SAVES | {"paddle.Model.save"}
 
 declared_triggers[IN_STEP].add("checkpoint_calls")
 step_triggers[IN_STEP] |= {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
@@ -305,14 +305,15 @@ def save_every_so_often(call: cst.Call, context: Context) -> None:
     found = periodic_saves(context.file).get(asked) if isinstance(asked, ast.Call) else None
     if found is None or context.range(call)[0] in every_rank_in(context.file):
         return
+    step, interval, evaluates = found.reached
     more = f" (and {found.more} more here)" if found.more else ""
     context.report(
         IN_STEP,
         call,
         periodic_fix(call, found, context),
-        found.step,
+        step,
         event=_event(found, call),
-        every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
+        every=replace(interval, beside="an evaluation") if evaluates else interval,
         message=_MESSAGE,
         others=more,
         way="less often" if imports_fluid(context.file) else "less often or in the background",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from perflint.facts.saves import PATH_POSITION, targets_of, uses_a_checkpoint, writes_memory
+from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
@@ -270,7 +270,7 @@ def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
 
 # Finds checkpoints that every process of a distributed program writes: saves without a rank test.
 
-_SAVES = frozenset({"paddle.save", "paddle.async_save", "paddle.static.save", "paddle.fluid.save"})
+_SAVES = SAVES - {"paddle.jit.save"} | {"paddle.async_save"}
 """Calls that write a file in whichever process they run."""
 
 _SAVING = frozenset(name.rpartition(".")[2] for name in _SAVES)
