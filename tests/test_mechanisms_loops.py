@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.step_loops import expect_loop_named
-from tests.support import expect_reads
+from tests.support import check, expect_reads
 
 # --- generators
 
@@ -378,3 +378,23 @@ def test_a_helper_that_returns_before_it_reads() -> None:
                 optimizer.clear_grad()
                 show(loss)
     """)
+
+
+@pytest.mark.parametrize(("end", "is_found"), [("exit()", False), ("raise SystemExit", False), ("print(1)", True)])
+def test_nothing_is_reported_after_the_end_of_a_module(end: str, is_found: bool) -> None:
+    text = f"""
+        import paddle
+        from paddle.io import DataLoader
+
+        data = paddle.vision.datasets.Flowers(mode="train")
+        {end}
+        loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=0)
+        model = paddle.vision.models.resnet50()
+        optimizer = paddle.optimizer.Adam(parameters=model.parameters())
+        for images, labels in loader:
+            loss = paddle.nn.functional.cross_entropy(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+    """
+    assert bool(check(text)) is is_found

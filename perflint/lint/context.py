@@ -29,7 +29,7 @@ from perflint.syntax.scopes import Statement, nth_in_block, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
 from perflint.training import every as frequency
-from perflint.training.every import Arms, Interval, arms_of, follows_a_failure
+from perflint.training.every import Arms, Interval, arms_of, is_never_reached
 from perflint.training.outcomes import often
 from perflint.training.steps import Point, Step
 
@@ -290,7 +290,7 @@ class Context:
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
-        if self.point is not None and follows_a_failure(self.point):
+        if self.point is not None and is_never_reached(self.point):
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)

@@ -178,7 +178,13 @@ def _returns(node: ast.stmt) -> bool:
     return any(isinstance(item, ast.Return) for item in walk(node))
 
 
-def follows_a_failure(point: Point) -> bool:
+def is_never_reached(point: Point) -> bool:
+    """Whether a statement follows the end of its block, of its module, or of every run of its function."""
+    is_dead = point.statement.node in never_run(point.scope) or is_never_defined(point.scope)
+    return is_dead or _follows_a_failure(point)
+
+
+def _follows_a_failure(point: Point) -> bool:
     """Whether an earlier statement of the function, which always runs before this one, fails in Paddle.
 
     PyTorch's ``max`` along an axis returns values and indices, Paddle's returns one tensor. So nothing after ``values,
