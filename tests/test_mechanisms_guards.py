@@ -564,3 +564,38 @@ def test_a_scaler_that_is_called_makes_the_backward_pass_of_a_branch() -> None:
                     loss_scaler(loss, optimizer, parameters=model.parameters())
                     meter.update(loss.item())  #: PPF201
     """)
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameter", "mark"),
+    [
+        ("functools.lru_cache(maxsize=None)", "", ""),
+        ("functools.cache", "", ""),
+        ("functools.cache", "loss", "  #: PPF202"),
+        ("functools.wraps(print)", "", "  #: PPF202"),
+    ],
+)
+def test_a_function_that_remembers_its_result_runs_once(decorator: str, parameter: str, mark: str) -> None:
+    expect_reads(
+        f"""
+        import functools
+
+        import paddle
+
+        weights = paddle.ones([4])
+
+
+        @{decorator}
+        def report({parameter}):
+            print(weights.sum().item()){mark}
+
+
+        def train(model, loader, optimizer):
+            for images in loader:
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                report({parameter})
+        """
+    )

@@ -161,7 +161,21 @@ def ends_at_once(node: Loop | ast.If) -> bool:
     return any(isinstance(each, (ast.Break, ast.Return)) or exits([each]) for each in node.body)
 
 
-def leading_to_an_error(scope: Scope) -> set[ast.stmt]:
+def left_out_of_calls(scope: Scope) -> frozenset[ast.stmt]:
+    """The statements of a function that its usual calls do not run, whatever the tests around them."""
+    if _remembers_its_result(scope):
+        return frozenset(statement.node for statement in scope.statements)
+    return never_run(scope) | _leading_to_an_error(scope)
+
+
+def _remembers_its_result(scope: Scope) -> bool:
+    """Whether a function computes its result once, for all calls or for each object: ``@cached_property``."""
+    decorators = [] if isinstance(scope.node, ast.Module) or scope.parameters else scope.node.decorator_list
+    names = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in decorators)
+    return any(name.rpartition(".")[2] in ("cache", "lru_cache", "cached_property") for name in names)
+
+
+def _leading_to_an_error(scope: Scope) -> set[ast.stmt]:
     """The statements after which a function always raises, such as those that build the error message."""
     body = scope.node.body
     if isinstance(scope.node, ast.Module) or not exits(body) or _returns(body[-1]):

@@ -36,7 +36,7 @@ from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import decodes, evaluates, is_no_training, is_trial, means_loss, means_scaler
 from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_followed
-from perflint.training.every import HowOften, ends_at_once, is_never_defined, leading_to_an_error, never_run
+from perflint.training.every import HowOften, ends_at_once, is_never_defined, left_out_of_calls, never_run
 from perflint.training.live import held_names, live
 from perflint.training.outcomes import within_expressions
 from perflint.training.steps import Read
@@ -323,11 +323,11 @@ def at_function(
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
     path = HowOften(Known(file, scope, dict(told)), scope, flow)
-    failing = leading_to_an_error(scope) | never_run(scope)
+    skipped = left_out_of_calls(scope)
     looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
         loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
-        cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
+        cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
         looking.at(statement, not cold, None, None)
     return looking.look
 
