@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import dropwhile, takewhile
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import check, row_gate
 from perflint.lint.walk import children as cst_children
 from perflint.paddle.results import PARALLEL
-from perflint.query import Memory, query
+from perflint.query import query
 from perflint.rules.arguments import find_argument
 from perflint.rules.edits import block_and_line, call_in
 from perflint.rules.guard import guard_edits
@@ -329,7 +328,7 @@ class _Path:
 @query(portable=True)
 def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
     """The saves of a project that every rank does, by path and by the offset of the call."""
-    return _Finder(project).found()
+    return _Finder.of(project).found()
 
 
 @query
@@ -338,17 +337,21 @@ def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
     return every_rank(file.project).get(file.path, {})
 
 
-class _Finder:
-    def __init__(self, project: Project) -> None:
-        self._project = project
-        self.memory = Memory()
+def _is_examined(file: FileIndex) -> bool:
+    """Whether a file belongs to the programs whose processes are followed."""
+    return not (file.is_quiet or file.is_foreign or file.is_offline or exports(file.parts[-1]))
+
+
+class _Finder(Part):
+    """Follows the processes of a distributed program to what they save."""
 
     def found(self) -> dict[str, dict[int, EveryRank]]:
-        if not self._initial and not self._spawned:
+        """The saves that every rank does."""
+        if not self._initial() and not self._spawned():
             return {}
         result: dict[str, dict[int, EveryRank]] = {}
-        for file in self._files:
-            if not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
+        for file in self._project.files.values():
+            if not _is_examined(file) or not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
                 continue
             for scope, saves in open_saves(file).items():
                 for call, more in _first_of_each_block(saves):
@@ -359,14 +362,6 @@ class _Finder:
                         entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
                         result.setdefault(file.path, {})[offset] = entry
         return result
-
-    @cached_property
-    def _files(self) -> list[FileIndex]:
-        return [
-            file
-            for file in self._project.files.values()
-            if not file.is_quiet and not file.is_foreign and not file.is_offline and not exports(file.parts[-1])
-        ]
 
     # -- from where every rank comes ---------------------------------------------------------------------------
 
@@ -388,7 +383,7 @@ class _Finder:
         open_sites = [
             site
             for site in sites
-            if site.file in self._files
+            if _is_examined(site.file)
             and site.scope is not scope
             and not ranks.guarded(site.statement, site.call, site.scope, site.file)
             and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
@@ -439,13 +434,13 @@ class _Finder:
         return None if found is not None and stops(file, scope) else found
 
     def _begins(self, file: FileIndex, scope: Scope) -> _Path | None:
-        if scope in self._spawned:
-            return _Path((), self._spawned[scope], Confidence.HIGH)
+        if scope in self._spawned():
+            return _Path((), self._spawned()[scope], Confidence.HIGH)
         for statement in scope.statements:
             for call in statement.calls:
                 name = dotted(call.func)
                 last = name.rpartition(".")[2] if name else ""
-                if not name or (last not in self._names and last not in _LAST):
+                if not name or (last not in self._names() and last not in _LAST):
                     continue
                 place = file.path, file.row(call)
                 qualified = file.names.resolve(name)
@@ -459,40 +454,36 @@ class _Finder:
 
     def _is_started(self, file: FileIndex) -> bool:
         """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
-        starters = {start for start, _ in self._initial}
-        loaded = self._imports.closure([file])
-        return bool(loaded & starters) or any(file in self._imports.closure([start]) for start in starters)
-
-    @cached_property
-    def _imports(self) -> Imports:
-        return Imports.of(self._project)
+        starters, closure = {start for start, _ in self._initial()}, Imports.of(self._project).closure
+        return bool(closure([file]) & starters) or any(file in closure([start]) for start in starters)
 
     def _reaches_start(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        return any(function in self._initial for function in CallGraph.of(self._project).reached(file, scope, call))
+        return any(function in self._initial() for function in CallGraph.of(self._project).reached(file, scope, call))
 
-    @cached_property
+    @query
     def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
         """The functions that make the program distributed."""
         found = {
             (file, scope)
-            for file in self._files
-            if any(file.has(word) for word in ("init_parallel_env", "fleet", "prepare_context"))
+            for file in self._project.files.values()
+            if _is_examined(file) and any(map(file.has, ("init_parallel_env", "fleet", "prepare_context")))
             for scope in file.scopes_where(_starts)
         }
         return frozenset(found)
 
-    @cached_property
+    @query
     def _names(self) -> frozenset[str]:
         return frozenset(
             scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
-            for _, scope in self._initial
+            for _, scope in self._initial()
         )
 
-    @cached_property
+    @query
     def _spawned(self) -> dict[Scope, tuple[str, int]]:
         """The functions that ``paddle.distributed.spawn`` runs in each process."""
         found: dict[Scope, tuple[str, int]] = {}
-        if not any(file.has("distributed") and file.has("spawn(") for file in self._files):
+        files = filter(_is_examined, self._project.files.values())
+        if not any(file.has("distributed") and file.has("spawn(") for file in files):
             return found
         for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
