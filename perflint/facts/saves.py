@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.branches import Every, Often
 from perflint.flow.calls import CallGraph
@@ -22,10 +22,6 @@ from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means
 from perflint.training import evidence, looks
 from perflint.training.every import HowOften, Interval, interval, whole_number
 from perflint.training.steps import Step
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Epoch loops: what runs once per epoch, between the step loops.
 

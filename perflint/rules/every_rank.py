@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
-from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -21,7 +20,7 @@ from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part
+from perflint.index.project import FileIndex, Part, Project
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import check, row_gate
 from perflint.lint.walk import children as cst_children
@@ -38,10 +37,6 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Place, Scope, Statement, headers, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Ranks: code that only one process of a distributed program runs, and files that every process writes.
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.calls import CallGraph, Dispatch, Target
@@ -41,10 +41,6 @@ from perflint.training.live import held_names, live
 from perflint.training.outcomes import within_expressions
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
 
