@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 import libcst as cst
 
@@ -179,40 +180,32 @@ def _is_plain(call: cst.Call) -> bool:
 
 def _is_caught(loop: Loop, context: Context) -> bool:
     """Whether an `except` is between the save and its loop."""
-    for link in context.here.statement.around:
-        if link.node is loop:
-            return False
-        if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
-            return True
-    return False
+    within = takewhile(lambda link: link.node is not loop, context.here.statement.around)
+    return any(isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers for link in within)
 
 
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
     """Whether the loop reads, moves or removes files, or passes the path to something that may."""
     path = context.expression(call.args[1].value) if len(call.args) > 1 else None
     start, span = context.range(call)[0], context.file.source.lines.span
-    saves = [item for item in walk(loop) if isinstance(item, ast.Call) and span(item)[0] == start]
-    own = {id(item) for save in saves for item in walk(save)}
-    harmless: set[int] = set()
-    for item in walk(loop):
-        if isinstance(item, ast.Call):
-            if terminal(item) in _READS:
-                return True
-            if terminal(item) in _HARMLESS:
-                harmless |= {id(part) for part in walk(item)}
-    others = (item for item in walk(loop) if id(item) not in own | harmless)
+    calls = [item for item in walk(loop) if isinstance(item, ast.Call)]
+    if any(terminal(item) in _READS for item in calls):
+        return True
     if path is None:
         return False
-    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, own | harmless)
+    unrelated = (item for item in calls if terminal(item) in _HARMLESS or span(item)[0] == start)
+    excepted = {part for item in unrelated for part in walk(item)}
+    others = (item for item in walk(loop) if item not in excepted)
+    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, excepted)
 
 
-def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
+def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[ast.AST]) -> bool:
     """Whether a folder that the loop creates for the file is passed to another call: ``publish(folder)``."""
     folders = set(names_in(path)) & set(_made_up_paths(loop))
     return any(
         isinstance(argument, ast.Name) and argument.id in folders
         for item in walk(loop)
-        if isinstance(item, ast.Call) and id(item) not in excepted and terminal(item) not in _BUILDS_PATHS
+        if isinstance(item, ast.Call) and item not in excepted and terminal(item) not in _BUILDS_PATHS
         for argument in arguments_of(item)
     )
 

@@ -83,25 +83,24 @@ def code_of(call: cst.Call, context: Context) -> str:
 
 def reads(node: cst.CSTNode, context: Context) -> bool:
     """Whether what is logged reads a tensor, explicitly or by converting it to text."""
-    if isinstance(node, cst.Lambda):
-        return False
-    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-        return context.kind(node).is_tensor or _reads_explicitly(node, context)
-    if isinstance(node, cst.Call):
-        # A call's own result is logged, not a tensor among its arguments, unless it only passes them on.
+    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
         if context.kind(node).is_tensor or _reads_explicitly(node, context):
             return True
-        return _passes_on(node) and any(reads(argument.value, context) for argument in node.args)
-    return any(reads(child, context) for child in node.children)
+        # A call's own result is logged, not a tensor among its arguments, unless it only passes them on.
+        return (
+            isinstance(node, cst.Call)
+            and _passes_on(node)
+            and any(reads(argument.value, context) for argument in node.args)
+        )
+    return not isinstance(node, cst.Lambda) and any(reads(child, context) for child in node.children)
 
 
 def _reads_explicitly(node: cst.CSTNode, context: Context) -> bool:
     """Whether an expression contains a host read: ``loss.numpy()[0]``, ``np.mean(loss.numpy())``."""
-    if isinstance(node, cst.Lambda):
-        return False
-    if isinstance(node, cst.Call) and tensor_read_by(node, context) is not None:
-        return True
-    return any(_reads_explicitly(child, context) for child in node.children)
+    is_read = isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
+    return not isinstance(node, cst.Lambda) and (
+        is_read or any(_reads_explicitly(child, context) for child in node.children)
+    )
 
 
 def _passes_on(call: cst.Call) -> bool:

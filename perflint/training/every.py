@@ -262,8 +262,8 @@ def _only_data_decides(test: ast.expr, scope: Scope) -> bool:
         return is_text and (_is_handed_in(right, scope) or _gives_devices(right))
     if isinstance(operator, (ast.Is, ast.IsNot)):
         return _is_type(right)
-    are_shapes = isinstance(operator, (ast.Eq, ast.NotEq)) and _is_shape(test.left) and _is_shape(right)
-    return are_shapes or (isinstance(operator, (ast.Eq, ast.NotEq)) and _is_type(right))
+    is_same = isinstance(operator, (ast.Eq, ast.NotEq))
+    return is_same and (_is_type(right) or (_is_shape(test.left) and _is_shape(right)))
 
 
 def _is_type(node: ast.expr) -> bool:
