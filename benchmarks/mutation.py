@@ -29,9 +29,8 @@ _GUARDS = ("test_spellings_of_guards", "test_guards", "test_mechanisms_guards", 
 TESTS = {
     "noqa": ("perflint.suppress.noqa", ("test_noqa", "test_unused_noqa")),
     "baseline": ("perflint.suppress.baseline", ("test_baseline",)),
-    "guards": ("perflint.training.branches", _GUARDS),
-    "comparisons": ("perflint.training.branches", _GUARDS),
-    "counting": ("perflint.training.branches", _GUARDS),
+    "guards": ("perflint.training.outcomes", _GUARDS),
+    "counting": ("perflint.training.counting", _GUARDS),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
     "delete": ("perflint.rules.delete", ("test_call_argument", "test_blanks")),
 }

@@ -6,7 +6,7 @@ import pytest
 
 from perflint.facts import amp
 from perflint.findings import Confidence
-from perflint.flow.switches import State
+from perflint.flow.branches import State
 from tests.support import Files, check, expect_marked, module, project
 
 HIGH, MEDIUM, LOW = Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW

@@ -6,8 +6,8 @@ from textwrap import dedent, indent
 
 import pytest
 
-from perflint.facts.ranks import every_rank
 from perflint.findings import Confidence, Level
+from perflint.rules.every_rank import every_rank
 from tests.support import Files, check, expect_marked, fixed, project
 
 HEAD = """\

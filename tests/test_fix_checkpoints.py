@@ -135,3 +135,21 @@ def test_what_the_loop_does_in_its_else_may_read_the_file() -> None:
 @pytest.mark.parametrize("name", ["paddle.async_save", "paddle.framework.io.async_save"])
 def test_a_save_in_the_background_keeps_no_step_waiting_for_the_disk(name: str) -> None:
     assert check(in_step(f"{name}(dict(model.state_dict()), f'{{step}}')"), "PPF401", "PPF402") == []
+
+
+@pytest.mark.parametrize(
+    ("test", "is_each"),
+    [
+        ("epoch >= 5", True),
+        ("epoch > args.first", True),
+        ("rank == 0", True),
+        ("epoch % 5 == 0", False),
+        ("epoch == args.epochs - 1", False),
+        ("epoch in args.kept", False),
+        ("epoch < 5", False),
+        ("score > highest", False),
+    ],
+)
+def test_a_save_that_tests_of_the_epoch_let_through_after_each(test: str, is_each: bool) -> None:
+    save = f"if {test}:\n    paddle.save(model.state_dict(), f'{{epoch}}.pdparams')"
+    assert bool(check(epochs("import paddle", save), "PPF402")) is is_each

@@ -506,3 +506,27 @@ def test_a_text_that_is_the_same_at_each_step_is_set_once(text: str, is_same: bo
     assert fix is not None
     assert (fix.message == "set the text once, before the loop") is is_same
     assert bool(fix.edits) is not is_same
+
+
+@pytest.mark.parametrize(
+    ("shown", "code"),
+    [
+        ("np.mean(loss.numpy())", "PPF202"),
+        ("loss.numpy().mean()", "PPF202"),
+        ("loss.numpy().item()", "PPF202"),
+        ("np.round(loss.numpy(), 3)", "PPF202"),
+        ("np.sqrt(loss.item())", "PPF202"),
+        ("args.name(float(loss))", "PPF202"),
+        ("args.name(loss)", "PPF405"),
+        ("args.name(lambda: loss.item())", "PPF405"),
+        ("np.mean(args.sizes)", "PPF405"),
+    ],
+)
+def test_a_read_inside_another_call_is_a_read_of_the_log_line(shown: str, code: str) -> None:
+    for log in (
+        "print({})",
+        "logger.info('%s', {})",
+        "writer.add_scalar('loss', {}, step)",
+        "bar.set_postfix(loss={})",
+    ):
+        assert [item.code for item in check(in_step(log.format(shown)), "PPF202", "PPF405")] == [code], log

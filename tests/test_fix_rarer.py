@@ -104,19 +104,29 @@ def test_no_safe_fix_of_any_rule_puts_something_under_a_test(code: str, bad: str
 # --- a test that stands around the line already
 
 
+def test_an_interval_around_a_line_is_what_the_finding_is_about() -> None:
+    text = in_step("if step % 1 == 0:\n    print(loss)")
+    assert "decides how often this runs: raise `1`" in advice(text)
+    assert fixed(text, *LOGS, level=Level.UNSAFE) == text
+
+
 @pytest.mark.parametrize(
     ("test", "interval"),
     [
         ("(step + 1) % args.accum_iter == 0", "args.accum_iter"),
-        ("step % 1 == 0", "1"),
         ("step % args.accum_steps == 0 and rank == 0", "args.accum_steps"),
         ("np.mod(step, args.accumulate) == 0", "args.accumulate"),
     ],
 )
-def test_an_interval_around_a_line_is_what_the_finding_is_about(test: str, interval: str) -> None:
+def test_the_length_of_accumulation_is_no_interval_of_log_lines(test: str, interval: str) -> None:
     text = in_step(f"if {test}:\n    print(loss)")
-    assert f"decides how often this runs: raise `{interval}`" in advice(text)
+    assert f"for which `{interval}` batches are added up: count these steps, and log every 10th" in advice(text)
     assert fixed(text, *LOGS, level=Level.UNSAFE) == text
+
+
+def test_an_interval_around_accumulation_counts() -> None:
+    advised = advice(in_step("if x.shape[0] > 3:\n    if step % args.accum_steps == 0:\n        print(loss)"))
+    assert "`x.shape[0] > 3` decides at which steps this runs" in advised
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,14 @@ import ast
 import pytest
 
 from perflint.syntax import vocabulary
-from perflint.training import branches
+from perflint.training import outcomes
 from tests.support import expect_marked, expect_marked_in_step
 
 
 def rare(test: str, value: bool = True, **definitions: str) -> bool:
     expression = ast.parse(test, mode="eval").body
-    return branches.rare(
-        expression, value, {name: ast.parse(text, mode="eval").body for name, text in definitions.items()}
-    )
+    known = {name: ast.parse(text, mode="eval").body for name, text in definitions.items()}
+    return outcomes.often(expression, value, known).is_rare
 
 
 @pytest.mark.parametrize(

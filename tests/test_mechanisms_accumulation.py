@@ -84,3 +84,28 @@ def test_accumulation_of_an_unknown_length_is_usually_one(condition: str) -> Non
                     print(step, loss.item())  #: PPF202
         """
     )
+
+
+STEP_OF_THE_OPTIMIZER = """
+    import paddle
+
+
+    def train(model, loader, optimizer, args):
+        for step, images in enumerate(loader):
+            loss = model(images).mean()
+            loss.backward()
+            if {test}:
+                {call}
+                print(step, loss.item()){mark}
+"""
+
+
+@pytest.mark.parametrize("test", ["(step + 1) % args.window == 0", "not step % args.window"])
+def test_what_runs_with_the_optimizer_runs_at_each_of_its_steps(test: str) -> None:
+    call = "optimizer.step()"
+    expect_reads(STEP_OF_THE_OPTIMIZER.format(test=test, call=call, mark="  #: PPF202"))
+    expect_reads(STEP_OF_THE_OPTIMIZER.format(test=test, call="args.show()", mark=""))
+
+
+def test_a_known_number_of_batches_for_each_step_of_the_optimizer_is_an_interval() -> None:
+    expect_reads(STEP_OF_THE_OPTIMIZER.format(test="(step + 1) % 4 == 0", call="optimizer.step()", mark=""))

@@ -443,6 +443,15 @@ def test_tests_that_only_look_like_them(condition: str) -> None:
         ("top = 0", f"score = rate(labels)\nif score > top:\n    top = score\n    {READ}"),
         ("top = 0", f"score = rate(labels)\nif score <= top:\n    continue\ntop = score\n{READ}"),
         ("self.warned = False", f"if not self.warned:\n    self.warned = True\n    {READ}"),
+        ("", f"if not hasattr(self, 'warned'):\n    self.warned = True\n    {READ}"),
+        ("", f"if not getattr(self, 'warned', False):\n    self.warned = True\n    {READ}"),
+        ("", f"if getattr(self, 'table', None) is None:\n    self.table = make(labels)\n    {READ}"),
+        ("top = None", f"score = rate(labels)\nif top is None or score > top:\n    top = score\n    {READ}"),
+        ("top = None", f"new = rate(labels)\nif top is not None and new <= top:\n    continue\ntop = new\n{READ}"),
+        ("top = 1", f"score = rate(labels)\nif top is None or score > top:\n    top = score\n    {READ}"),
+        ("table = None", f"if table is None:\n    table = labels\n    {READ}"),
+        ("shown = ''", f"if shown != dataset:\n    shown = dataset\n    {READ}"),
+        ("seen = set()", f"if labels.shape not in seen:\n    seen |= {{labels.shape}}\n    {READ}"),
     ],
 )
 def test_a_branch_that_turns_its_own_test_off(before: str, body: str) -> None:
@@ -465,6 +474,11 @@ def test_a_branch_that_turns_its_own_test_off(before: str, body: str) -> None:
         ("seen = set()", f"if epoch not in seen:\n    seen.add(step)\n    {READ}  #: PPF201"),
         ("total_loss = 1", f"if total_loss is not None:\n    total_loss = total_loss + 1\n    {READ}  #: PPF201"),
         ("on = True", f"if on:\n    on = True\n    {READ}  #: PPF201"),
+        ("top = None", f"score = rate(labels)\nif top is None or score:\n    top = score\n    {READ}  #: PPF201"),
+        ("top = 0", f"score = rate(labels)\nif labels.size or score > top:\n    top = score\n    {READ}  #: PPF201"),
+        ("", f"if not hasattr(labels, 'seen'):\n    labels.seen = True\n    {READ}  #: PPF201"),
+        ("shown = ''", f"kind = find(labels)\nif shown != kind:\n    shown = kind\n    {READ}  #: PPF201"),
+        ("table = None", f"if table is None:\n    table = None\n    {READ}  #: PPF201"),
         ("top = 0", f"score = rate(labels)\nif score > top:\n    top = 3\n    {READ}  #: PPF201"),
         ("", f"top = rate(images)\nscore = rate(labels)\nif score > top:\n    top = score\n    {READ}  #: PPF201"),
         ("top = 0", f"if step > top:\n    top = step\n    {READ}  #: PPF201"),
@@ -550,3 +564,38 @@ def test_a_scaler_that_is_called_makes_the_backward_pass_of_a_branch() -> None:
                     loss_scaler(loss, optimizer, parameters=model.parameters())
                     meter.update(loss.item())  #: PPF201
     """)
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameter", "mark"),
+    [
+        ("functools.lru_cache(maxsize=None)", "", ""),
+        ("functools.cache", "", ""),
+        ("functools.cache", "loss", "  #: PPF202"),
+        ("functools.wraps(print)", "", "  #: PPF202"),
+    ],
+)
+def test_a_function_that_remembers_its_result_runs_once(decorator: str, parameter: str, mark: str) -> None:
+    expect_reads(
+        f"""
+        import functools
+
+        import paddle
+
+        weights = paddle.ones([4])
+
+
+        @{decorator}
+        def report({parameter}):
+            print(weights.sum().item()){mark}
+
+
+        def train(model, loader, optimizer):
+            for images in loader:
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                report({parameter})
+        """
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.step_loops import expect_loop_named
-from tests.support import expect_reads
+from tests.support import check, expect_reads
 
 # --- generators
 
@@ -322,3 +322,79 @@ def test_static_graphs_that_do_not_train() -> None:
                 print(result)
         """
     )
+
+
+# --- code that is never reached
+
+UNREACHED = """
+import sys
+
+import paddle
+
+
+def train(model, loader, optimizer):
+    for images in loader:
+        loss = model(images).mean()
+        {inside}
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        model.last = loss.item(){mark}
+"""
+
+
+@pytest.mark.parametrize("inside", ["exit()", "sys.exit(1)", "break", "raise ValueError(loss)", "return loss"])
+def test_a_loop_that_ends_in_its_first_iteration(inside: str) -> None:
+    expect_reads(UNREACHED.format(inside=inside, mark=""))
+    expect_reads(UNREACHED.format(inside=f"if loss is None: {inside}", mark="  #: PPF201"))
+
+
+def test_what_follows_the_end_of_a_step_in_its_block() -> None:
+    expect_reads(UNREACHED.format(inside="pass", mark="  #: PPF201\n        continue\n        print(loss.item())"))
+
+
+def test_a_function_that_is_defined_after_the_end_of_its_module() -> None:
+    steps = UNREACHED.replace("import paddle\n", "import paddle\n\npaddle.seed(1)\n{end}\n")
+    expect_reads(steps.format(inside="pass", end="exit()", mark=""))
+    expect_reads(steps.format(inside="pass", end="if sys.argv:\n    exit()", mark="  #: PPF201"))
+
+
+def test_a_helper_that_returns_before_it_reads() -> None:
+    expect_reads("""
+        import paddle
+
+
+        def show(loss):
+            loss.check()
+            return
+            print(loss.item())
+
+
+        def train(model, loader, optimizer):
+            for images in loader:
+                loss = model(images).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                show(loss)
+    """)
+
+
+@pytest.mark.parametrize(("end", "is_found"), [("exit()", False), ("raise SystemExit", False), ("print(1)", True)])
+def test_nothing_is_reported_after_the_end_of_a_module(end: str, is_found: bool) -> None:
+    text = f"""
+        import paddle
+        from paddle.io import DataLoader
+
+        data = paddle.vision.datasets.Flowers(mode="train")
+        {end}
+        loader = DataLoader(data, batch_size=64, shuffle=True, num_workers=0)
+        model = paddle.vision.models.resnet50()
+        optimizer = paddle.optimizer.Adam(parameters=model.parameters())
+        for images, labels in loader:
+            loss = paddle.nn.functional.cross_entropy(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+    """
+    assert bool(check(text)) is is_found

@@ -10,11 +10,11 @@ from textwrap import dedent
 import pytest
 
 from perflint.facts.gradient_graphs import NoGrad
+from perflint.flow.branches import Switches
 from perflint.flow.constant_values import Value
 from perflint.flow.constants import Constants
 from perflint.flow.place import Place
 from perflint.flow.resolving import opened
-from perflint.flow.switches import Switches
 from perflint.flow.values import Values
 from perflint.index.kinds import TENSOR_TAG
 from perflint.index.modules import Modules

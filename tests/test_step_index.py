@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.facts.step_index import StepIndex, step_index
 from perflint.syntax.scopes import LOOPS
+from perflint.training.counting import StepIndex, step_index
 from tests.support import module
 
 
@@ -147,3 +147,8 @@ def test_the_thrown_away_count_stays_where_something_reads_it() -> None:
 def test_a_loop_that_counts_through_a_name(bar: str, name: str | None) -> None:
     found = index_of(f"{bar}\nfor i, x in bar:\n    train(x)\n")
     assert (found.name if found and not found.enumerate else None) == name
+
+
+def test_a_counter_that_is_an_index_of_what_is_stored_still_counts() -> None:
+    assert index_of("for i, x in enumerate(loader):\n    losses[i] = train(x)\n") == StepIndex("i")
+    assert index_of("for i, x in enumerate(loader):\n    losses[i], i = train(x)\n") is None

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from perflint.findings import Confidence
+from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.place import Place
-from perflint.flow.switches import State, Switches
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.query import query
@@ -113,7 +113,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
             continue
         state = min(
             _enabled(call, Place(file, scope, statement)),
-            switches.state_of_place(call, statement, scope, file),
+            switches.state_of_place(statement, scope, file, call),
             switches.state_of_calls(scope, file),
         )
         if state is not State.OFF:

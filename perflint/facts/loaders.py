@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.programs import has_no_gpu, is_toy
+from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constants import Constants
 from perflint.flow.place import Located, Place
@@ -527,7 +528,7 @@ class _Follower:
             yield _UNSEEN
             return
         for site in [site for site in sites if site.call in self._through] or sites:
-            if scope is self._made_in and _leaves_out(site, file, scope, self._made):
+            if scope is self._made_in and is_left_out(site, file, scope, self._made):
                 continue
             if site.file.is_offline:
                 yield _Use(BatchUse.PREDICTS, site.file, site.call)
@@ -545,21 +546,6 @@ class _Follower:
             yield from self.named(site.file, site.scope, part.id, depth + 1)
         else:
             yield _UNSEEN
-
-
-def _leaves_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
-    """Whether a call never runs a statement of the function that it reaches: ``build(data, is_test=False)``."""
-    tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
-    place = site.place
-    constants = Constants.of(file.project)
-    inside = constants.entered(site.call, place, file, scope) if tests else None
-    if inside is None:
-        return False
-    for test, wanted in tests:
-        values = constants.possible(test, inside)
-        if values and all(value.is_known and bool(value.value) != wanted for value in values):
-            return True
-    return False
 
 
 def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:

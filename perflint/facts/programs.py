@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
 from perflint.flow.place import Place
-from perflint.flow.switches import State, Switches
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.project import Part
@@ -85,8 +85,7 @@ def is_always_reached(file: FileIndex, scope: Scope, statement: Statement, calle
         callers: for how many levels of callers the tests are examined.
     """
     switches, place = Switches.of(file.project), Place(file, scope, statement)
-    tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
-    chosen = [(test, truth) for test, truth in tests if not _USUAL.search(ast.unparse(test))]
+    chosen = [(test, truth) for test, truth in statement.conditions if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
     if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
@@ -298,7 +297,7 @@ def _choices(file: FileIndex) -> list[_Choice]:
         for statement in scope.statements:
             for call in statement.calls:
                 is_choice = bool(call.args) and (dotted(call.func) or "").endswith("set_device")
-                if is_choice and switches.state_of_place(call, statement, scope, file) is not State.OFF:
+                if is_choice and switches.state_of_place(statement, scope, file, call) is not State.OFF:
                     always = _is_unconditional(statement) or switches.is_certain(call, statement, scope, file)
                     place = Place(file, scope, statement)
                     at_top = scope is file.scopes.module

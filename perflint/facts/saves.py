@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from perflint.flow.branches import Every, Often
 from perflint.flow.calls import CallGraph
-from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
 from perflint.flow.place import Place
 from perflint.flow.values import Values
@@ -18,49 +18,20 @@ from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
-from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_epoch, means_model
-from perflint.training import around, evidence, looks
-from perflint.training.how_often import Cadence, Interval, cadence, every
+from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
+from perflint.training import evidence, looks
+from perflint.training.every import HowOften, Interval, interval, whole_number
 from perflint.training.steps import Step
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Epoch loops: what runs once per epoch, between the step loops.
 
-_CHOOSES = (ast.Mod, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-
 
 def loop_of(statement: Statement) -> Loop | None:
-    """The loop over epochs that runs a statement each time, None if there is none or a guard is in between."""
-    for link in statement.around:
-        if link.branch == "body" and isinstance(link.node, LOOPS):
-            loop: Loop = link.node
-            if evidence.counts_epochs(loop):
-                return None if _guarded(statement, loop) else loop
-            return None
-    return None
-
-
-def _guarded(statement: Statement, loop: Loop) -> bool:
-    if around.HotPath({}).is_off(statement.place, loop):
-        return True
-    # Some tests that are not guards for a step are guards for an epoch: ``epoch % k``, and whether the model has
-    # improved.
-    for link in statement.around:
-        if link.node is loop:
-            return False
-        if isinstance(link.node, ast.If) and any(_chooses(item) for item in walk(link.node.test)):
-            return True
-    return False
-
-
-def _chooses(node: ast.AST) -> bool:
-    """Whether a part of a test selects some epochs: ``epoch % k``, a comparison of sizes, ``epoch == last``."""
-    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.In)):
-        return any(isinstance(item, ast.Name) and means_epoch(item.id) for item in walk(node))
-    return isinstance(node, _CHOOSES)
+    """The loop over epochs that runs a statement each time, None if there is none or a test is in between."""
+    loop = statement.loop
+    if loop is None or not evidence.counts_epochs(loop):
+        return None
+    return loop if HowOften({}).every(statement.place, loop).often is Often.EACH_STEP else None
 
 
 # Finds calls that may load, move or upload a checkpoint, which would fail if the save is not finished.
@@ -111,16 +82,10 @@ def _is_memory(target: ast.expr, file: FileIndex, scope: Scope) -> bool:
     name = dotted(target)
     if name is None:
         return _makes_buffer(target, file)
-    made = Values.of(file.project).definitions(file, scope).get(name)
-    opened = (item for item in _opened(scope) if item.optional_vars is not None and dotted(item.optional_vars) == name)
-    return _makes_buffer(made, file) or any(_makes_buffer(item.context_expr, file) for item in opened)
-
-
-def _opened(scope: Scope) -> Iterator[ast.withitem]:
-    """What the ``with`` statements of a function open: ``with io.BytesIO() as buffer:``."""
-    for statement in scope.statements:
-        if isinstance(statement.node, ast.With):
-            yield from statement.node.items
+    made = [Values.of(file.project).definitions(file, scope).get(name)]
+    opened = (item for each in scope.statements if isinstance(each.node, ast.With) for item in each.node.items)
+    made += [item.context_expr for item in opened if item.optional_vars and dotted(item.optional_vars) == name]
+    return any(_makes_buffer(each, file) for each in made)
 
 
 def _makes_buffer(made: ast.expr | None, file: FileIndex) -> bool:
@@ -148,31 +113,36 @@ WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS
 """The last names of all calls that save."""
 
 
-class PeriodicSave(NamedTuple):
-    """A save that training waits for every n steps.
+class _Reached(NamedTuple):
+    """How a training reaches a save: at each ``interval`` of a step loop, or of a loop over epochs.
 
-    ``loop``: the step loop, or the loop over epochs, if it is in the same function. ``more``: how many other saves are
-    next to it. ``with_optimizer``: they also save the state of an optimizer. ``evaluates``: the model is evaluated
-    equally often, which takes longer than any save.
+    ``evaluates``: the model is evaluated equally often, which takes longer than any save.
     """
 
     step: Step
     interval: Interval
-    loop: Loop | None
+    evaluates: bool
+
+
+class PeriodicSave(NamedTuple):
+    """A save that training waits for every n steps.
+
+    ``more``: how many other saves are next to it. ``with_optimizer``: they also save the state of an optimizer.
+    """
+
+    reached: _Reached
+    statement: Statement
     more: int
     with_optimizer: bool
-    evaluates: bool
-    statement: Statement
+
+    @property
+    def loop(self) -> Loop | None:
+        """The step loop, or the loop over epochs, if it is in the same function."""
+        step = self.reached.step
+        return step.loop if not step.calls and isinstance(step.loop, LOOPS) else None
 
 
 _Calls = tuple[tuple[str, ast.AST], ...]
-
-
-class _Reached(NamedTuple):
-    step: Step
-    interval: Interval
-    loop: Loop | None
-    evaluates: bool
 
 
 @query
@@ -189,9 +159,8 @@ def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
 
 def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
     """The saves of a function: one for each group of adjacent ones."""
-    together: dict[tuple[Step, Interval], list[tuple[Statement, ast.Call]]] = {}
+    together: dict[_Reached, list[tuple[Statement, ast.Call]]] = {}
     known: dict[tuple[int, str], _Reached | None] = {}
-    loops: dict[Step, _Reached] = {}
     for statement, call in _saves_in(file, scope):
         place = statement.place
         block = (id(place.node), place.branch) if place else (0, "")
@@ -199,13 +168,11 @@ def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Periodi
             known[block] = _Search().reached(file, scope, statement, ())
         reached = known[block]
         if reached is not None:
-            loops[reached.step] = reached
-            together.setdefault((reached.step, reached.interval), []).append((statement, call))
-    for (step, interval), saves in together.items():
+            together.setdefault(reached, []).append((statement, call))
+    for reached, saves in together.items():
         statement, first = saves[0]
         optimizer = any(_saves_optimizer(call) for _, call in saves)
-        loop, evaluates_too = loops[step].loop, loops[step].evaluates
-        yield first, PeriodicSave(step, interval, loop, len(saves) - 1, optimizer, evaluates_too, statement)
+        yield first, PeriodicSave(reached, statement, len(saves) - 1, optimizer)
 
 
 def _saves(file: FileIndex, scope: Scope) -> bool:
@@ -244,7 +211,7 @@ class _Search:
         self._seen: set[Scope] = set()
 
     def reached(
-        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, interval: Interval | None = None
+        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, every_n: Interval | None = None
     ) -> _Reached | None:
         """The loop that reaches a statement.
 
@@ -253,67 +220,51 @@ class _Search:
             scope: its function.
             statement: the save, or a call that leads to it.
             calls: the calls from there to the save.
-            interval: how often they run it.
+            every_n: how often they run it.
         """
         if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
             return None
         self._seen.add(scope)
-        loop = _loop_around(statement, looks.step_loops(file, scope))
-        definitions = Known(file, scope)
-        runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
-        if runs.seldom:
+        loops = list(looks.loops_around(statement, looks.step_loops(file, scope)))
+        loop = loops[-1] if loops else None
+        runs = HowOften(Known(file, scope), scope).every(statement.place, loop)
+        if not runs.is_regular:
             return None
-        interval = _interval(runs, Place(file, scope, statement)) or interval
+        if runs.number is not None:
+            every_n = interval(runs.number, Place(file, scope, statement))
         if loop is None:
-            at_epochs = self._at_epochs(file, scope, statement, calls) if interval is None else None
-            return at_epochs or self._above(file, scope, calls, interval)
-        if interval is None:
+            at_epochs = self._at_epochs(file, scope, statement, calls) if every_n is None else None
+            return at_epochs or self._above(file, scope, calls, every_n)
+        if every_n is None:
             return None
-        own, beside = loop if not calls else None, _evaluates(file, scope, loop, runs)
-        return _Reached(Step(file.path, loop, calls), interval, own, beside)
+        return _Reached(Step(file.path, loop, calls), every_n, _evaluates(file, scope, loop, runs))
 
-    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
+    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, every_n: Interval | None) -> _Reached | None:
         if isinstance(scope.node, ast.Module):
             return None
         for site in CallGraph.of(file.project).callers(file, scope):
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)
-            found = self.reached(site.file, site.scope, site.statement, way, interval)
+            found = self.reached(site.file, site.scope, site.statement, way, every_n)
             if found is not None:
                 return found
         return None
 
     def _at_epochs(self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls) -> _Reached | None:
         loop = loop_of(statement)
-        if loop is None:
-            return None
-        steps = _steps_of_epoch(file, scope, loop)
+        steps = _steps_of_epoch(file, scope, loop) if loop is not None else None
         if steps is None or steps > _FEW:
             return None
-        step = Step(file.path, loop, calls)
-        interval = Interval(steps, f"after each pass, of {steps} steps,")
-        return _Reached(step, interval, loop if not calls else None, False)
+        after_each = Interval(steps, f"after each pass, of {steps} steps,")
+        return _Reached(Step(file.path, loop, calls), after_each, False)
 
 
-def _loop_around(statement: Statement, loops: Sequence[Loop]) -> Loop | None:
-    """The outermost of some loops whose body contains a statement."""
-    found: Loop | None = None
-    for link in statement.around:
-        if link.branch == "body" and isinstance(link.node, LOOPS) and link.node in loops:
-            found = link.node
-    return found
-
-
-def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Cadence) -> bool:
+def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Every) -> bool:
     """Whether a step loop evaluates the model at least as often as it runs something else."""
-    definitions, own = Known(file, scope), set(map(ast.unparse, runs.every))
-    path = around.HotPath(definitions, scope)
-    for statement in _evaluations(file, scope, loop):
-        asked = cadence(statement.place, loop, path, definitions)
-        if not asked.seldom and own & set(map(ast.unparse, asked.every)):
-            return True
-    return False
+    places, own = HowOften(Known(file, scope), scope), set(map(ast.unparse, runs.numbers))
+    asked = (places.every(statement.place, loop) for statement in _evaluations(file, scope, loop))
+    return any(not own.isdisjoint(map(ast.unparse, each.numbers)) for each in asked)
 
 
 @query
@@ -321,31 +272,6 @@ def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
     """The statements of a loop that evaluate the model."""
     statements = scope.statements_in(loop)
     return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
-
-
-def _interval(runs: Cadence, place: Place) -> Interval | None:
-    if not runs.every:
-        return None
-    return every(runs.every[0], _number(runs.every[0], place))
-
-
-def _number(node: ast.expr, place: Place) -> int | None:
-    """The whole number that an expression is, as far as the code shows, including the default of an option.
-
-    The arguments of known calls take precedence over the default of a parameter; if they differ, the number is unknown.
-    """
-    if isinstance(node, ast.Constant):
-        return _positive(node.value)
-    constants = Constants.of(place.file.project)
-    numbers = {_positive(value.value) for value in constants.possible(node, place)} - {None}
-    if numbers:
-        return numbers.pop() if len(numbers) == 1 else None
-    found = constants.by_default(node, place)
-    return _positive(found.value) if found is not None and found.is_known else None
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
@@ -356,5 +282,5 @@ def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
             continue
         counted = one.iter
         if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
-            return _number(counted.args[0], Place(file, scope))
+            return whole_number(counted.args[0], Place(file, scope))
     return None

@@ -18,11 +18,12 @@ from perflint.facts.accumulators import (
     sums_all_it_keeps,
     uses_in,
 )
+from perflint.flow.branches import EACH_STEP, Often
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import Statement, own_parts, statements_calling, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
-from perflint.training.around import deciding_test
+from perflint.training.every import every
 from perflint.training.steps import Point, Step, of_point, points_of
 
 # Finds which numbers in an expression are sizes: shapes, counts, and bounds of slices.
@@ -74,17 +75,14 @@ def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
     shown = points_of(point.file).get(statement.node)
     if shown is None or not _are_of_one_loop(shown.step, point.step):
         return False
-    return deciding_test(point.file.project, shown) is None
+    return every(point.file.project, shown).often is Often.EACH_STEP
 
 
 def is_made_now_and_then(point: Point, statement: Statement) -> bool:
     """Whether a statement runs only at every n-th step, because of a test that is not around a point as well."""
     made, project = points_of(point.file).get(statement.node), point.file.project
-    found = deciding_test(project, made) if made is not None else None
-    if found is None or found.interval is None:
-        return False
-    own = deciding_test(project, point)
-    return own is None or own.test is not found.test
+    found = every(project, made) if made is not None else EACH_STEP
+    return found.often is Often.EVERY_N and every(project, point).test is not found.test
 
 
 def holder(node: ast.AST) -> tuple[str, ast.expr | None] | None:

@@ -18,8 +18,9 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Scope, Statement, candidates, headers, leaf, operands, own_parts, terminal
 from perflint.syntax.tree import children, walk
-from perflint.training.how_often import Repeat, is_at_each_pass, way_to
-from perflint.training.reads import Reads, reads_tensor
+from perflint.training.every import call_path
+from perflint.training.looks import Reads, reads_tensor
+from perflint.training.repeats import Repeat, is_at_each_pass
 from perflint.training.steps import Point, Step, of_point, points_of
 
 # Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``.
@@ -364,7 +365,7 @@ def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
 
 
 def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
-    for file, scope, statement in way_to(point.file.project, point, step):
+    for file, scope, statement in call_path(point.file.project, point, step):
         row = _first_wait(file, scope, statement, waits, within=statement is not point.statement)
         if row is not None:
             return file.path, row

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
 from perflint.flow.place import FunctionRun, Located, Place
-from perflint.flow.switches import State, Switches
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -437,7 +437,7 @@ def is_left_out(source: ValueSource, statement: Statement) -> bool:
             if says is not None and says is not (link.branch == "body"):
                 return True
     place = source.place
-    return Switches.of(place.file.project).state_of_statement(statement, place.scope, place.file) <= State.UNSET
+    return Switches.of(place.file.project).never_runs(statement, place.scope, place.file)
 
 
 def _holds(source: ValueSource, test: ast.expr) -> bool | None:

@@ -211,29 +211,6 @@ class Values(Part):
         env.update(parameters)
         return env
 
-    # -- objects -----------------------------------------------------------------------------------------------
-
-    def class_of(self, file: FileIndex, scope: Scope, node: ast.expr) -> tuple[FileIndex, Class] | None:
-        """The class of an object: of ``self``, of what a call creates, or of a name that is bound to one such call.
-
-        For a parameter, it is the one that its annotation names.
-        """
-        if isinstance(node, ast.Call):
-            return Modules.of(self._project).class_at(file, node.func)
-        if not isinstance(node, ast.Name):
-            return None
-        if node.id == "self" and scope.owner is not None:
-            return file, scope.owner
-        for inner in scope.outwards:
-            bound = bindings_of(inner).get(node.id, [])
-            if bound:
-                made = getattr(bound[0].node, "value", None) if len(bound) == 1 else None
-                return self.class_of(file, inner, made) if isinstance(made, ast.Call) else None
-            said = _named_class(annotation_of(inner, node.id))
-            if said is not None:
-                return Modules.of(self._project).class_at(file, said)
-        return None
-
     @query
     def _annotated(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
         """The objects that the annotations of a function's parameters name, by parameter.

@@ -13,8 +13,6 @@ import libcst as cst
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
-from perflint.facts import doubt
-from perflint.facts.doubt import follows_a_failure
 from perflint.facts.programs import Devices
 from perflint.findings import Confidence, Finding, Fix, Related
 from perflint.flow.evaluate import Evaluator
@@ -30,8 +28,9 @@ from perflint.suppress import noqa
 from perflint.syntax.scopes import Statement, nth_in_block, own_parts
 from perflint.syntax.tree import children
 from perflint.text.source import LineTable
-from perflint.training import branches
-from perflint.training.how_often import Arms, Interval, arms_of
+from perflint.training import every as frequency
+from perflint.training.every import Arms, Interval, arms_of, is_never_reached
+from perflint.training.outcomes import often
 from perflint.training.steps import Point, Step
 
 _Answer = TypeVar("_Answer")
@@ -291,7 +290,7 @@ class Context:
         """
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
-        if self.point is not None and follows_a_failure(self.point):
+        if self.point is not None and is_never_reached(self.point):
             return
         if step is not None and not (step.sure and step.line):
             confidence = min(confidence, Confidence.MEDIUM)
@@ -368,9 +367,9 @@ class Context:
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point
-        if point is not None and doubt.is_doubtful(point.statement, point.scope, point.file):
+        if point is not None and frequency.is_doubtful(point.statement, point.scope, point.file):
             return True
-        return doubt.is_doubtful_on_the_way(self.file.project, step)
+        return frequency.is_doubtful_on_the_way(self.file.project, step)
 
     def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode) -> bool:
         """Whether a node at a step runs its child only at a few steps, or only to raise an error."""
@@ -396,7 +395,7 @@ class Context:
                 expression = self.expression(test)
                 ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
                 self._rare[key] = expression is not None and (
-                    all(branches.rare(expression, value, way) for way in ways)
+                    all(often(expression, value, way).is_rare for way in ways)
                     or impossible(expression, value, Evaluator(self.file, self.here.full_env).kind, self.file)
                 )
         return self._rare[key]

@@ -11,7 +11,7 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
 from perflint.lint.grouping import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
 from perflint.lint.impacts import WAITS, Cost, impact, row_from
-from perflint.training.how_often import Arms, exclude
+from perflint.training.every import Arms, exclude
 from perflint.training.steps import Step
 
 _MOST_WAYS = 100

@@ -11,7 +11,7 @@ from itertools import chain, islice
 
 from perflint.findings import Confidence, Fix, Level, Related, imports_of, merged, overlap
 from perflint.lint.context import Draft, Shown
-from perflint.training.how_often import Arms, exclude
+from perflint.training.every import Arms, exclude
 from perflint.training.steps import Step
 
 # Groups the findings of a step loop whose costs are paid by one program in the same step.

@@ -11,8 +11,9 @@ from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import goes_into_a_collective, needed_for, repeated_wait_beside, wait_beside, waits_again
 from perflint.findings import Impact
 from perflint.syntax.vocabulary import evaluates, is_no_training
-from perflint.training.how_often import Interval, passes_before, repeat_of
+from perflint.training.every import Interval
 from perflint.training.intent import only_predicts
+from perflint.training.repeats import passes_before, repeat_of
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY, _BATCH = "wait", "copy", "batch"

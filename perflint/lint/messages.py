@@ -13,7 +13,7 @@ from perflint.lint.context import Draft
 from perflint.lint.costs import Costs
 from perflint.lint.grouping import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
 from perflint.stopwatch import phase
-from perflint.training.how_often import Arms, Interval
+from perflint.training.every import Arms, Interval
 from perflint.training.steps import Step
 
 _READ_FOR_IT = ", for which line {row} reads the device"

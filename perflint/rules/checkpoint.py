@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import takewhile
 
 import libcst as cst
 
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
-from perflint.facts.ranks import every_rank_in
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph
@@ -28,6 +28,7 @@ from perflint.lint.registry import (
 from perflint.rules import guard
 from perflint.rules.arguments import declaration, find_argument
 from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
+from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
 from perflint.syntax.names import names_in
 from perflint.syntax.parameters import arguments_of
@@ -179,40 +180,32 @@ def _is_plain(call: cst.Call) -> bool:
 
 def _is_caught(loop: Loop, context: Context) -> bool:
     """Whether an `except` is between the save and its loop."""
-    for link in context.here.statement.around:
-        if link.node is loop:
-            return False
-        if isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers:
-            return True
-    return False
+    within = takewhile(lambda link: link.node is not loop, context.here.statement.around)
+    return any(isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers for link in within)
 
 
 def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
     """Whether the loop reads, moves or removes files, or passes the path to something that may."""
     path = context.expression(call.args[1].value) if len(call.args) > 1 else None
     start, span = context.range(call)[0], context.file.source.lines.span
-    saves = [item for item in walk(loop) if isinstance(item, ast.Call) and span(item)[0] == start]
-    own = {id(item) for save in saves for item in walk(save)}
-    harmless: set[int] = set()
-    for item in walk(loop):
-        if isinstance(item, ast.Call):
-            if terminal(item) in _READS:
-                return True
-            if terminal(item) in _HARMLESS:
-                harmless |= {id(part) for part in walk(item)}
-    others = (item for item in walk(loop) if id(item) not in own | harmless)
+    calls = [item for item in walk(loop) if isinstance(item, ast.Call)]
+    if any(terminal(item) in _READS for item in calls):
+        return True
     if path is None:
         return False
-    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, own | harmless)
+    unrelated = (item for item in calls if terminal(item) in _HARMLESS or span(item)[0] == start)
+    excepted = {part for item in unrelated for part in walk(item)}
+    others = (item for item in walk(loop) if item not in excepted)
+    return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, excepted)
 
 
-def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[int]) -> bool:
+def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[ast.AST]) -> bool:
     """Whether a folder that the loop creates for the file is passed to another call: ``publish(folder)``."""
     folders = set(names_in(path)) & set(_made_up_paths(loop))
     return any(
         isinstance(argument, ast.Name) and argument.id in folders
         for item in walk(loop)
-        if isinstance(item, ast.Call) and id(item) not in excepted and terminal(item) not in _BUILDS_PATHS
+        if isinstance(item, ast.Call) and item not in excepted and terminal(item) not in _BUILDS_PATHS
         for argument in arguments_of(item)
     )
 
@@ -273,7 +266,7 @@ _MESSAGE = (
 )
 _IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after the loop"
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
-SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.Model.save", "paddle.jit.save", "paddle.fluid.save"})
+SAVES = saves.SAVES | {"paddle.Model.save"}
 
 declared_triggers[IN_STEP].add("checkpoint_calls")
 step_triggers[IN_STEP] |= {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
@@ -305,14 +298,15 @@ def save_every_so_often(call: cst.Call, context: Context) -> None:
     found = periodic_saves(context.file).get(asked) if isinstance(asked, ast.Call) else None
     if found is None or context.range(call)[0] in every_rank_in(context.file):
         return
+    step, interval, evaluates = found.reached
     more = f" (and {found.more} more here)" if found.more else ""
     context.report(
         IN_STEP,
         call,
         periodic_fix(call, found, context),
-        found.step,
+        step,
         event=_event(found, call),
-        every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
+        every=replace(interval, beside="an evaluation") if evaluates else interval,
         message=_MESSAGE,
         others=more,
         way="less often" if imports_fluid(context.file) else "less often or in the background",

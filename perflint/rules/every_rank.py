@@ -3,25 +3,540 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 
 import libcst as cst
 
-from perflint.facts.ranks import SAVES, EveryRank, every_rank_in
-from perflint.facts.saves import PATH_POSITION, uses_a_checkpoint
-from perflint.findings import Fix, Level, Related
-from perflint.index.project import FileIndex
+from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
+from perflint.findings import Confidence, Fix, Level, Related
+from perflint.flow.branches import is_left_out
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.values import Values
+from perflint.index.callers import Callers
+from perflint.index.imports import Imports
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Part, Project
 from perflint.lint.context import Context, local_name, method_of
 from perflint.lint.registry import check, row_gate
-from perflint.lint.walk import children
+from perflint.lint.walk import children as cst_children
+from perflint.paddle.results import PARALLEL
+from perflint.query import query
 from perflint.rules.arguments import find_argument
 from perflint.rules.edits import block_and_line, call_in
 from perflint.rules.guard import guard_edits
 from perflint.rules.spelled import spelling
-from perflint.syntax.names import dotted
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.bindings import targets_of as assigned_to
+from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Scope, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Link, Scope, Statement, headers, terminal
+from perflint.syntax.tree import children, walk
+from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
+
+# Ranks: code that only one process of a distributed program runs, and files that every process writes.
+
+# Finds rank tests: code that makes a place run in only one process of a distributed program.
+
+_DECORATORS = frozenset({"staticmethod", "classmethod", "property", "no_grad", "wraps", "lru_cache", "cache"})
+_ANSWERS = (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Name, ast.Attribute, ast.IfExp, ast.Subscript)
+_READS = frozenset({"int", "bool", "get", "getenv", "getattr"})
+_MOST_NAMES = 3
+"""Through how many names, attributes and parameters a test is followed to a rank."""
+
+
+class Ranks(Part):
+    """Decides which places of a project run in one process of several, and which paths contain the rank."""
+
+    def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
+        """Whether a rank test is around a call in its function."""
+        for test, truth in _tests(statement.place):
+            if self._tells_rank(test, scope, file) or self._is_single(test, truth):
+                return True
+        for item in (item for header in headers(statement.node) for item in walk(header)):
+            if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or call not in walk(item):
+                continue
+            if isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file):
+                return True
+        around = (link.node.items for link in statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
+        return any(_names_rank(item.context_expr, False) for items in around for item in items)
+
+    def decorated(self, scope: Scope) -> bool:
+        """Whether a decorator may keep a function to one rank: any decorator that is not known to be harmless."""
+        if isinstance(scope.node, ast.Module):
+            return False
+        names = [dotted(d.func if isinstance(d, ast.Call) else d) or "?" for d in scope.node.decorator_list]
+        return any(name.rpartition(".")[2] not in _DECORATORS for name in names)
+
+    @query
+    def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+        """Whether a path contains the rank, so that each process writes its own file, also through some names."""
+        for item in walk(node):
+            text = item.value if isinstance(item, ast.Constant) else _identifier(item)
+            if isinstance(text, str) and differs_between_processes(text):
+                return True
+        meanings = self._meanings(node, scope, file) if names else ()
+        return any(self.is_per_rank(value, there, origin, names - 1) for value, there, origin in meanings)
+
+    @query
+    def _tells_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+        is_held = names < _MOST_NAMES
+        if _names_rank(node, is_held):
+            return True
+        if not names or isinstance(node, (ast.BinOp, ast.JoinedStr)):
+            return False
+        if is_held and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
+            return self._asks_rank(node, scope, file)
+        if any(
+            self._tells_rank(value, there, origin, names - 1)
+            for value, there, origin in self._meanings(node, scope, file)
+            if isinstance(value, _ANSWERS)
+        ):
+            return True
+        return any(self._asks_rank(call, scope, file) for call in walk(node) if isinstance(call, ast.Call))
+
+    def _asks_rank(self, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
+        """``if should_save():`` if that function of the project tests the rank."""
+        name = dotted(call.func)
+        found = Values.of(self._project).callee(file, scope, name, {}) if name else None
+        if found is None or len(found[1].statements) > 20:
+            return False
+        return any(
+            _names_rank(header, False) for statement in found[1].statements for header in headers(statement.node)
+        )
+
+    def _meanings(self, node: ast.expr, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
+        """The values of the names in an expression: here, in the class, or by the callers."""
+        for item in walk(node):
+            name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
+            if name is None:
+                continue
+            yield from ((value, scope, file) for value in _assigned(scope, name))
+            first, _, rest = name.partition(".")
+            if first == "self" and scope.owner is not None:
+                yield from ((value, where, file) for value, where in scope.owner.attributes.get(rest, ())[:8])
+            is_parameter = name in scope.parameters
+            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME) if is_parameter else ():
+                argument = site.argument(scope, name)
+                if argument is not None and not isinstance(argument, ast.Constant):
+                    yield argument, site.scope, site.file
+
+    def _is_single(self, test: ast.expr, truth: bool) -> bool:
+        """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
+        if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+            return False
+        if not any(counts_processes(_identifier(item) or "") for item in walk(test.left)):
+            return False
+        return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
+
+
+def facts(place: Link | None) -> frozenset[tuple[str, bool]]:
+    """The tests around a place: their text, and whether they are true there."""
+    found: set[tuple[str, bool]] = set()
+    for test, truth in _tests(place):
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, truth = test.operand, not truth
+        found.add((ast.dump(test), truth))
+    return frozenset(found)
+
+
+def contradict(one: frozenset[tuple[str, bool]], other: frozenset[tuple[str, bool]]) -> bool:
+    """Whether two places of a function exclude each other: ``if distributed:`` and the ``else`` of another."""
+    return any((test, not truth) in other for test, truth in one)
+
+
+def _tests(place: Link | None) -> Iterator[tuple[ast.expr, bool]]:
+    for link in place.chain() if place is not None else ():
+        if isinstance(link.node, (ast.If, ast.While)):
+            yield link.node.test, link.branch == "body"
+
+
+def _names_rank(node: ast.expr, bound: bool) -> bool:
+    """Whether an expression names the rank; a value is not a rank only because it got one as an argument."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        item = stack.pop()
+        text = item.value if isinstance(item, ast.Constant) else _identifier(item)
+        if isinstance(text, str) and means_rank(text):
+            return True
+        if bound and isinstance(item, ast.Call) and (dotted(item.func) or "").rpartition(".")[2] not in _READS:
+            stack.append(item.func)
+        else:
+            stack.extend(children(item))
+    return False
+
+
+def _identifier(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def _assigned(scope: Scope, name: str) -> Iterator[ast.expr]:
+    for statement in bindings_of(scope).get(name, ()):
+        value = getattr(statement.node, "value", None)
+        if value is not None and name in map(dotted, assigned_to(statement.node)):
+            yield value
+
+
+# Finds paths through a distributed program that no rank takes: what a call switches off, what ends in an error.
+
+# The methods of ``paddle.DataParallel``, which does not forward methods that only the wrapped model has.
+_OF_LAYERS = frozenset(
+    {"add_module", "add_parameter", "add_sublayer", "apply", "apply_collective_grads", "astype", "backward", "bfloat16"}
+    | {"buffers", "children", "clear_gradients", "cpu", "create_parameter", "create_tensor", "create_variable", "cuda"}
+    | {"double", "eval", "extra_repr", "float", "float16", "forward", "full", "full_name", "half", "init_reducer"}
+    | {"load_dict", "load_state_dict", "modules", "no_sync", "parameters", "requires_grad_", "scale_loss", "set_dict"}
+    | {"set_state_dict", "sharded_state_dict", "state_dict", "sublayers", "to", "to_static_state_dict", "train", "type"}
+    | {"xpu", "zero_grad"}
+)
+_OTHERS = ("get_", "named_", "register_", "set_")
+"""How the names of other methods of layers begin."""
+
+
+@query
+def stops(file: FileIndex, scope: Scope) -> bool:
+    """Whether a function calls a method of its model on the ``paddle.DataParallel`` around it, which does not have it.
+
+    ``model = paddle.DataParallel(model)`` and then ``model.train_model(batch)`` is an AttributeError in each process.
+    """
+    for name, wrap in _wrapped(file, scope):
+        if any(_is_called_on(name, wrap, statement, file, scope) for statement in scope.statements):
+            return True
+    return False
+
+
+def _wrapped(file: FileIndex, scope: Scope) -> Iterator[tuple[str, Statement]]:
+    """The names that a function binds to a wrapped model and does not rebind."""
+    for statement in scope.statements:
+        node = statement.node
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
+            continue
+        name = dotted(node.targets[0])
+        if name is not None and _wraps(node.value, file):
+            later = [each.node for each in bindings_of(scope).get(name, ()) if each.node.lineno > node.lineno]
+            values = [each.value if isinstance(each, ast.Assign) else None for each in later]
+            if all(isinstance(value, ast.Call) and _wraps(value, file) for value in values):
+                yield name, statement
+
+
+def _wraps(call: ast.Call, file: FileIndex) -> bool:
+    return file.names.resolve(dotted(call.func) or "") in PARALLEL
+
+
+def _is_called_on(name: str, wrap: Statement, statement: Statement, file: FileIndex, scope: Scope) -> bool:
+    """Whether a statement calls, on the wrapped model, a method that only the model has."""
+    if statement.node.lineno <= wrap.node.lineno:
+        return False
+    for call in statement.calls:
+        receiver, _, method = (dotted(call.func) or "").rpartition(".")
+        if receiver != name or method in _OF_LAYERS or method.startswith(("_", *_OTHERS)):
+            continue
+        is_single = Ranks.of(file.project).guarded(statement, call, scope, file)
+        if not is_single and _is_of_layers(file.project, method) and not _tells_apart(name, statement, wrap):
+            return True
+    return False
+
+
+@query
+def _is_of_layers(project: Project, method: str) -> bool:
+    """Whether a layer of the project has a method of this name."""
+    kind = Modules.of(project).kind_of_instance
+    owners = ((file, owner) for file in project.mentions.of(method) for owner in file.scopes.classes.values())
+    return any(method in owner.methods and kind(file, owner).tag == LAYER_TAG for file, owner in owners)
+
+
+def _tells_apart(name: str, statement: Statement, wrap: Statement) -> bool:
+    """Whether a test allows only the unwrapped model to reach a statement: ``if isinstance(model, Net):``."""
+    if contradict(facts(statement.place), facts(wrap.place)):
+        return True
+    for link in statement.around:
+        if isinstance(link.node, ast.Try):
+            return True
+        if isinstance(link.node, ast.If) and name in dotted_names(link.node.test):
+            return True
+    return False
+
+
+# Finds checkpoints that every process of a distributed program writes: saves without a rank test.
+
+_SAVES = SAVES - {"paddle.jit.save"} | {"paddle.async_save"}
+"""Calls that write a file in whichever process they run."""
+
+_SAVING = frozenset(name.rpartition(".")[2] for name in _SAVES)
+
+_STARTS = frozenset(
+    {
+        "paddle.distributed.init_parallel_env",
+        "paddle.distributed.parallel.init_parallel_env",
+        "paddle.distributed.fleet.init",
+        "paddle.distributed.fleet.fleet.init",
+        "paddle.fluid.dygraph.parallel.prepare_context",
+        "paddle.fluid.dygraph.prepare_context",
+    }
+)
+_SPAWNS = frozenset({"paddle.distributed.spawn"})
+# Programs whose processes have different parts of the model, or some of whose processes do not train.
+_OTHER_WAYS = re.compile(
+    r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
+    r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
+)
+_SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
+_MOST_CALLS = 4
+"""How many calls lead at most from where the program becomes distributed to a save."""
+
+Facts = frozenset[tuple[str, bool]]
+
+
+@dataclass(frozen=True)
+class EveryRank:
+    """A save that every process does.
+
+    ``line``: its row; ``via``: the calls that lead to it from the place where the program becomes distributed, as
+    (path, line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves
+    follow it in the same block.
+    """
+
+    line: int
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class _Path:
+    """How every rank gets into a function; ``facts``: the tests known to be true there."""
+
+    via: tuple[tuple[str, int], ...]
+    start: tuple[str, int]
+    confidence: Confidence
+    facts: Facts = frozenset()
+    wrapped: bool = False
+    """Whether only a wrapped model shows it, in a program without other signs of distribution."""
+
+
+@query
+def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
+    """The saves of a project that every rank does, by path and by the offset of the call."""
+    return _Finder.of(project).found()
+
+
+@query
+def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
+    """The saves of a file that every rank does, by the offset of the call."""
+    return every_rank(file.project).get(file.path, {})
+
+
+def _is_examined(file: FileIndex) -> bool:
+    """Whether a file belongs to the programs whose processes are followed."""
+    return not (file.is_quiet or file.is_foreign or file.is_offline or exports(file.parts[-1]))
+
+
+class _Finder(Part):
+    """Follows the processes of a distributed program to what they save."""
+
+    def found(self) -> dict[str, dict[int, EveryRank]]:
+        """The saves that every rank does."""
+        if not self._initial() and not self._spawned():
+            return {}
+        result: dict[str, dict[int, EveryRank]] = {}
+        for file in self._project.files.values():
+            if not _is_examined(file) or not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
+                continue
+            for scope, saves in open_saves(file).items():
+                for call, more in _first_of_each_block(saves):
+                    statement = next(each for each in scope.statements if call in each.calls)
+                    path = self._path(file, scope, statement)
+                    if path is not None and not contradict(facts(statement.place), path.facts):
+                        offset = file.source.lines.offset(call.lineno, call.col_offset)
+                        entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
+                        result.setdefault(file.path, {})[offset] = entry
+        return result
+
+    # -- from where every rank comes ---------------------------------------------------------------------------
+
+    @query(cycle=None)  # a function that calls itself
+    def _path(self, file: FileIndex, scope: Scope, at: Statement, calls: int = _MOST_CALLS) -> _Path | None:
+        """How every rank of a distributed program gets to a statement of a function; None if it does not.
+
+        A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
+        """
+        ranks = Ranks.of(self._project)
+        if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
+            return None
+        own = self._start(file, scope)
+        if own is not None:
+            return own
+        if not calls:
+            return None
+        sites = CallGraph.of(self._project).callers(file, scope)
+        open_sites = [
+            site
+            for site in sites
+            if _is_examined(site.file)
+            and site.scope is not scope
+            and not ranks.guarded(site.statement, site.call, site.scope, site.file)
+            and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
+            and not is_left_out(site, file, scope, at)
+        ]
+        for site in open_sites:
+            path = self._path(site.file, site.scope, site.statement, calls - 1)
+            if path is not None and not contradict(facts(site.statement.place), path.facts):
+                # A method without known callers is made for other code; the methods that it calls itself run on every
+                # rank.
+                own_method = scope.owner is not None and site.scope.owner is scope.owner
+                sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
+                via = (*path.via, (site.file.path, site.file.row(site.call)))
+                return _Path(via, path.start, sure, wrapped=path.wrapped)
+        return self._from_class(file, scope, sites, open_sites)
+
+    def _from_class(
+        self, file: FileIndex, scope: Scope, sites: list[CallSite], open_sites: list[CallSite]
+    ) -> _Path | None:
+        """A method of an object that made the program distributed when it was built."""
+        if scope.owner is None:
+            return None
+        starts = (self._start(file, method) for method in scope.owner.methods.values())
+        found = next((start for start in starts if start is not None), None)
+        if found is None or (sites and not open_sites):
+            return None
+        own = [site for site in sites if site.scope.owner is scope.owner]
+        if own and all(self._is_confined(site) for site in own):
+            return None  # code called from elsewhere may not run where this class makes the program distributed
+        if not open_sites:
+            return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
+        place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
+        return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
+
+    def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
+        """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
+        if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
+            return True
+        sites = CallGraph.of(self._project).callers(site.file, site.scope) if calls else []
+        return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
+
+    def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
+        """The statement of a function that makes the program distributed, or finds it so.
+
+        None if the distributed program stops with an error before it saves anything.
+        """
+        found = self._begins(file, scope)
+        return None if found is not None and stops(file, scope) else found
+
+    def _begins(self, file: FileIndex, scope: Scope) -> _Path | None:
+        if scope in self._spawned():
+            return _Path((), self._spawned()[scope], Confidence.HIGH)
+        for statement in scope.statements:
+            for call in statement.calls:
+                name = dotted(call.func)
+                last = name.rpartition(".")[2] if name else ""
+                if not name or (last not in self._names() and last not in _LAST):
+                    continue
+                place = file.path, file.row(call)
+                qualified = file.names.resolve(name)
+                if qualified in _STARTS or self._reaches_start(file, scope, call):
+                    return _Path((), place, Confidence.HIGH, facts(statement.place))
+                if qualified in PARALLEL:
+                    sure = self._is_started(file)
+                    confidence = Confidence.HIGH if sure else Confidence.LOW
+                    return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
+        return None
+
+    def _is_started(self, file: FileIndex) -> bool:
+        """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
+        starters, closure = {start for start, _ in self._initial()}, Imports.of(self._project).closure
+        return bool(closure([file]) & starters) or any(file in closure([start]) for start in starters)
+
+    def _reaches_start(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+        return any(function in self._initial() for function in CallGraph.of(self._project).reached(file, scope, call))
+
+    @query
+    def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
+        """The functions that make the program distributed."""
+        found = {
+            (file, scope)
+            for file in self._project.files.values()
+            if _is_examined(file) and any(map(file.has, ("init_parallel_env", "fleet", "prepare_context")))
+            for scope in file.scopes_where(_starts)
+        }
+        return frozenset(found)
+
+    @query
+    def _names(self) -> frozenset[str]:
+        return frozenset(
+            scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
+            for _, scope in self._initial()
+        )
+
+    @query
+    def _spawned(self) -> dict[Scope, tuple[str, int]]:
+        """The functions that ``paddle.distributed.spawn`` runs in each process."""
+        found: dict[Scope, tuple[str, int]] = {}
+        files = filter(_is_examined, self._project.files.values())
+        if not any(file.has("distributed") and file.has("spawn(") for file in files):
+            return found
+        for file, scope, _, call in Callers.of(self._project).named("spawn"):
+            target = dotted(call.args[0]) if call.args else None
+            if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
+                reached = Values.of(self._project).callee(file, scope, target, {})
+                if reached is not None:
+                    found[reached[1]] = (file.path, file.row(call))
+        return found
+
+
+_LAST = frozenset(each.rpartition(".")[2] for each in _STARTS | PARALLEL)
+
+
+@query
+def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Link | None]]]:
+    """The saves of a file without a rank test in their own function that write one common file."""
+    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
+    return {scope: saves for scope, saves in found.items() if saves}
+
+
+def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Link | None]]:
+    ranks = Ranks.of(file.project)
+    if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
+        return
+    for statement in scope.statements:
+        for call in statement.calls:
+            if file.names.resolve(dotted(call.func) or "") not in _SAVES or ranks.guarded(statement, call, scope, file):
+                continue
+            is_own = any(ranks.is_per_rank(path, scope, file) for path in targets_of(call))
+            if not is_own and not writes_memory(call, file, scope):
+                yield call, statement.place
+
+
+def _saves(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, _SAVES)
+
+
+def _starts(file: FileIndex, scope: Scope) -> bool:
+    return _calls_one(file, scope, _STARTS)
+
+
+def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
+    """Whether a function calls one of these by name."""
+    return any(
+        file.names.resolve(dotted(call.func) or "") in names
+        for statement in scope.statements
+        for call in statement.calls
+    )
+
+
+def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[tuple[ast.Call, int]]:
+    """The first save of each block, with how many follow it there."""
+    blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
+    for call, place in saves:
+        blocks[(id(place.node), place.branch) if place else (0, "")].append(call)
+    for calls in blocks.values():
+        yield min(calls, key=lambda call: call.lineno), len(calls) - 1
+
 
 CODE = "PPF403"
 _TITLE = "save only on rank 0"
@@ -33,7 +548,6 @@ _READ_BACK = "line {line} reads the file, on all ranks: they have to wait for ra
 _BY_HAND = "where the rank is known, and what else belongs under the test, is for you to decide"
 _TOGETHER = "what it saves is computed by a call that may need all ranks: make that call before the test of the rank"
 _OLD = "put it under a test of the rank that this release of Paddle has"
-_SAVING = frozenset(name.rpartition(".")[2] for name in SAVES)
 # Calls that do not communicate with other ranks, so that one rank may do them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
@@ -47,7 +561,7 @@ def _rows(file: FileIndex) -> list[int]:
 def save_on_every_rank(call: cst.Call, context: Context) -> None:
     """Report a save without a rank test, in a program that runs on several cards."""
     name = context.name(call.func)
-    if name not in SAVES or (context.step is not None and name != "paddle.async_save"):
+    if name not in _SAVES or (context.step is not None and name != "paddle.async_save"):
         return  # at each step, PPF401 comes first (it ignores saves in the background)
     found = every_rank_in(context.file).get(context.range(call)[0])
     if found is None:
@@ -158,7 +672,7 @@ def _is_old(name: str, context: Context) -> bool:
 def _save_in(row: cst.BaseStatement, context: Context) -> cst.Call | None:
     """The save that a row consists of."""
     call = call_in(row)
-    return call if call is not None and context.name(call.func) in SAVES else None
+    return call if call is not None and context.name(call.func) in _SAVES else None
 
 
 def _is_local(save: cst.Call) -> bool:
@@ -170,5 +684,5 @@ def _is_local(save: cst.Call) -> bool:
             return False  # the other ranks would lack the name
         if isinstance(item, cst.Call) and (method_of(item) or local_name(item.func)) not in _LOCAL:
             return False
-        stack.extend(children(item))
+        stack.extend(cst_children(item))
     return True

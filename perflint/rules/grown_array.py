@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.flow.switches import Switches
+from perflint.flow.branches import Switches
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import check, statement_gate
@@ -90,11 +90,7 @@ class Grown:
     @property
     def predicts(self) -> bool:
         """Whether it is in a part of a layer without targets, or that is not for training."""
-        return any(
-            _means_training(link.node.test) is (link.branch != "body")
-            for link in self.statement.around
-            if isinstance(link.node, ast.If) and link.branch in ("body", "else", "after")
-        )
+        return any(_means_training(test) is (not truth) for test, truth in self.statement.conditions)
 
     def is_of_numpy(self, file: FileIndex) -> bool:
         """Whether it is an array of NumPy, not a tensor."""

@@ -12,8 +12,8 @@ import libcst as cst
 
 from perflint.configuration.settings import level_for
 from perflint.facts.effects import effect_at, keeps_state
-from perflint.facts.step_index import StepIndex, handed_counter, step_index
 from perflint.findings import Edit, Fix, Level
+from perflint.flow.branches import Often
 from perflint.lint.context import TOO_MANY, Context, local_name, method_of, shorten
 from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
 from perflint.rules.arguments import declaration, given
@@ -33,7 +33,8 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Scope
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
-from perflint.training.around import deciding_test
+from perflint.training.counting import StepIndex, handed_counter, step_index
+from perflint.training.every import every
 from perflint.training.intent import says_predict
 from perflint.training.steps import Point, points_of
 
@@ -82,23 +83,24 @@ def code_of(call: cst.Call, context: Context) -> str:
 
 def reads(node: cst.CSTNode, context: Context) -> bool:
     """Whether what is logged reads a tensor, explicitly or by converting it to text."""
-    if isinstance(node, cst.Lambda):
-        return False
-    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript)):
-        return context.kind(node).is_tensor or _is_part_of_read(node, context)
-    if isinstance(node, cst.Call):
-        # A call's own result is logged, not its arguments, unless it only passes them on.
-        if tensor_read_by(node, context) is not None or context.kind(node).is_tensor:
+    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+        if context.kind(node).is_tensor or _reads_explicitly(node, context):
             return True
-        return _passes_on(node) and any(reads(argument.value, context) for argument in node.args)
-    return any(reads(child, context) for child in node.children)
+        # A call's own result is logged, not a tensor among its arguments, unless it only passes them on.
+        return (
+            isinstance(node, cst.Call)
+            and _passes_on(node)
+            and any(reads(argument.value, context) for argument in node.args)
+        )
+    return not isinstance(node, cst.Lambda) and any(reads(child, context) for child in node.children)
 
 
-def _is_part_of_read(node: cst.BaseExpression, context: Context) -> bool:
-    """Whether an expression takes a part of a read value: ``loss.numpy()[0]``."""
-    while isinstance(node, (cst.Attribute, cst.Subscript)):
-        node = node.value
-    return isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
+def _reads_explicitly(node: cst.CSTNode, context: Context) -> bool:
+    """Whether an expression contains a host read: ``loss.numpy()[0]``, ``np.mean(loss.numpy())``."""
+    is_read = isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
+    return not isinstance(node, cst.Lambda) and (
+        is_read or any(_reads_explicitly(child, context) for child in node.children)
+    )
 
 
 def _passes_on(call: cst.Call) -> bool:
@@ -416,13 +418,16 @@ def _against(context: Context) -> str:
         return "keep it if its lines are the predictions that this program is run for"
     if any(link.branch == "finally" for link in point.statement.around):
         return "it is in a `finally`, so it also runs for a step that fails: log in the step itself"
-    deciding = deciding_test(context.file.project, point)
-    if deciding is None:
+    runs = every(context.file.project, point)
+    if runs.test is None:
         return ""
-    test = f"`{shorten(ast.unparse(deciding.test))}` decides"
-    if deciding.interval is None:
+    test = f"`{shorten(ast.unparse(runs.test))}` decides"
+    if runs.number is None:
         return f"{test} at which steps this runs: make it true less often, instead of adding a second test inside"
-    interval = shorten(ast.unparse(deciding.interval))
+    interval, nth = shorten(ast.unparse(runs.number)), ordinal(context.settings.log_interval)
+    if runs.often is Often.EACH_STEP:
+        holds = f"`{shorten(ast.unparse(runs.test))}` holds at each step of the optimizer"
+        return f"{holds}, for which `{interval}` batches are added up: count these steps, and log every {nth}"
     return f"{test} how often this runs: raise `{interval}`, instead of adding a second interval inside"
 
 

@@ -27,7 +27,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Link, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_accumulation, means_epoch, means_model
-from perflint.training.branches import as_remainder, remainder_of
+from perflint.training.counting import as_remainder, remainder_of
 from perflint.training.evidence import CLEARS, scales_loss, takes_optimizer_step
 from perflint.training.steps import Point, Step, of_point
 

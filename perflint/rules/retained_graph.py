@@ -22,8 +22,7 @@ from perflint.syntax.reaching import made_in_pass
 from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.text.source import spans_rows
-from perflint.training.around import step_loop
-from perflint.training.how_often import way_to
+from perflint.training.every import call_path, step_loop
 from perflint.training.steps import Point, Step, of_point
 
 # Finds whether anything uses the graph of a step again after a backward pass that keeps it.
@@ -47,7 +46,7 @@ def is_spent(point: Point) -> bool:
     step = point.step
     if step is None or step.forward or not step.line or point.file.is_static:
         return False
-    way = list(way_to(point.file.project, point, step))
+    way = list(call_path(point.file.project, point, step))
     if len(way) != len(step.calls) + 1 or not all(_runs_once(*place, step) for place in way):
         return False
     return _is_made_anew(point) and not any(_is_walked_after(*place, step) for place in way)
@@ -58,7 +57,7 @@ def _runs_once(file: FileIndex, _: Scope, statement: Statement, step: Step) -> b
 
     ``hidden = self.step(x, hidden)`` does: the graph of the next step may continue this one.
     """
-    loop = step_loop(statement, file.path, step.path, step.line)
+    loop = step_loop(statement, file.path, step)
     if statement.loop is not loop:
         return False
     read = {name for item in walk(statement.node) if (name := _loaded(item)) is not None}
@@ -71,7 +70,7 @@ def _loaded(node: ast.AST) -> str | None:
 
 
 def _is_walked_after(file: FileIndex, scope: Scope, statement: Statement, step: Step) -> bool:
-    loop = step_loop(statement, file.path, step.path, step.line)
+    loop = step_loop(statement, file.path, step)
     return any(
         other.start > statement.start and (loop is None or other.is_in(loop) or other.loop is None)
         for other in _walks(file, scope)

@@ -24,7 +24,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, headers, terminal
 from perflint.syntax.tree import base_of, indices_of, walk
-from perflint.training.around import chosen_by_filters, repeating_loops
+from perflint.training.outcomes import filters_select_one, repeating_loops
 from perflint.training.steps import Point
 
 # Slices of one tensor that a Python loop takes one after the other.
@@ -199,7 +199,7 @@ def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
         if isinstance(parent, cst.BaseComp) and inner is not parent.for_in:
             row = context.file.source.lines.position(context.range(parent)[0])[0]
             for generator in reversed(getattr(context.expression(parent), "generators", [])):
-                if chosen_by_filters(generator):
+                if filters_select_one(generator):
                     continue
                 bound = plain_names(generator.target)
                 yield Loop(row, frozenset(bound), frozenset(_counters(generator.target, generator.iter)))

@@ -10,6 +10,7 @@ import libcst as cst
 
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence, Fix, Level
+from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.lint.context import Context, method_of, shorten
 from perflint.lint.registry import step_check, step_triggers
@@ -20,7 +21,7 @@ from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
-from perflint.training.around import deciding_test
+from perflint.training.every import every
 from perflint.training.steps import Point, Step, points_of
 
 # Finds values that a static graph fetches at each step, although they are only used every n steps, or logged.
@@ -120,9 +121,9 @@ class _Uses:
         if at is None or use is None:
             return False
         if at.step is None:
-            deciding = deciding_test(holder.file.project, at)
-            if deciding is not None and deciding.interval is not None:
-                self._seldom.append(FewUses(names, deciding.test, holder.file.path, use.node.lineno))
+            runs = every(holder.file.project, at)
+            if runs.often is Often.EVERY_N:
+                self._seldom.append(FewUses(names, runs.test, holder.file.path, use.node.lineno))
         elif _logs(use.node):
             self._logged.append(FewUses(names, None, holder.file.path, use.node.lineno))
         elif isinstance(use.node, ast.Return) or _is_made_anew(at):

@@ -8,13 +8,14 @@ from typing import Union
 import libcst as cst
 
 from perflint.findings import Confidence
+from perflint.flow.branches import EACH_STEP, Often
 from perflint.lint.context import Context
 from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
 from perflint.lint.registry import FORMATTING, declared_triggers, step_check, step_triggers
 from perflint.rules import guard
 from perflint.rules.guard import code_of, log_family
 from perflint.syntax.vocabulary import LOGGING
-from perflint.training.around import deciding_test
+from perflint.training.every import every
 from perflint.training.steps import Step
 
 _EVENTS = {
@@ -40,9 +41,9 @@ def log_call(call: cst.Call, context: Context, step: Step) -> None:
     if not family:
         return
     code = code_of(call, context)
-    deciding = deciding_test(context.file.project, context.here) if code == PLAIN_LOG else None
+    runs = every(context.file.project, context.here) if code == PLAIN_LOG else EACH_STEP
     # a test for gradient accumulation, whose length is usually 1
-    if deciding is not None and deciding.interval is None:
+    if runs.often is Often.SOMETIMES:
         context.claim(call)
         return  # some test selects the steps, and nothing shows that it is true at each of them
     # A line that is only reached by a method's name may belong to the start of a run, or to something rare.

@@ -121,9 +121,14 @@ class Statement:
         return self.place.chain() if self.place is not None else iter(())
 
     @property
+    def conditions(self) -> Iterator[tuple[ast.expr, bool]]:
+        """The tests of the ``if`` statements around it, from the inside out, each with its result there."""
+        return ((link.node.test, link.branch == "body") for link in self.around if isinstance(link.node, ast.If))
+
+    @property
     def tests(self) -> Iterator[ast.expr]:
         """The tests of the ``if`` statements whose body it is in, from the inside out."""
-        return (link.node.test for link in self.around if isinstance(link.node, ast.If) and link.branch == "body")
+        return (test for test, truth in self.conditions if truth)
 
     def is_in(self, block: ast.stmt) -> bool:
         """Whether it is in the body of a loop, or of another compound statement."""
@@ -475,14 +480,15 @@ _PARTS = ("body", "orelse", "finalbody")
 
 def nth_in_block(scope: Scope) -> Mapping[ast.stmt, tuple[ast.stmt, int]]:
     """For each statement of a scope, the first statement of its block, and its index in the block."""
-    return scope.once("nth_in_block", lambda: {node: place for block in _blocks(scope) for node, place in _nth(block)})
+    return scope.once("nth_in_block", lambda: {node: place for block in blocks(scope) for node, place in _nth(block)})
 
 
 def _nth(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, int]]]:
     return ((node, (block[0], index)) for index, node in enumerate(block))
 
 
-def _blocks(scope: Scope) -> Iterator[list[ast.stmt]]:
+def blocks(scope: Scope) -> Iterator[list[ast.stmt]]:
+    """The blocks of a scope: its own, and those of its compound statements."""
     owners: list[ast.AST] = [scope.node]
     owners += (statement.node for statement in scope.statements)
     for owner in owners:

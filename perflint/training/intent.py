@@ -15,9 +15,10 @@ from perflint.index.modules import Modules
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, exits, terminal
+from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
+from perflint.training.every import ends_at_once
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
 
@@ -34,7 +35,8 @@ _QUIET_METHODS = frozenset(
 )
 _KEEPS = frozenset({"append", "extend", "put", "add", "insert", "appendleft"})
 _FIRST_BATCHES = 16
-_MAX_DEPTH = 2
+_MOST_CALLS = 2
+"""Through how many calls a function that may run a model is searched for."""
 
 
 class BatchUse(Enum):
@@ -68,7 +70,7 @@ def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> Batch
         return BatchUse.UNKNOWN
     if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
         return BatchUse.PREDICTS
-    if not runs_on_around(scope, loop) and (_breaks(loop.body) or any(map(_breaks_early, loop.body))):
+    if not runs_on_around(scope, loop) and any(map(_breaks_early, loop.body)):
         return BatchUse.ONCE
     looked_at = _looked_at(file, scope, loop, inside)
     if looked_at is not None:
@@ -80,11 +82,11 @@ def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, insi
     """``ONCE`` or ``LOOKS`` if the batches of a loop stay in it and no model is run on more than a few of them."""
     if not gives_nothing(file, scope) or any(map(_keeps, inside)):
         return None
-    if _stops(loop.body) or any(map(_stops_early, loop.body)):
+    if ends_at_once(loop) or any(map(_stops_early, loop.body)):
         return BatchUse.ONCE
     own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
     calls = (call for statement in inside for call in statement.calls)
-    return None if any(_may_run_model(file, scope, call, own, 0) for call in calls) else BatchUse.LOOKS
+    return None if any(_may_run_model(file, scope, call, own, _MOST_CALLS) for call in calls) else BatchUse.LOOKS
 
 
 def gives_nothing(file: FileIndex, scope: Scope) -> bool:
@@ -134,23 +136,16 @@ def runs_on_around(scope: Scope, loop: ast.stmt) -> bool:
     return any(runs_on(statement) for statement in scope.statements if statement.node is loop)
 
 
-def _breaks(body: list[ast.stmt]) -> bool:
-    """Whether a loop always ends after its first iteration."""
-    return any(isinstance(item, ast.Break) for item in body)
-
-
 def _breaks_early(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and _breaks(node.body) and _stops_early(node)
-
-
-def _stops(body: list[ast.stmt]) -> bool:
-    """Whether a block always leaves the loop around it."""
-    return any(isinstance(item, (ast.Break, ast.Return)) for item in body) or exits(body)
+    """Whether a statement is ``break``, or like ``if step >= 2: break``."""
+    if isinstance(node, ast.If):
+        return any(isinstance(item, ast.Break) for item in node.body) and _stops_early(node)
+    return isinstance(node, ast.Break)
 
 
 def _stops_early(node: ast.stmt) -> bool:
     """Whether a statement is like ``if step >= 2: break``."""
-    if not isinstance(node, ast.If) or not _stops(node.body) or not isinstance(node.test, ast.Compare):
+    if not isinstance(node, ast.If) or not ends_at_once(node) or not isinstance(node.test, ast.Compare):
         return False
     last = node.test.comparators[-1]
     return (
@@ -171,7 +166,7 @@ def _keeps(statement: Statement) -> bool:
     return False
 
 
-def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], depth: int) -> bool:
+def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], calls: int) -> bool:
     """Whether a call may run a model or train one; an unknown call may."""
     last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
@@ -180,7 +175,7 @@ def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str],
         return False  # a method of a value that was just computed here
     found = Values.of(file.project).callee(file, scope, name, {})
     if found is not None:
-        return depth >= _MAX_DEPTH or found[1].name in ("forward", "__call__") or _runs_model(*found, depth + 1)
+        return not calls or found[1].name in ("forward", "__call__") or _runs_model(*found, calls - 1)
     first, qualified = name.partition(".")[0], file.names.resolve(name)
     if file.names.is_bound(first):
         return ".nn." in qualified or Modules.of(file.project).find(qualified, file) is not None
@@ -189,7 +184,7 @@ def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str],
     return first not in own and last not in _QUIET_METHODS
 
 
-def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
+def _runs_model(file: FileIndex, scope: Scope, calls: int) -> bool:
     own = bindings_of(scope).keys() - {"self"}
     own |= {
         name
@@ -199,7 +194,7 @@ def _runs_model(file: FileIndex, scope: Scope, depth: int) -> bool:
         for name in plain_names(target)
     }
     own -= set(scope.parameters)
-    return any(_may_run_model(file, scope, call, own, depth) for call in scope.calls)
+    return any(_may_run_model(file, scope, call, own, calls) for call in scope.calls)
 
 
 # Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps.
@@ -208,7 +203,7 @@ _MOST_CALLERS = 3
 _STEPS = frozenset({"backward", "minimize"})
 
 
-def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, depth: int = 0) -> bool:
+def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, callers: int = _MOST_CALLERS) -> bool:
     """Whether a loop that trains runs a statement, directly or through the functions around it.
 
     Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
@@ -218,10 +213,10 @@ def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, dep
         for link in statement.around
     ):
         return True
-    if depth >= _MOST_CALLERS or scope is file.scopes.module:
+    if not callers or scope is file.scopes.module:
         return False
     return any(
-        site.scope is not scope and runs_while_training(site.file, site.scope, site.statement, depth + 1)
+        site.scope is not scope and runs_while_training(site.file, site.scope, site.statement, callers - 1)
         for site in CallGraph.of(file.project).callers(file, scope)
     )
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.calls import Callee, CallGraph
@@ -27,29 +27,119 @@ from perflint.index.kinds import (
     Kind,
 )
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import FileIndex
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.index.project import FileIndex, Part
+from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
-from perflint.syntax.vocabulary import decodes, evaluates, is_trial, means_loss, means_scaler
-from perflint.training import around, branches, evidence
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import decodes, evaluates, is_no_training, is_trial, means_loss, means_scaler
+from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_followed
+from perflint.training.every import HowOften, ends_at_once, is_never_defined, left_out_of_calls, never_run
 from perflint.training.live import held_names, live
-from perflint.training.reads import Reads, kinds_given
+from perflint.training.outcomes import within_expressions
 from perflint.training.steps import Read
 from perflint.training.training_calls import TrainingCalls
 
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+# Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
+
+_MOST_CALLS = 3
+"""Through how many calls a read in a helper is searched for."""
+_MOST_STATEMENTS = 200
+_NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
+
+
+class Reads(Part):
+    """Decides whether one call of a function reads from the device, given its arguments."""
+
+    def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+        """The first host read that a call of a project function certainly does, also through some further calls."""
+        for target in CallGraph.of(self._project).callees(file, scope, call, env):
+            if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
+                return None
+            if self._is_a_step(target.file, target.scope):
+                return None
+            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(file, env)))
+            told = in_order(default_values(target.scope, call))
+            return self._in_function(target.file, target.scope, in_order(parameters), told, calls)
+        return None
+
+    def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
+        is_named = scope.name in evidence.STEP_METHODS or is_no_training(scope.name)
+        return file.is_quiet or is_named or TrainingCalls.of(self._project).trains(file, scope)
+
+    @query(cycle=None)
+    def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, further: int) -> Read | None:
+        """The read in a function; a function of hundreds of statements is not searched."""
+        if len(scope.statements) > _MOST_STATEMENTS:
+            return None
+        start = Values.of(self._project).base_env(file, scope, dict(handed))
+        flow = Flow(scope, file, start, guess_losses=False).run()
+        known = Known(file, scope, dict(told))
+        path = HowOften(known, scope, flow)
+        possible: Read | None = None
+        for statement in scope.statements:
+            if not statement.calls or path.is_rare(statement.place, None):
+                continue
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
+            guarded = within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            calls = [call for call in statement.calls if call not in guarded]
+            found = self._in_calls(file, scope, calls, env, further)
+            if found is not None and found.sure and not _asks_for_a_key(statement, scope):
+                return found
+            if found is not None and possible is None:
+                possible = replace(found, sure=False)
+        return possible
+
+    def _in_calls(self, file: FileIndex, scope: Scope, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+        for call in calls:
+            if reads_tensor(call, Evaluator(file, env), file):
+                return Read(file, call)
+            found = self.in_call(file, scope, call, env, further - 1) if further else None
+            if found is not None:
+                return found
+        return None
+
+
+def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
+    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
+    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+
+
+def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement is under ``if "boxes" in batch:`` for a parameter of its function."""
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.ops[0], ast.In)
+        and isinstance(item.left, ast.Constant)
+        and dotted(item.comparators[0]) in scope.parameters
+        for test in statement.tests
+        for item in walk(test)
+    )
+
+
+def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
+    """Whether a call itself copies a known tensor to the host."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in READ_METHODS and not call.keywords:
+        return evaluator.kind(call.func.value).is_tensor
+    name = dotted(call.func)
+    if name is None or len(call.args) != 1:
+        return False
+    if name in CONVERSIONS or file.names.resolve(name) in _NUMPY:
+        return evaluator.kind(call.args[0]).is_tensor
+    return False
 
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_MAX_DEPTH = 4
+_MOST_SOURCES = 4
+"""Through how many names and calls around a source it is followed."""
 
 
 @dataclass(frozen=True)
@@ -68,26 +158,26 @@ class Drawn:
 
 def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, 0)
+    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, _MOST_SOURCES)
 
 
 def drawn_by_next(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(file, scope, call.args[0], env, 0)) if is_next else []
+    return list(_of(file, scope, call.args[0], env, _MOST_SOURCES)) if is_next else []
 
 
-def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
-    if depth > _MAX_DEPTH:
+def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
+    if further < 0:
         return
     if isinstance(node, ast.Call):
-        yield from _of_call(file, scope, node, env, depth)
+        yield from _of_call(file, scope, node, env, further)
     else:
-        yield from _held(file, scope, node, env, depth)
+        yield from _held(file, scope, node, env, further)
         yield from _methods(file, node, env)
 
 
-def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
+def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
     passes = terminal(call) in LOOPED and dotted(call.func) is not None
     targets = [] if passes else CallGraph.of(file.project).callees(file, scope, call, env)
@@ -96,10 +186,10 @@ def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int
         yield from _methods(file, call, env)
     for argument in call.args:
         if passes or isinstance(argument, ast.Call):
-            yield from _of(file, scope, argument, env, depth + 1)
+            yield from _of(file, scope, argument, env, further - 1)
 
 
-def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> Iterator[Drawn]:
+def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
     """The generator that a name bound once, or an attribute of the object, refers to."""
     name, project = dotted(node), file.project
     if name is None:
@@ -112,7 +202,7 @@ def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -
         value, scope = kept[0]
         env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     if isinstance(value, ast.Call):
-        for source in _of(file, scope, value, env, depth + 1):
+        for source in _of(file, scope, value, env, further - 1):
             yield replace(source, at=node)
 
 
@@ -190,12 +280,12 @@ def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
     project = file.project
     env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
     flow = Flow(scope, file, env, guess_losses=True).run()
-    path = around.HotPath(Known(file, scope), scope, flow)
+    path = HowOften(Known(file, scope), scope, flow)
     looking = _Looking(file, scope, flow, clues)
     for statement in scope.statements:
-        around_it = list(_loops_around(statement, loops))
+        around_it = list(loops_around(statement, loops))
         loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
-        hot = loop is not None and not path.is_off(statement.place, loop)
+        hot = loop is not None and not path.is_rare(statement.place, loop) and statement.node not in never_run(scope)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
             root = statement.node  # its test is evaluated at each step
@@ -227,12 +317,12 @@ def at_function(
             env[name] = GUESS
     flow = Flow(scope, file, env, guess_losses=True).run()
     drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = around.HotPath(Known(file, scope, dict(told)), scope, flow)
-    failing = around.leading_to_an_error(scope)
+    path = HowOften(Known(file, scope, dict(told)), scope, flow)
+    skipped = left_out_of_calls(scope)
     looking = _Looking(file, scope, flow, clues, forward, further, told)
     for statement in scope.statements:
-        loop = next(reversed(list(_loops_around(statement, drawn or ()))), None)
-        cold = path.is_off(statement.place, loop) or (drawn is not None and loop is None) or statement.node in failing
+        loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
+        cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
         looking.at(statement, not cold, None, None)
     return looking.look
 
@@ -293,7 +383,7 @@ class _Looking:
         if self._guarded[0] is not statement:  # there may be thousands of calls
             definitions = Known(self._file, self._scope, dict(self._told))
             kind = Evaluator(self._file, self._known_at(statement)).kind
-            self._guarded = statement, branches.within_expressions(statement.node, definitions, kind, self._file)
+            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
@@ -400,7 +490,7 @@ _NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
 @query
 def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
     """The loops of a function whose body is one training step."""
-    if not any(statement.loop for statement in scope.statements):
+    if not any(statement.loop for statement in scope.statements) or is_never_defined(scope):
         return ()
     attributes = scope.owner.attributes if scope.owner else ()
     held = {*scope.parameters, *scope.functions, *attributes, *held_names(file, scope)}
@@ -415,7 +505,9 @@ def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
 
 
 def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
-    """Whether a loop of a module is under ``if __name__ == "main":``, which is never true."""
+    """Whether a loop never starts over, or is under ``if __name__ == "main":``, which is never true."""
+    if loop in never_run(scope) or ends_at_once(loop):
+        return True
     if not isinstance(scope.node, ast.Module):
         return False
     return any(
@@ -448,7 +540,7 @@ def _may_train(statement: Statement, names: frozenset[str]) -> bool:
     return bool(called & names) or any(map(means_scaler, called))
 
 
-def _loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
+def loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
     """Those of some loops whose body contains a statement, from the inside out."""
     for link in statement.around:
         if link.branch == "body" and link.node in among and isinstance(link.node, LOOPS):

@@ -15,7 +15,8 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
 from perflint.syntax.vocabulary import is_no_training
-from perflint.training import around, evidence
+from perflint.training import evidence
+from perflint.training.every import HowOften
 from perflint.training.live import held_names, live
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class TrainingCalls(Part):
     @query(cycle=False)
     def _trains_told(self, file: FileIndex, scope: Scope, told: Told) -> bool:
         """Whether a method does a training step on an object with known attributes."""
-        path = around.HotPath(Known(file, scope, dict(told)), scope)
-        on = {call for each in scope.statements if not path.is_off(each.place, None) for call in each.calls}
+        path = HowOften(Known(file, scope, dict(told)), scope)
+        on = {call for each in scope.statements if not path.is_rare(each.place, None) for call in each.calls}
         return evidence.trains_outside_loops(
             scope, lambda call: call in on and self._trains_on_the_way(file, scope, call, told)
         )

@@ -1,0 +1,250 @@
+"""Which branches run, as far as constants, options and arguments show it; and the scale for how often."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.constant_values import Found, Setter, Value, ValueOrigin
+from perflint.flow.constants import Constants
+from perflint.flow.place import Place
+from perflint.index.project import Part
+from perflint.query import query
+from perflint.syntax.bindings import bindings_of
+from perflint.syntax.names import dotted, dotted_names
+from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
+from perflint.syntax.tree import walk
+
+if TYPE_CHECKING:
+    from perflint.index.project import FileIndex
+
+
+class Often(enum.IntEnum):
+    """How often a place runs while a program trains, ordered."""
+
+    NEVER = 0
+    """The code, the defaults or the purpose of a training rule it out."""
+    ONCE = 1
+    """Once, or so seldom that it costs nothing: on the first steps, after a failure, at the best result so far."""
+    EACH_EPOCH = 2
+    EVERY_N = 3
+    """Every n steps, or after some time."""
+    SOMETIMES = 4
+    """A test may come out differently from step to step, and nothing says how often it holds."""
+    EACH_STEP = 5
+
+
+@dataclass(frozen=True)
+class Every:
+    """How often a place runs, and why: ``test`` decides.
+
+    ``numbers``: what a count of steps is divided by (``n`` in ``step % n == 0``), innermost test first. With
+    ``Often.EACH_STEP``, they say how many batches one step of the optimizer takes, whose gradients are added up.
+    """
+
+    often: Often
+    test: ast.expr | None = None
+    numbers: tuple[ast.expr, ...] = ()
+
+    @property
+    def is_rare(self) -> bool:
+        """Whether the place is skipped at most steps."""
+        return self.often < Often.SOMETIMES
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it runs at each step, or every n steps where something says what n is."""
+        return self.often is Often.EACH_STEP or bool(self.numbers)
+
+    @property
+    def number(self) -> ast.expr | None:
+        """The innermost number of steps between two runs; None if there is none."""
+        return self.numbers[0] if self.numbers else None
+
+    def within(self, outer: Every) -> Every:
+        """How often a place runs whose surroundings run only as often as ``outer``."""
+        rarer = min(self, outer, key=lambda each: each.often)
+        if rarer.often is not Often.EVERY_N or Often.EACH_STEP in (self.often, outer.often):
+            return rarer
+        both = self.numbers + outer.numbers if self.is_regular and outer.is_regular else ()
+        return Every(Often.EVERY_N, rarer.test, both)
+
+
+EACH_STEP = Every(Often.EACH_STEP)
+
+
+# Finds whether tests and arguments are on by default, and who could turn them on.
+
+_MOST_CALLERS = 2
+
+
+class State(enum.IntEnum):
+    """Whether something is switched on, ordered."""
+
+    OFF = 0
+    UNSET = 1
+    """Off, and nothing in the project turns it on, although a caller could."""
+    OPTIONAL = 2
+    """Off or unknown by default, but the user can turn it on."""
+    ON = 3
+
+
+_OFF = {Setter.NOBODY: State.OFF, Setter.CALLERS: State.UNSET, Setter.USER: State.OPTIONAL}
+_Test = tuple[ast.expr, Found, bool]
+
+
+class Switches(Part):
+    """Answers for one project, which are cached."""
+
+    def state_of_place(
+        self, statement: Statement, scope: Scope, file: FileIndex, call: ast.Call | None = None
+    ) -> State:
+        """Whether a statement, or a call in it, is reached by default, by the tests around it in its function."""
+        tests = self._tests(statement, scope, file, call)
+        return min((_state(values, truth) for _, values, truth in tests), default=State.ON)
+
+    def never_runs(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a test around a statement fails, and nothing in the project can change that."""
+        return self.state_of_place(statement, scope, file) <= State.UNSET
+
+    def is_off_by_default(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a test around a statement fails unless the user changes the default of a command-line option.
+
+        For a loop, only the tests inside count: people run it with the option for ``if args.do_train:`` around it.
+        """
+        loop = next((link.node for link in statement.around if isinstance(link.node, LOOPS)), None)
+        return any(
+            _fails_by_option(values, truth)
+            for test, values, truth in self._tests(statement, scope, file)
+            if loop is None or test.lineno > loop.lineno
+        )
+
+    @query
+    def is_left_off(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a test around a statement is a parameter that is off by default and that no call turns on.
+
+        A call may pass a command-line option, which is off unless the user sets it; an unpacked argument
+        (``**settings``) may turn anything on.
+        """
+        return any(
+            truth and isinstance(test, ast.Name) and test.id in scope.parameters and _fails(values, truth)
+            for test, values, truth in self._tests(statement, scope, file)
+        )
+
+    def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+        """Whether a call is reached whenever its function is called: constants decide the tests around it."""
+        if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
+            return False
+        tests = self._tests(statement, scope, file, call)
+        return all(_state(values, not truth) is State.OFF for _, values, truth in tests)
+
+    @query
+    def state_of_calls(self, scope: Scope, file: FileIndex, callers: int = _MOST_CALLERS) -> State:
+        """Whether a function is called by default, by the tests around its calls, and around those of its callers.
+
+        Args:
+            callers: for how many levels of callers the tests are examined.
+        """
+        if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
+            return State.ON
+        states = [
+            min(
+                self.state_of_place(site.statement, site.scope, site.file, site.call),
+                self.state_of_calls(site.scope, site.file, callers - 1),
+            )
+            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
+        ]
+        return max(states, default=State.ON)
+
+    def state(self, node: ast.expr, place: Place, truth: bool = True) -> State:
+        """The state of an expression as a switch if no default is changed; without ``truth``, of its negation."""
+        return _state(Constants.of(self._project).possible(node, place), truth)
+
+    def _tests(
+        self, statement: Statement, scope: Scope, file: FileIndex, call: ast.Call | None = None
+    ) -> Iterator[_Test]:
+        """The tests that a statement, or a call in it, is under: each with its possible values and its result there."""
+        place, possible = Place(file, scope), Constants.of(self._project).possible
+        for link in statement.around:
+            if isinstance(link.node, ast.If):
+                at = next((each for each in scope.statements if each.node is link.node), None)
+                yield link.node.test, possible(link.node.test, place.at(scope, at)), link.branch == "body"
+        for test, truth in _tests_within(call, statement) if call is not None else ():
+            yield test, possible(test, place.at(scope, statement)), truth
+
+
+def is_left_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    """Whether the arguments and defaults of a call prevent it from reaching a statement: ``build(is_test=False)``."""
+    tests = list(statement.conditions)
+    constants, place = Constants.of(file.project), Place(site.file, site.scope, site.statement)
+    inside = constants.entered(site.call, place, file, scope) if tests else None
+    return inside is not None and any(
+        all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, statement, scope))
+        for test, truth in tests
+    )
+
+
+def _as_bound(test: ast.expr, at: Statement, scope: Scope) -> list[ast.expr]:
+    """A test with an attribute replaced by the values that the function gave it before: ``self.every = every``."""
+    bound = bindings_of(scope)
+    names = {name for name in dotted_names(test) if name.startswith("self.") and name in bound}
+    if len(names) != 1:
+        return [test]
+    name = names.pop()
+    before = [each.node for each in bound[name] if each.node.lineno < at.node.lineno]
+    values = [each.value for each in before if isinstance(each, ast.Assign)]
+    return [_Replaced(name, value).visit(deepcopy(test)) for value in values] if len(values) == len(before) else [test]
+
+
+class _Replaced(ast.NodeTransformer):
+    """Replaces a dotted name by an expression."""
+
+    def __init__(self, name: str, value: ast.expr) -> None:
+        self._name = name
+        self._value = value
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:  # the name that ast requires
+        return self._value if dotted(node) == self._name else node
+
+
+def _fails(values: Found, truth: bool) -> bool:
+    """Whether a test cannot be ``truth``, because all its possible values are known and differ."""
+    return bool(values) and all(value.is_constant and bool(value.value) is not truth for value in values)
+
+
+def _fails_by_option(values: Found, truth: bool) -> bool:
+    """Whether a test is not ``truth`` because of the default of an option, whatever arguments functions get."""
+    origins = {step.origin for value in values for step in value.steps}
+    is_option = ValueOrigin.OPTION in origins and origins.isdisjoint({ValueOrigin.DEFAULT, ValueOrigin.UNKNOWN})
+    return is_option and _fails(values, truth)
+
+
+def _state(values: Found, truth: bool) -> State:
+    """The state for several values: one of them may turn it on, unless it is unknown."""
+    if all(isinstance(value.value, bool) or value.value is None for value in values):
+        return max((_state_of(value, truth) for value in values), default=State.OPTIONAL)
+    first = values[0].value
+    if not all(type(value.value) is type(first) and value.value == first for value in values):
+        return State.OPTIONAL
+    return max(_state_of(value, truth) for value in values)
+
+
+def _state_of(value: Value, truth: bool) -> State:
+    if not value.is_constant:
+        return State.OPTIONAL
+    return State.ON if bool(value.value) is truth else _OFF[value.setter]
+
+
+def _tests_within(call: ast.Call, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests of conditional expressions that a call is a branch of."""
+    for header in headers(statement.node):
+        for item in walk(header):
+            if isinstance(item, ast.IfExp):
+                for branch, truth in ((item.body, True), (item.orelse, False)):
+                    if any(inner is call for inner in walk(branch)):
+                        yield item.test, truth
