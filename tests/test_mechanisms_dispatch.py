@@ -227,3 +227,24 @@ def test_a_method_of_a_model_that_a_configuration_builds(called: str, reached: l
     (forward,) = (scope for scope in file.scopes.scopes if scope.qualname == "Wrapper.forward")
     found = [each for call in forward.calls for each in CallGraph.of(file.project).callees(file, forward, call)]
     assert [(each.scope.qualname, each.certainty) for each in found] == [(name, Certainty.NAME) for name in reached]
+
+
+def test_a_function_that_branches_give_a_name_in_a_forward_pass() -> None:
+    chosen = """\
+        if name == "boxes":
+            chosen = self.loss_boxes
+        else:
+            chosen = self.loss_labels
+        return chosen("""
+    text = CRITERION.format(chosen="known[name]")
+    assert _rows(text.replace("        return known[name](", chosen)) == {11, 14}
+    unknown = chosen.replace("self.loss_labels", "outputs.other")
+    assert _rows(text.replace("        return known[name](", unknown)) == set()
+
+
+def test_a_parameter_hides_a_function_of_its_name_and_is_what_callers_pass() -> None:
+    text = "def note(x):\n    pass\n\ndef other(x):\n    pass\n\ndef run(note):\n    note(1)\n\nrun(other)\n"
+    file = opened(sources(text)).files["train.py"]
+    (run,) = (scope for scope in file.scopes.scopes if scope.name == "run")
+    (call,) = run.calls
+    assert [each.scope.name for each in CallGraph.of(file.project).callees(file, run, call)] == ["other"]
