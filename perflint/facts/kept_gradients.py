@@ -25,7 +25,8 @@ from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.tree import base_of, children, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, NamedLoad
+    from perflint.index.project import FileIndex
+    from perflint.syntax.bindings import Mention
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
@@ -96,7 +97,7 @@ def _is_read_later(file: FileIndex, scope: Scope, held: str, at: Statement) -> b
     return False
 
 
-def _has_run(load: NamedLoad) -> bool:
+def _has_run(load: Mention) -> bool:
     """Whether the object of an attribute was called before in the same iteration: ``net(x)``, then ``net.feature``."""
     owner = dotted(load.node.value) if isinstance(load.node, ast.Attribute) else None
     earlier = (item for item in load.scope.statements if item.loop is load.statement.loop)
