@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.facts.accumulators import uses_in
 from perflint.flow.calls import Dispatch
 from perflint.flow.evaluate import Env
+from perflint.flow.uses import uses_in
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_and_values, targets_of

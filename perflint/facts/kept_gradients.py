@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perflint.facts.accumulators import uses_in
 from perflint.facts.gradient_graphs import CUTS, HOST_ATTRIBUTES
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
+from perflint.flow.uses import uses_in
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, arguments_of

@@ -47,7 +47,7 @@ class ScopeUses:
 
         self.generators: dict[str, list[ast.GeneratorExp]] = {}
         self._hidden: set[str] = set()
-        self._bound = {name for name, found in self.by_name.items() if any(_is_stored(each.node) for each in found)}
+        self._bound = {name for name, found in self.by_name.items() if any(is_stored(each.node) for each in found)}
         asked: set[ast.AST] = set()
         for item in walk(scope.node):
             if isinstance(item, (ast.Name, ast.Attribute)):
@@ -120,7 +120,8 @@ def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
     return ScopeUses(scope, file)
 
 
-def _is_stored(node: ast.Name | ast.Attribute) -> bool:
+def is_stored(node: ast.Name | ast.Attribute) -> bool:
+    """Whether something is assigned to a name or an attribute there."""
     return isinstance(node.ctx, ast.Store)
 
 
@@ -189,19 +190,22 @@ class Use:
 
     Attributes:
         kind: what the code around it does with it.
-        node: the value there: the expression that was asked for, a name for it, or what is made of one of them.
-        around: the node around that, or the statement, or the target that it is bound to.
+        path: the expression that was asked for, or a name for it, and then the expressions made of it, inside out.
+        around: the node around the last of these, or the statement, or the target that it is bound to.
         place: where that is.
-        passed: the expressions in the statement that are made of the value, from the inside out.
         via: the use that led to this statement; None in the first one.
     """
 
     kind: UseKind
-    node: ast.AST
+    path: tuple[ast.AST, ...]
     around: ast.AST
     place: ReadPlace
-    passed: tuple[ast.AST, ...] = ()
     via: Use | None = None
+
+    @property
+    def node(self) -> ast.AST:
+        """The value there: the outermost expression that is made of it."""
+        return self.path[-1]
 
     @property
     def file(self) -> FileIndex:
@@ -274,8 +278,15 @@ def uses(value: ast.expr | str, at: ReadPlace, *, through: Through, budget: int 
     search = _Search(through, budget)
     if isinstance(value, str):
         name = ast.Name(value, ast.Store())
-        return search.named(at, value, Use(UseKind.BOUND, name, name, at))
+        return search.named(at, value, Use(UseKind.BOUND, (name,), name, at))
     return search.of(value, at, None)
+
+
+def ends(found: Iterable[Use]) -> list[Use]:
+    """The uses of a value from which nothing was followed any further."""
+    every = list(found)
+    followed = {use.via for use in every}
+    return [use for use in every if use not in followed]
 
 
 class _Search:
@@ -290,17 +301,17 @@ class _Search:
         """The uses of an expression."""
         assert at.statement is not None
         self._left -= 1
-        passed: tuple[ast.AST, ...] = ()
+        path: tuple[ast.AST, ...] = (node,)
         position: int | None = None
         while True:
             around = at.statement.parents[node]
             if isinstance(around, ast.keyword):
                 around = at.statement.parents[around]
-            use = Use(_kind(around, node), node, around, at, passed, via)
+            use = Use(_kind(around, node), path, around, at, via)
             if isinstance(around, ast.stmt) or not self._through.passes(use):
                 break
             position = around.elts.index(node) if isinstance(around, ast.Tuple) and isinstance(node, ast.expr) else None
-            node, passed = around, (*passed, around)
+            node, path = around, (*path, around)
         if self._left < 0:
             yield _lost(use)
         elif not self._through.follows(use):
@@ -408,9 +419,9 @@ class _Search:
             if part is site.call:
                 yield from self.of(site.call, place, use)
             elif isinstance(part, ast.Name):
-                yield from self.named(
-                    place, part.id, Use(UseKind.BOUND, site.call, site.statement.node, place, (), use)
-                )
+                bound = Use(UseKind.BOUND, (site.call,), part, place, use)
+                yield bound
+                yield from self.named(place, part.id, bound)
             else:
                 yield _lost(use)
 
@@ -427,7 +438,7 @@ def _unpacked(site: CallSite, position: int) -> ast.expr | None:
 
 
 def read_after(scope: Scope, name: str, statement: Statement) -> Iterator[Mention]:
-    """The places that read a name after a statement, before it is bound again."""
+    """The places that read a name after a statement, before it is bound again; ``+=`` adds to the same value."""
     end: Statement | None = None
     for mention in uses_of(scope, name):
         if mention.statement.start <= statement.start:
@@ -436,7 +447,7 @@ def read_after(scope: Scope, name: str, statement: Statement) -> Iterator[Mentio
             return
         if mention.is_read:
             yield mention
-        else:
+        elif not isinstance(mention.statement.node, ast.AugAssign):
             end = end or mention.statement
 
 

@@ -6,10 +6,10 @@ import ast
 
 import libcst as cst
 
-from perflint.facts.accumulators import uses_in
 from perflint.facts.gradient_graphs import feeding_backward
 from perflint.facts.usages import Aim, usages, usages_of_name
 from perflint.findings import Fix, Level
+from perflint.flow.uses import uses_in
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
