@@ -19,6 +19,7 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop, Place, Scope, Statement
+from perflint.syntax.tree import children
 from perflint.syntax.vocabulary import counts_hits, evaluates, makes, means_loss, means_model, runs_forward
 
 if TYPE_CHECKING:
@@ -121,45 +122,30 @@ def _terms(value: ast.expr) -> Iterator[str]:
             yield node.id
 
 
+def carried(value: ast.expr) -> Iterator[ast.expr]:
+    """The names, attributes and calls in an expression whose graphs reach its value: not what is read or detached."""
+    waiting: list[ast.AST] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ast.Call):
+            receiver = [item.func.value] if isinstance(item.func, ast.Attribute) else []
+            last = item.func.attr if isinstance(item.func, ast.Attribute) else dotted(item.func) or ""
+            if last not in CUTS:
+                yield item
+                waiting += reversed([*receiver, *arguments_of(item)])
+        elif isinstance(item, (ast.Name, ast.Attribute)):
+            if isinstance(item, ast.Name) or item.attr not in HOST_ATTRIBUTES:
+                yield item
+                waiting += [item.value] if isinstance(item, ast.Attribute) and dotted(item) is None else []
+        elif isinstance(item, ast.Subscript):
+            waiting.append(item.value)
+        elif not isinstance(item, (ast.Compare, ast.JoinedStr, ast.Lambda)):
+            waiting += reversed(children(item))
+
+
 def uncut(value: ast.expr) -> list[ast.expr]:
     """The names in an expression whose graph reaches its value: those that are not read or detached."""
-    try:
-        return list(_carried(value))
-    except RecursionError:  # too long a sum: nothing is said about it
-        return []
-
-
-def _carried(value: ast.expr) -> Iterator[ast.expr]:
-    """The names in an expression whose graph reaches its value: those that are not read or detached."""
-    if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
-        if not (isinstance(value, ast.Attribute) and value.attr in HOST_ATTRIBUTES):
-            yield value
-        return
-    if isinstance(value, ast.Call):
-        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        if last in CUTS:
-            return
-        if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
-            yield from _carried(value.func.value)
-        for argument in value.args:
-            yield from _carried(argument)
-        return
-    if isinstance(value, ast.BinOp):
-        yield from _carried(value.left)
-        yield from _carried(value.right)
-    elif isinstance(value, ast.UnaryOp):
-        yield from _carried(value.operand)
-    elif isinstance(value, (ast.Tuple, ast.List)):
-        for part in value.elts:
-            yield from _carried(part)
-
-
-def reads(value: ast.expr) -> bool:
-    """Whether an expression ends in a read or a ``detach``: then its value carries no graph."""
-    if isinstance(value, ast.Call):
-        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        return last in CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
-    return isinstance(value, (ast.Subscript, ast.Attribute)) and reads(value.value)
+    return [item for item in carried(value) if dotted(item) is not None]
 
 
 # Finds where gradients are off: because of a decorator, a ``with``, a mode switch, or the callers of the function.
