@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -122,15 +122,18 @@ def _terms(value: ast.expr) -> Iterator[str]:
             yield node.id
 
 
-def carried(value: ast.expr) -> Iterator[ast.expr]:
-    """The names, attributes and calls in an expression whose graphs reach its value: not what is read or detached."""
+def carried(value: ast.expr, cuts: Callable[[ast.Call], bool] = lambda _: False) -> Iterator[ast.expr]:
+    """The names, attributes and calls in an expression whose graphs reach its value: not what is read or detached.
+
+    ``cuts``: which calls return no graph either.
+    """
     waiting: list[ast.AST] = [value]
     while waiting:
         item = waiting.pop()
         if isinstance(item, ast.Call):
             receiver = [item.func.value] if isinstance(item.func, ast.Attribute) else []
             last = item.func.attr if isinstance(item.func, ast.Attribute) else dotted(item.func) or ""
-            if last not in CUTS:
+            if last not in CUTS and not cuts(item):
                 yield item
                 waiting += reversed([*receiver, *arguments_of(item)])
         elif isinstance(item, (ast.Name, ast.Attribute)):

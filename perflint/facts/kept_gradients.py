@@ -13,16 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perflint.facts.gradient_graphs import CUTS, HOST_ATTRIBUTES
+from perflint.facts.gradient_graphs import carried
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
 from perflint.flow.uses import uses_in
 from perflint.query import query
+from perflint.syntax.bindings import mentions_in
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import Loop, Scope, Statement, terminal
-from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import base_of, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -174,18 +175,6 @@ class _Followed:
         self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names = set(names)
 
-    @cached_property
-    def _parameters(self) -> frozenset[str]:
-        return frozenset(argument.arg for argument in walk(self._scope.node) if isinstance(argument, ast.arg))
-
-    @cached_property
-    def _free(self) -> frozenset[str]:
-        """The names that a function has from around it."""
-        if isinstance(self._scope.node, ast.Module):
-            return frozenset()
-        uses = uses_in(self._file, self._scope)
-        return frozenset(name for name in uses.by_name if not uses.binds(name))
-
     def reasons(self) -> Iterator[str]:
         """The reasons, in the order of the statements."""
         carried: set[str] = set()
@@ -244,7 +233,7 @@ class _Followed:
             yield from (_KEEPS.format(name=kept) for kept in self._kept_as_given())
         self._spread()
         for statement in self._near():
-            for item in (part for header in _own(statement.node) for part in walk(header)):
+            for item in (part for header in own_parts(statement.node) for part in walk(header)):
                 asked = self._asks(item)
                 if asked:
                     yield _ASKS.format(name=asked)
@@ -298,9 +287,10 @@ class _Followed:
         """The statements that mention one of the names; where calls are followed as well, all of them."""
         if self._calls:
             return self._statements
-        mentions = self._scope.once((_Followed, "mentions"), lambda: _mentions_in(self._scope))
-        found = {at for name in self._names for at in mentions.get(name.rpartition(".")[2], ())}
-        return [self._scope.statements[at] for at in sorted(found)]
+        mentions = mentions_in(self._scope)
+        keys = (key for name in self._names for last in (name.rpartition(".")[2],) for key in (last, f".{last}"))
+        found = {mention.statement for key in keys for mention in mentions.get(key, ())}
+        return sorted(found, key=lambda statement: statement.start)
 
     def _asks(self, item: ast.AST) -> str:
         """The attribute of a tensor that tells whether it has a graph."""
@@ -320,7 +310,7 @@ class _Followed:
 
     def _reasons_at(self, statement: Statement) -> Iterator[str]:
         node = statement.node
-        for item in (part for header in _own(node) for part in walk(header)):
+        for item in (part for header in own_parts(node) for part in walk(header)):
             asked = self._asks(item)
             if asked:
                 yield _ASKS.format(name=asked)
@@ -366,10 +356,11 @@ class _Followed:
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
-        base = base_of(target)
-        if isinstance(base, ast.Attribute):
-            return True
-        return isinstance(base, ast.Name) and (base.id in self._parameters | self._shared or base.id in self._free)
+        base, uses = base_of(target), uses_in(self._file, self._scope)
+        if not isinstance(base, ast.Name):
+            return isinstance(base, ast.Attribute)
+        is_from_outside = not isinstance(self._scope.node, ast.Module) and not uses.binds(base.id)
+        return is_from_outside or base.id in self._shared or base.id in uses.parameters
 
     def _carries(self, node: ast.expr) -> bool:
         """Whether the value of an expression is, or contains, a tensor with a gradient."""
@@ -378,28 +369,17 @@ class _Followed:
 
     def _holding(self, node: ast.expr) -> Iterator[str | ast.AST]:
         """The names and calls whose results the value of an expression is, or contains."""
-        waiting: list[ast.AST] = [node]
-        while waiting:
-            item = waiting.pop()
-            if isinstance(item, ast.Call):
-                yield item
-            if isinstance(item, ast.Name):
-                yield item.id
-            elif isinstance(item, ast.Attribute):
-                name = dotted(item)
-                yield item if name is None else name
-                waiting += [] if item.attr in HOST_ATTRIBUTES | _GRAPH else [item.value]
-            elif isinstance(item, ast.Call):
-                waiting += [] if self._is_cut(item) else children(item)
-            elif not isinstance(item, (ast.Compare, ast.JoinedStr)):
-                waiting += children(item)
+        for item in carried(node, self._is_count):
+            name = "" if isinstance(item, ast.Attribute) and item.attr in _GRAPH else dotted(item) or ""
+            parts = name.split(".")
+            yield from (".".join(parts[: at + 1]) for at in range(len(parts)))
+            yield item
 
-    def _is_cut(self, call: ast.Call) -> bool:
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
-        if last in CUTS or last in _COUNTS:
-            return True
-        name = dotted(call.func)
-        return name is not None and self._file.names.resolve(name).startswith("numpy.")
+    def _is_count(self, call: ast.Call) -> bool:
+        """Whether a call gives numbers: a metric, or a function of NumPy."""
+        return terminal(call) in _COUNTS | _GRAPH or self._file.names.resolve(dotted(call.func) or "").startswith(
+            "numpy."
+        )
 
     def _shows(self, item: ast.AST) -> bool:
         """Whether a tensor itself is converted to text."""
@@ -430,17 +410,6 @@ def _shared_by(scope: Scope) -> frozenset[str]:
     return frozenset(name for node in declared for name in node.names)
 
 
-def _mentions_in(scope: Scope) -> Mapping[str, list[int]]:
-    """The numbers of the statements that mention each name or attribute, in order."""
-    found: dict[str, list[int]] = {}
-    for at, statement in enumerate(scope.statements):
-        items = [part for header in _own(statement.node) for part in walk(header)]
-        words = {item.id if isinstance(item, ast.Name) else getattr(item, "attr", None) for item in items}
-        for word in words - {None}:
-            found.setdefault(str(word), []).append(at)
-    return found
-
-
 def _printed(item: ast.AST) -> list[ast.expr]:
     """The values that are converted to text: ``print(p)``, ``"%s" % p``, ``f"{p}"``; later by ``partial(print, p)``."""
     if isinstance(item, ast.FormattedValue):
@@ -456,10 +425,6 @@ def _printed(item: ast.AST) -> list[ast.expr]:
     logs = isinstance(item.func, ast.Attribute) and item.func.attr in _LOGS
     made = isinstance(item.func, ast.Attribute) and item.func.attr == "format"
     return item.args if name in _SHOWS or logs or made else []
-
-
-def _own(node: ast.stmt) -> list[ast.AST]:
-    return [child for child in children(node) if not isinstance(child, (ast.stmt, ast.ExceptHandler))]
 
 
 def _assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -48,6 +48,9 @@ class ScopeUses:
         self.generators: dict[str, list[ast.GeneratorExp]] = {}
         self._hidden: set[str] = set()
         self._bound = {name for name, found in self.by_name.items() if any(is_stored(each.node) for each in found)}
+        self.parameters: set[str] = set()
+        """The parameters of the function, and of those in it."""
+
         asked: set[ast.AST] = set()
         for item in walk(scope.node):
             if isinstance(item, (ast.Name, ast.Attribute)):
@@ -72,7 +75,7 @@ class ScopeUses:
 
     def binds(self, name: str) -> bool:
         """Whether the scope binds a name itself."""
-        return name in self._bound
+        return name in self._bound or name in self.parameters
 
     def is_hidden(self, name: str) -> bool:
         """Whether something may read or change the value of a name without a visible use.
@@ -88,7 +91,7 @@ class ScopeUses:
 
     def _look_at(self, item: ast.AST) -> None:
         if isinstance(item, ast.arg):
-            self._bound.add(item.arg)
+            self.parameters.add(item.arg)
         elif isinstance(item, (ast.Global, ast.Nonlocal)):
             self._hidden.update(item.names)
         elif isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
