@@ -21,6 +21,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Loop, Place, Scope, Statement
 from perflint.syntax.tree import children
 from perflint.syntax.vocabulary import counts_hits, evaluates, makes, means_loss, means_model, runs_forward
+from perflint.training.evidence import GRADIENTS_OFF, turns_gradients_off
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -153,7 +154,6 @@ def uncut(value: ast.expr) -> list[ast.expr]:
 
 # Finds where gradients are off: because of a decorator, a ``with``, a mode switch, or the callers of the function.
 
-_OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
 _SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
 _MOST_GUESSES = 2
 
@@ -184,7 +184,7 @@ class NoGrad(Part):
     def over_statement(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
         """Whether a ``with`` around a statement switches gradients off, or a ``no_grad`` is in one of its calls."""
         return self._under_with(file, scope, statement.place) or any(
-            _OFF.search(dotted(call.func) or "") for call in statement.calls
+            GRADIENTS_OFF.search(dotted(call.func) or "") for call in statement.calls
         )
 
     def _under_with(self, file: FileIndex, scope: Scope, place: Place | None) -> bool:
@@ -203,7 +203,7 @@ class NoGrad(Part):
         if name is None:
             return False
         last = name.rpartition(".")[2]
-        if _OFF.search(last) or last == "set_grad_enabled":
+        if turns_gradients_off(node) or last == "set_grad_enabled":
             return True
         if not isinstance(node, ast.Call):
             value = Values.of(self._project).definitions(file, scope).get(name)
@@ -218,7 +218,7 @@ class NoGrad(Part):
             return False
         last = node.end_lineno or node.lineno
         lines = file.source.lines
-        return _OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
+        return GRADIENTS_OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
 
     # -- callers -----------------------------------------------------------------------------------------------
 
@@ -266,6 +266,8 @@ def is_switched(file: FileIndex) -> bool:
 
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+
+
 _MAX_DEPTH = 2
 
 

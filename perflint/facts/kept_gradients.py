@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -48,6 +48,7 @@ _WEIGHTS = frozenset({"weight", "bias", "parameters", "named_parameters"})
 """What gives weights, whose gradients an evaluation need not touch, but may."""
 _MOST_PLACES = 50
 """How many places that read an attribute are examined; with more, it is unknown what they do with it."""
+
 _DEEPEST = 3
 """Through how many functions a stored tensor is followed."""
 
@@ -215,10 +216,7 @@ class _Followed:
         found: dict[str, list[tuple[ast.expr, Statement]]] = {}
         for statement in self._scope.statements:
             put = [pair for pair in _assigned(statement.node) if isinstance(pair[0], ast.Subscript)]
-            for call in statement.calls:
-                if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS:
-                    put += ((call.func.value, value) for value in call.args)
-            for target, value in put:
+            for target, value in (*put, *_filled(statement)):
                 for name in _bases(target):
                     found.setdefault(name, []).append((value, statement))
         return found
@@ -332,9 +330,8 @@ class _Followed:
                 isinstance(target, ast.Name) and isinstance(statement.node, ast.Assign) and self._always_runs(statement)
             ):
                 self._names.discard(target.id)
-        for call in statement.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS and any(map(self._carries, call.args)):
-                self._names |= set(_bases(call.func.value))
+        for target, value in _filled(statement):
+            self._names |= set(_bases(target)) if self._carries(value) else set()
 
     def _always_runs(self, statement: Statement) -> bool:
         """Whether a statement runs in each iteration of the loop, or always after it."""
@@ -342,17 +339,12 @@ class _Followed:
 
     def _kept(self, statement: Statement) -> str | None:
         """Where a tensor is stored that exists after the function: an attribute, or the items of what others have."""
-        for target, value in _assigned(statement.node):
-            is_kept = self._outlives(target) if not isinstance(target, ast.Name) else target.id in self._shared
+        for target, value in (*_assigned(statement.node), *_filled(statement, _FILLS - {"update"})):
+            # (A metric has an `update` too, but stores numbers.)
+            is_new = isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+            is_kept = dotted(target) in self._shared if is_new else self._outlives(target)
             if is_kept and self._carries(value):
                 return ast.unparse(target)
-        for call in statement.calls:
-            filled = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS else None
-            fills = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            if filled is None or fills == "update" or not any(map(self._carries, call.args)):
-                continue  # (a metric has an `update` too, but stores numbers)
-            if self._outlives(filled):
-                return ast.unparse(filled)
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
@@ -436,6 +428,13 @@ def _assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield node.target, node.value
     elif isinstance(node, (ast.For, ast.AsyncFor)):
         yield node.target, node.iter
+
+
+def _filled(statement: Statement, methods: Set[str] = _FILLS) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The containers to which the calls in a statement add something, each with that: ``outs.append(out)``."""
+    for call in statement.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+            yield from ((call.func.value, value) for value in call.args)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

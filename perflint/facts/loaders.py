@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 # Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers.
 
 LOADER = "paddle.io.DataLoader"
+_MOST_CALLS = 5
+"""With as many calls around the creation of a loader, further callers are not asked what it is for."""
 
 
 class Purpose(Enum):
@@ -75,7 +77,7 @@ def is_loader_class(project: Project, file: FileIndex, owner: Class) -> bool:
     return LOADER in Hierarchy.of(project).base_names(file, owner)
 
 
-def purpose(site: Site, project: Project, depth: int = 0) -> Purpose:
+def purpose(site: Site, project: Project) -> Purpose:
     """What the loader at the start of a site's calls is for, judging by names, loops and callers."""
     found = Purpose.UNKNOWN
     for file, scope, statement, call in site.calls:
@@ -83,12 +85,12 @@ def purpose(site: Site, project: Project, depth: int = 0) -> Purpose:
         if one is Purpose.EVALUATION:
             return one
         found = one if found is Purpose.UNKNOWN else found
-    if found is not Purpose.UNKNOWN or depth > 2 or not site.calls:
+    if found is not Purpose.UNKNOWN or not 0 < len(site.calls) < _MOST_CALLS:
         return found
     file, scope, statement, call = site.calls[-1]
     if not _is_returned(scope, statement):
         return found
-    answers = {purpose(caller, project, depth + 1) for caller in site.at(file, scope, statement).callers()}
+    answers = {purpose(caller, project) for caller in site.at(file, scope, statement).callers()}
     return Purpose.TRAINING if Purpose.TRAINING in answers else found
 
 
