@@ -443,7 +443,7 @@ def _unpacked(site: CallSite, position: int) -> ast.expr | None:
 def read_after(scope: Scope, name: str, statement: Statement) -> Iterator[Mention]:
     """The places that read a name after a statement, before it is bound again; ``+=`` adds to the same value."""
     end: Statement | None = None
-    for mention in uses_of(scope, name):
+    for mention in mentions_in(scope).get(name, ()):
         if mention.statement.start <= statement.start:
             continue
         if end is not None and mention.statement.start > end.start:
@@ -452,11 +452,6 @@ def read_after(scope: Scope, name: str, statement: Statement) -> Iterator[Mentio
             yield mention
         elif not isinstance(mention.statement.node, ast.AugAssign):
             end = end or mention.statement
-
-
-def uses_of(scope: Scope, name: str) -> Sequence[Mention]:
-    """The places in a scope that mention a plain name."""
-    return mentions_in(scope).get(name, ())
 
 
 def _means(inner: Scope, outer: Scope, name: str) -> bool:

@@ -243,8 +243,8 @@ class FileIndex(FileText):
     def loads_named(self, name: str) -> list[Mention]:
         """The places in statements that read a name or an attribute: only searches where the text contains the name."""
         scopes = dict.fromkeys(scope for scope, _ in self._statements_at(places(self.source.text, name)))
-        found = (mention for scope in scopes for key in (name, f".{name}") for mention in mentions_in(scope).get(key, ()))
-        return [mention for mention in found if mention.is_read]
+        found = (mentions_in(scope).get(key, ()) for scope in scopes for key in (name, f".{name}"))
+        return [mention for mentions in found for mention in mentions if mention.is_read]
 
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names: faster than searching for each of hundreds of names."""
