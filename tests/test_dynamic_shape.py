@@ -155,6 +155,7 @@ def test_shown_mean_is_the_mean(mask: list[bool]) -> None:
         ("return F.mse_loss(x[mask], y)", "reduction="),
         ("a = self.head(x, mask)\nreturn F.cross_entropy(a, y[mask])", "in the data pipeline"),
         ("keep = y.to('bool')\nreturn loss[keep].sum()", "zeros for those that the mask excludes"),
+        ("kept = loss[mask]\nkept = kept * 2\nreturn kept.sum()", "zeros for those that the mask excludes"),
         ("if mask.any():\n    loss = loss[mask].sum()\nreturn loss", "remove the test at line 11"),
         ("return loss[mask].sum() if mask.any() else loss.sum()", "remove the test at line 11"),
         ("count = max(loss.nonzero().shape[0], 1)\nreturn loss.sum() / count", "count with a sum"),

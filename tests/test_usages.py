@@ -138,9 +138,10 @@ logs['a'] = loss.item()
         value = logs[name]
         text += ' %s: %.3f,' % (name, value)
     line = 'loss: {{}}'.format(text)
-    args.write(line)
 """
     assert advice(body) == said
+    written = f"{body}    args.write(line)\n"
+    assert advice(written) == "read it only at the steps that log it (line 19)."
 
 
 @pytest.mark.parametrize(

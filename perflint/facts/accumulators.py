@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
+from perflint.flow.place import Place
+from perflint.flow.uses import ScopeUses, Through, Use, UseKind, is_stored, uses
 from perflint.index.project import FileIndex
 from perflint.paddle.passthrough import IN_TURN, LISTING
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, bound_by
-from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.parameters import all_parameters, arguments_of
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Link, Loop, Scope, Statement, exits, stops_errors, terminal
-from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.bindings import Mention, bindings_of, bound_by
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters
+from perflint.syntax.scopes import LOOPS, TRIES, Link, Loop, Scope, Statement, exits, stops_errors, terminal
+from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
 
@@ -127,133 +130,10 @@ def own_sum(node: ast.Assign) -> tuple[ast.expr, ast.expr] | None:
 # This module finds what may: a second name of a list, a closure, a handler of an exception in the loop, a `finally`,
 # the code after a `with` that suppresses errors. ``onlookers.py`` finds code elsewhere that may.
 
-_BUILTINS = frozenset({"locals", "vars", "eval", "exec", "globals"})
-_FRAMES = frozenset({"currentframe", "_getframe", "inspect.stack"})
-_SEES_NAMES = _BUILTINS | _FRAMES | {"stack"}
-"""Functions that see all names of their caller."""
-
 _INTERRUPTS = frozenset({"KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration", "BdbQuit"})
 """Exceptions after which the device can still be read."""
 
 _LEAVES_THE_FUNCTION = (ast.Return, ast.Raise)
-
-
-@dataclass(frozen=True)
-class Use:
-    """One place that mentions a name.
-
-    Attributes:
-        node: the name.
-        parents: the nodes around it, from its statement to its parent.
-        statement: the statement that it is in.
-    """
-
-    node: ast.Name
-    parents: tuple[ast.AST, ...]
-    statement: Statement
-
-    @property
-    def parent(self) -> ast.AST:
-        """The parent node of the name."""
-        return self.parents[-1]
-
-
-class ScopeUses:
-    """What a function or a module does with all of its names; ``uses_in`` computes this once for all callers.
-
-    Args:
-        scope: the function or the module.
-        file: its file.
-    """
-
-    def __init__(self, scope: Scope, file: FileIndex) -> None:
-        self.scope = scope
-        self.file = file
-        self.by_name: dict[str, list[Use]] = {}
-        self.statements = {statement.node: statement for statement in scope.statements}
-        self.jumps = [item for item in scope.statements if isinstance(item.node, (ast.Break, ast.Continue))]
-        self.sees_all_names = False
-        """Whether it calls ``locals()`` or the like, or passes such a function on."""
-
-        self.generators: dict[str, list[ast.GeneratorExp]] = {}
-        self._hidden: set[str] = _names_of_functions(scope, file)
-        for statement in scope.statements:
-            for use in _uses(statement):
-                self.by_name.setdefault(use.node.id, []).append(use)
-        self._bound = {
-            use.node.id for uses in self.by_name.values() for use in uses if isinstance(use.node.ctx, ast.Store)
-        }
-        self._bound |= {item.arg for item in walk(scope.node) if isinstance(item, ast.arg)}
-        asked: set[ast.AST] = set()
-        for item in walk(scope.node):
-            if isinstance(item, (ast.Name, ast.Attribute)):
-                self.sees_all_names = self.sees_all_names or self._sees_all(item, item in asked)
-            elif isinstance(item, ast.Call) and item.args:
-                asked.add(item.func)
-            else:
-                self._look_at(item)
-
-    @cached_property
-    def by_chain(self) -> Mapping[str, Sequence[Use]]:
-        """The places that mention a dotted name, or an attribute of it: ``self.losses.avg`` for ``self.losses``."""
-        found: dict[str, list[Use]] = {}
-        for name, uses in self.by_name.items():
-            for use in uses:
-                chain = name
-                found.setdefault(chain, []).append(use)
-                for parent in reversed(use.parents):
-                    if not isinstance(parent, ast.Attribute):
-                        break
-                    chain = f"{chain}.{parent.attr}"
-                    found.setdefault(chain, []).append(use)
-        return found
-
-    def binds(self, name: str) -> bool:
-        """Whether the scope binds a name itself."""
-        return name in self._bound
-
-    def is_hidden(self, name: str) -> bool:
-        """Whether something may read or change the value of a name without a visible use.
-
-        That is a function, a lambda or a class with the name in it, or an import, a ``global`` or an ``except ... as``
-        that binds it.
-        """
-        return self.sees_all_names or self.is_shared(name)
-
-    def is_shared(self, name: str) -> bool:
-        """Whether a function, a lambda, a class, an import or the like in the scope uses a name, too."""
-        return name in self._hidden
-
-    def _look_at(self, item: ast.AST) -> None:
-        if isinstance(item, (ast.Global, ast.Nonlocal)):
-            self._hidden.update(item.names)
-        elif isinstance(item, (ast.Lambda, ast.ClassDef, *FUNCTIONS)):
-            self._hidden |= set() if item is self.scope.node else plain_names(item)
-        elif isinstance(item, ast.GeneratorExp):
-            for name in plain_names(item):
-                self.generators.setdefault(name, []).append(item)
-        elif isinstance(item, ast.comprehension):
-            self._hidden |= plain_names(item.target)
-        elif isinstance(item, ast.alias):
-            self._hidden.add(item.asname or item.name)
-        else:  # `except ... as name`, `case name`
-            self._hidden |= {name for name in (getattr(item, "name", None), getattr(item, "rest", None)) if name}
-
-    def _sees_all(self, node: ast.Name | ast.Attribute, is_asked: bool) -> bool:
-        """Whether a function that sees the names of its caller is meant; ``is_asked``: it is called with arguments."""
-        last = node.id if isinstance(node, ast.Name) else node.attr
-        if last not in _SEES_NAMES and not (isinstance(node, ast.Name) and self.file.names.is_bound(last)):
-            return False
-        meant = self.file.names.resolve(dotted(node) or f"?.{last}").removeprefix("builtins.")
-        if meant in _BUILTINS:
-            return not (meant == "vars" and is_asked) and not self.binds(meant)
-        return meant in _FRAMES or meant.rpartition(".")[2] in _FRAMES
-
-
-@query
-def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
-    """What a function or a module does with all of its names."""
-    return ScopeUses(scope, file)
 
 
 @dataclass(frozen=True)
@@ -360,8 +240,8 @@ class Accumulator:
     @cached_property
     def _chain(self) -> list[Link]:
         """The compound statements around the loop, from the inside out."""
-        own = self._scope.statements.get(self._loop)
-        return list(own.around) if own is not None else []
+        own = (item for item in self._scope.scope.statements if item.node is self._loop)
+        return [link for item in own for link in item.around]
 
     @cached_property
     def _loops_around(self) -> list[ast.stmt]:
@@ -412,7 +292,8 @@ class Accumulator:
         """Whether a ``break`` or ``continue`` for a loop around ``last`` leaves it."""
         return any(
             _is_in(item, last) and item.loop is not None and item.loop is not last and _is_inside(last, item.loop)
-            for item in self._scope.jumps
+            for item in self._scope.scope.statements
+            if isinstance(item.node, (ast.Break, ast.Continue))
         )
 
 
@@ -434,47 +315,6 @@ def _end(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
-def _is_within(inner: Scope, outer: Scope) -> bool:
-    scope: Scope | None = inner
-    while scope is not None and scope is not outer:
-        scope = scope.parent
-    return scope is outer
-
-
-def _uses(statement: Statement) -> Iterator[Use]:
-    """The places in a statement's own parts that mention a name, in the order of the text."""
-    stack: list[tuple[ast.AST, tuple[ast.AST, ...]]]
-    stack = [(part, (statement.node,)) for part in reversed(_own_parts(statement.node))]
-    while stack:
-        item, parents = stack.pop()
-        if isinstance(item, ast.Name):
-            yield Use(item, parents, statement)
-        else:
-            inner = (*parents, item)
-            stack += [(child, inner) for child in reversed(children(item))]
-
-
-def _names_of_functions(scope: Scope, file: FileIndex) -> set[str]:
-    """The names in nested functions of a scope; for a module, in all functions of the file."""
-    is_module = isinstance(scope.node, ast.Module)
-    return {
-        name
-        for other in file.scopes.scopes
-        if other is not scope and (is_module or _is_within(other, scope))
-        for name in plain_names(other.node)
-    }
-
-
-def _own_parts(node: ast.stmt) -> Sequence[ast.AST]:
-    """The parts of a statement itself, without nested statements."""
-    if isinstance(node, TRIES):
-        return [handler.type for handler in node.handlers if handler.type is not None]
-    if isinstance(node, ast.Match):
-        guards = [case.guard for case in node.cases if case.guard is not None]
-        return [node.subject, *(case.pattern for case in node.cases), *guards]
-    return [child for child in children(node) if not isinstance(child, ast.stmt)]
-
-
 def _is_interrupt(kind: ast.expr | None) -> bool:
     """Whether a handler is for exceptions that end a run from outside, not for errors."""
     parts = kind.elts if isinstance(kind, ast.Tuple) else [kind]
@@ -489,10 +329,10 @@ _MAKE_DICTS = frozenset({"dict", "OrderedDict", "defaultdict", "Counter"})
 _IN_TURN = IN_TURN | LISTING
 """Calls that yield the items of their first argument."""
 
-IsDict = Callable[[ast.expr], bool]
+IsDict = Callable[[ast.AST], bool]
 
 
-def makes_dict(node: ast.expr | None) -> bool:
+def makes_dict(node: ast.AST | None) -> bool:
     """Whether an expression creates a dict."""
     if isinstance(node, ast.Call):
         return terminal(node) in _MAKE_DICTS
@@ -504,8 +344,8 @@ def asks_for_keys(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "keys"
 
 
-def names_of_values(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> frozenset[str]:
-    """The names of a loop's target, or of a comprehension's, that get values of a container.
+def parts_with_values(target: ast.expr, iterated: ast.AST, held: ast.AST, is_dict: IsDict) -> Iterator[ast.expr]:
+    """The parts of a loop's target, or of a comprehension's, that get values of a container.
 
     Args:
         target: ``i, (name, value)`` of ``for i, (name, value) in enumerate(losses.items())``.
@@ -513,11 +353,6 @@ def names_of_values(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict
         held: the container in it.
         is_dict: whether an expression is known to be a dict.
     """
-    return frozenset(name for part in _given(target, iterated, held, is_dict) for name in plain_names(part))
-
-
-def _given(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict) -> Iterator[ast.expr]:
-    """The parts of a target that get values."""
     if is_dict(iterated):
         return
     called = terminal(iterated) if isinstance(iterated, ast.Call) else None
@@ -530,9 +365,9 @@ def _given(target: ast.expr, iterated: ast.expr, held: ast.AST, is_dict: IsDict)
         shown = parts[1:] if called == "enumerate" else parts
         for part, argument in zip(shown, iterated.args, strict=False):
             if any(item is held for item in walk(argument)):
-                yield from _given(part, argument, held, is_dict)
+                yield from parts_with_values(part, argument, held, is_dict)
     elif called in _IN_TURN and iterated.args:
-        yield from _given(target, iterated.args[0], held, is_dict)
+        yield from parts_with_values(target, iterated.args[0], held, is_dict)
     else:
         yield target
 
@@ -551,7 +386,7 @@ def _fit(parts: list[ast.expr], call: ast.Call) -> bool:
 _SUMMARIES = frozenset({"sum", "mean", "average", "median", "fsum", "nanmean"})
 
 
-def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point) -> bool:
+def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Mention], point: Point) -> bool:
     """Whether a loop sums a list that it adds to and never empties.
 
     Args:
@@ -568,7 +403,7 @@ def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
 
-def _is_summary(use: Use) -> bool:
+def _is_summary(use: Mention) -> bool:
     parent = use.parent
     return isinstance(parent, ast.Call) and use.node in parent.args and terminal(parent) in _SUMMARIES
 
@@ -613,6 +448,10 @@ _ONLY_LOOK = frozenset(
 )
 _ONLY_LOOK_METHODS = frozenset({"scale", "minimize", "format", "info", "debug", "warning", "error", "backward"})
 """Methods of other objects that take a loss and do not change it."""
+_ONLY_READ = (
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign),
+    *(ast.If, ast.While, ast.Assert, ast.Expr, *LOOPS),
+)
 
 
 def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
@@ -628,23 +467,39 @@ def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
         return False
     if not isinstance(tensor, ast.Name):
         return True
-    inside = (
-        use for use in scope.by_name.get(tensor.id, ()) if use.statement.node is loop or use.statement.is_in(loop)
-    )
-    return any(_changes(use.node, use.parents, scope) for use in inside)
+    inside = (use for use in scope.by_name.get(tensor.id, ()) if _is_in(use.statement, loop))
+    return any(_changes(use, scope) for use in inside)
 
 
-def _changes(node: ast.Name, parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
-    if isinstance(node.ctx, ast.Store):
-        return not _is_fresh(parents, scope)
-    if isinstance(node.ctx, ast.Del):
+class _Shared(Through):
+    """Follows the memory of a tensor through one expression."""
+
+    def passes(self, use: Use) -> bool:
+        """Whether an expression may be a tensor with the same memory."""
+        return use.kind is UseKind.CALLED or (isinstance(use.around, ast.Attribute) and use.around.attr in _SHARE)
+
+    def follows(self, use: Use) -> bool:
+        """Other names may change it, wherever they are read."""
         return False
-    return _handed_on(node, parents, scope.file)
 
 
-def _is_fresh(parents: Sequence[ast.AST], scope: ScopeUses) -> bool:
+def _changes(mention: Mention, scope: ScopeUses) -> bool:
+    """Whether a place may write to the memory of a tensor, or passes it to something that may."""
+    if isinstance(mention.node.ctx, ast.Store):
+        return not _is_fresh(mention.statement.node, scope)
+    if isinstance(mention.node.ctx, ast.Del):
+        return False
+    [use] = uses(mention.node, Place(scope.file, scope.scope, mention.statement), through=_Shared())
+    around = use.around
+    if isinstance(around, ast.Attribute):
+        return around.attr in _WRITES or re.search("[^_]_$", around.attr) is not None or is_stored(around)
+    if isinstance(around, ast.Call):
+        return not _only_looks(around, scope.file)
+    return not isinstance(around, _ONLY_READ)
+
+
+def _is_fresh(statement: ast.stmt, scope: ScopeUses) -> bool:
     """Whether the statement that binds a name gives it a separate tensor: ``loss, output = step(x)``."""
-    statement = parents[0]
     if isinstance(statement, ast.AugAssign):
         return True
     if not isinstance(statement, (ast.Assign, ast.AnnAssign)):
@@ -663,30 +518,6 @@ def _returns_what_it_keeps(_: FileIndex, scope: Scope) -> bool:
     parts = (part for value in returned for part in (value.elts if isinstance(value, ast.Tuple) else [value]))
     own = bindings_of(scope).keys() - set(all_parameters(scope))
     return any(isinstance(part, ast.Attribute) or (isinstance(part, ast.Name) and part.id not in own) for part in parts)
-
-
-def _handed_on(node: ast.expr, parents: Sequence[ast.AST], file: FileIndex) -> bool:
-    """Whether the code around a tensor may write to its memory, or passes it to something that may."""
-    for index in reversed(range(len(parents))):
-        parent = parents[index]
-        if isinstance(parent, ast.Attribute):
-            called = index > 0 and isinstance(parents[index - 1], ast.Call)
-            if parent.attr.endswith("_") and not parent.attr.endswith("__"):
-                return True
-            if parent.attr in _WRITES or not (called or isinstance(parent.ctx, ast.Load)):
-                return True
-            if parent.attr not in _SHARE:
-                return False
-        elif isinstance(parent, ast.Call):
-            if node in arguments_of(parent):
-                return not _only_looks(parent, file)
-        elif isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.FormattedValue, ast.AugAssign)):
-            return False
-        elif not isinstance(parent, ast.keyword):
-            return not isinstance(parent, (ast.If, ast.While, ast.Assert, ast.Expr, *LOOPS))
-        if isinstance(parent, ast.expr):
-            node = parent
-    return False
 
 
 def _only_looks(call: ast.Call, file: FileIndex) -> bool:

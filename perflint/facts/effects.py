@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.facts.accumulators import uses_in
 from perflint.flow.calls import CallGraph
-from perflint.flow.evaluate import Env
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.uses import uses_in
 from perflint.index.project import FileIndex
 from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.query import query
@@ -71,6 +71,9 @@ _METHODS = COPYING_METHODS | frozenset(
 )
 """Methods that only look, whatever they are called on; ``mean`` of a tensor and ``get`` of a dict."""
 
+_CHANGE_TENSORS = frozenset({"set_value", "backward", "register_hook", "clear_grad", "clear_gradient", "retain_grads"})
+"""Methods of tensors that do more than compute, besides those whose name ends in ``_``."""
+
 _WAIT = frozenset({"get", "join"})
 """Those among them that must have arguments: ``queue.get()`` and ``thread.join()`` wait for others."""
 
@@ -109,7 +112,7 @@ def effect_at(point: Point, node: ast.AST, log: ast.expr | None = None) -> str:
         if (
             isinstance(item, ast.Call)
             and item is not log
-            and not _only_reads(point.file, point.scope, item, point.full_env)
+            and not only_reads(point.file, point.scope, item, point.full_env)
         ):
             return f"{dotted(item.func) or terminal(item) or ast.unparse(item.func)}()"
     return ""
@@ -146,8 +149,8 @@ def _is_used_there_alone(name: str, point: Point) -> bool:
     return all(use.statement is point.statement for use in uses.by_name.get(name, ()))
 
 
-def _only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool:
-    """Whether a call changes nothing; its arguments are not looked at."""
+def only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool:
+    """Whether a call changes nothing, and draws no random numbers; its arguments are not looked at."""
     targets = CallGraph.of(file.project).callees(file, scope, call, env)
     if any(target.sure for target in targets):
         return all(_changes_nothing(target.file, target.scope, False) for target in targets)
@@ -161,6 +164,8 @@ def _only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool
     last = terminal(call) or ""
     if last in _METHODS or _gets(last):
         return isinstance(call.func, ast.Attribute) and (last not in _WAIT or bool(call.args))
+    if isinstance(call.func, ast.Attribute) and Evaluator(file, env).kind(call.func.value).is_tensor:
+        return not last.endswith("_") and last not in _CHANGE_TENSORS
     return bool(targets) and all(_changes_nothing(target.file, target.scope, False) for target in targets)
 
 
@@ -252,7 +257,7 @@ def _changes(call: ast.Call, file: FileIndex, scope: Scope, may_write: bool) -> 
     if may_write:
         targets = CallGraph.of(file.project).callees(file, scope, call, {})
         return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
-    return not _logs(call) and not _only_reads(file, scope, call, {})
+    return not _logs(call) and not only_reads(file, scope, call, {})
 
 
 def _logs(call: ast.Call) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -20,7 +20,9 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Link, Loop, Scope, Statement
+from perflint.syntax.tree import children
 from perflint.syntax.vocabulary import counts_hits, evaluates, makes, means_loss, means_model, runs_forward
+from perflint.training.evidence import GRADIENTS_OFF, turns_gradients_off
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -122,50 +124,37 @@ def _terms(value: ast.expr) -> Iterator[str]:
             yield node.id
 
 
+def carried(value: ast.expr, cuts: Callable[[ast.Call], bool] = lambda _: False) -> Iterator[ast.expr]:
+    """The names, attributes and calls in an expression whose graphs reach its value: not what is read or detached.
+
+    ``cuts``: which calls return no graph either.
+    """
+    waiting: list[ast.AST] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, ast.Call):
+            receiver = [item.func.value] if isinstance(item.func, ast.Attribute) else []
+            last = item.func.attr if isinstance(item.func, ast.Attribute) else dotted(item.func) or ""
+            if last not in CUTS and not cuts(item):
+                yield item
+                waiting += reversed([*receiver, *arguments_of(item)])
+        elif isinstance(item, (ast.Name, ast.Attribute)):
+            if isinstance(item, ast.Name) or item.attr not in HOST_ATTRIBUTES:
+                yield item
+                waiting += [item.value] if isinstance(item, ast.Attribute) and dotted(item) is None else []
+        elif isinstance(item, ast.Subscript):
+            waiting.append(item.value)
+        elif not isinstance(item, (ast.Compare, ast.JoinedStr, ast.Lambda)):
+            waiting += reversed(children(item))
+
+
 def uncut(value: ast.expr) -> list[ast.expr]:
     """The names in an expression whose graph reaches its value: those that are not read or detached."""
-    try:
-        return list(_carried(value))
-    except RecursionError:  # too long a sum: nothing is said about it
-        return []
-
-
-def _carried(value: ast.expr) -> Iterator[ast.expr]:
-    """The names in an expression whose graph reaches its value: those that are not read or detached."""
-    if isinstance(value, (ast.Name, ast.Attribute)) and dotted(value) is not None:
-        if not (isinstance(value, ast.Attribute) and value.attr in HOST_ATTRIBUTES):
-            yield value
-        return
-    if isinstance(value, ast.Call):
-        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        if last in CUTS:
-            return
-        if isinstance(value.func, ast.Attribute) and dotted(value.func.value) is not None:
-            yield from _carried(value.func.value)
-        for argument in value.args:
-            yield from _carried(argument)
-        return
-    if isinstance(value, ast.BinOp):
-        yield from _carried(value.left)
-        yield from _carried(value.right)
-    elif isinstance(value, ast.UnaryOp):
-        yield from _carried(value.operand)
-    elif isinstance(value, (ast.Tuple, ast.List)):
-        for part in value.elts:
-            yield from _carried(part)
-
-
-def reads(value: ast.expr) -> bool:
-    """Whether an expression ends in a read or a ``detach``: then its value carries no graph."""
-    if isinstance(value, ast.Call):
-        last = value.func.attr if isinstance(value.func, ast.Attribute) else dotted(value.func) or ""
-        return last in CUTS or (isinstance(value.func, ast.Attribute) and reads(value.func.value))
-    return isinstance(value, (ast.Subscript, ast.Attribute)) and reads(value.value)
+    return [item for item in carried(value) if dotted(item) is not None]
 
 
 # Finds where gradients are off: because of a decorator, a ``with``, a mode switch, or the callers of the function.
 
-_OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
 _SWITCHED = re.compile(r"set_grad_enabled|no_grad\(\)(\(|\.__enter__)")
 _MOST_GUESSES = 2
 
@@ -196,7 +185,7 @@ class NoGrad(Part):
     def over_statement(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
         """Whether a ``with`` around a statement switches gradients off, or a ``no_grad`` is in one of its calls."""
         return self._under_with(file, scope, statement.place) or any(
-            _OFF.search(dotted(call.func) or "") for call in statement.calls
+            GRADIENTS_OFF.search(dotted(call.func) or "") for call in statement.calls
         )
 
     def _under_with(self, file: FileIndex, scope: Scope, place: Link | None) -> bool:
@@ -215,7 +204,7 @@ class NoGrad(Part):
         if name is None:
             return False
         last = name.rpartition(".")[2]
-        if _OFF.search(last) or last == "set_grad_enabled":
+        if turns_gradients_off(node) or last == "set_grad_enabled":
             return True
         if not isinstance(node, ast.Call):
             value = Values.of(self._project).definitions(file, scope).get(name)
@@ -230,7 +219,7 @@ class NoGrad(Part):
             return False
         last = node.end_lineno or node.lineno
         lines = file.source.lines
-        return _OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
+        return GRADIENTS_OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
 
     # -- callers -----------------------------------------------------------------------------------------------
 
@@ -278,6 +267,8 @@ def is_switched(file: FileIndex) -> bool:
 
 _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddle.Model", "torch.", "onnxruntime.")
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
+
+
 _MAX_DEPTH = 2
 
 

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from perflint.facts.accumulators import uses_in
-from perflint.facts.gradient_graphs import CUTS, HOST_ATTRIBUTES
+from perflint.facts.gradient_graphs import carried
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
+from perflint.flow.uses import uses_in
 from perflint.query import query
+from perflint.syntax.bindings import mentions_in
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import Loop, Scope, Statement, terminal
-from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
+from perflint.syntax.tree import base_of, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, NamedLoad
+    from perflint.index.project import FileIndex
+    from perflint.syntax.bindings import Mention
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
 _KEEPS = "a tensor that it keeps in `{name}` has no gradient then"
@@ -46,6 +48,7 @@ _WEIGHTS = frozenset({"weight", "bias", "parameters", "named_parameters"})
 """What gives weights, whose gradients an evaluation need not touch, but may."""
 _MOST_PLACES = 50
 """How many places that read an attribute are examined; with more, it is unknown what they do with it."""
+
 _DEEPEST = 3
 """Through how many functions a stored tensor is followed."""
 
@@ -96,7 +99,7 @@ def _is_read_later(file: FileIndex, scope: Scope, held: str, at: Statement) -> b
     return False
 
 
-def _has_run(load: NamedLoad) -> bool:
+def _has_run(load: Mention) -> bool:
     """Whether the object of an attribute was called before in the same iteration: ``net(x)``, then ``net.feature``."""
     owner = dotted(load.node.value) if isinstance(load.node, ast.Attribute) else None
     earlier = (item for item in load.scope.statements if item.loop is load.statement.loop)
@@ -173,18 +176,6 @@ class _Followed:
         self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names = set(names)
 
-    @cached_property
-    def _parameters(self) -> frozenset[str]:
-        return frozenset(argument.arg for argument in walk(self._scope.node) if isinstance(argument, ast.arg))
-
-    @cached_property
-    def _free(self) -> frozenset[str]:
-        """The names that a function has from around it."""
-        if isinstance(self._scope.node, ast.Module):
-            return frozenset()
-        uses = uses_in(self._file, self._scope)
-        return frozenset(name for name in uses.by_name if not uses.binds(name))
-
     def reasons(self) -> Iterator[str]:
         """The reasons, in the order of the statements."""
         carried: set[str] = set()
@@ -225,10 +216,7 @@ class _Followed:
         found: dict[str, list[tuple[ast.expr, Statement]]] = {}
         for statement in self._scope.statements:
             put = [pair for pair in _assigned(statement.node) if isinstance(pair[0], ast.Subscript)]
-            for call in statement.calls:
-                if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS:
-                    put += ((call.func.value, value) for value in call.args)
-            for target, value in put:
+            for target, value in (*put, *_filled(statement)):
                 for name in _bases(target):
                     found.setdefault(name, []).append((value, statement))
         return found
@@ -243,7 +231,7 @@ class _Followed:
             yield from (_KEEPS.format(name=kept) for kept in self._kept_as_given())
         self._spread()
         for statement in self._near():
-            for item in (part for header in _own(statement.node) for part in walk(header)):
+            for item in (part for header in own_parts(statement.node) for part in walk(header)):
                 asked = self._asks(item)
                 if asked:
                     yield _ASKS.format(name=asked)
@@ -297,9 +285,10 @@ class _Followed:
         """The statements that mention one of the names; where calls are followed as well, all of them."""
         if self._calls:
             return self._statements
-        mentions = self._scope.once((_Followed, "mentions"), lambda: _mentions_in(self._scope))
-        found = {at for name in self._names for at in mentions.get(name.rpartition(".")[2], ())}
-        return [self._scope.statements[at] for at in sorted(found)]
+        mentions = mentions_in(self._scope)
+        keys = (key for name in self._names for last in (name.rpartition(".")[2],) for key in (last, f".{last}"))
+        found = {mention.statement for key in keys for mention in mentions.get(key, ())}
+        return sorted(found, key=lambda statement: statement.start)
 
     def _asks(self, item: ast.AST) -> str:
         """The attribute of a tensor that tells whether it has a graph."""
@@ -319,7 +308,7 @@ class _Followed:
 
     def _reasons_at(self, statement: Statement) -> Iterator[str]:
         node = statement.node
-        for item in (part for header in _own(node) for part in walk(header)):
+        for item in (part for header in own_parts(node) for part in walk(header)):
             asked = self._asks(item)
             if asked:
                 yield _ASKS.format(name=asked)
@@ -341,9 +330,8 @@ class _Followed:
                 isinstance(target, ast.Name) and isinstance(statement.node, ast.Assign) and self._always_runs(statement)
             ):
                 self._names.discard(target.id)
-        for call in statement.calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS and any(map(self._carries, call.args)):
-                self._names |= set(_bases(call.func.value))
+        for target, value in _filled(statement):
+            self._names |= set(_bases(target)) if self._carries(value) else set()
 
     def _always_runs(self, statement: Statement) -> bool:
         """Whether a statement runs in each iteration of the loop, or always after it."""
@@ -351,24 +339,20 @@ class _Followed:
 
     def _kept(self, statement: Statement) -> str | None:
         """Where a tensor is stored that exists after the function: an attribute, or the items of what others have."""
-        for target, value in _assigned(statement.node):
-            is_kept = self._outlives(target) if not isinstance(target, ast.Name) else target.id in self._shared
+        for target, value in (*_assigned(statement.node), *_filled(statement, _FILLS - {"update"})):
+            # (A metric has an `update` too, but stores numbers.)
+            is_new = isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+            is_kept = dotted(target) in self._shared if is_new else self._outlives(target)
             if is_kept and self._carries(value):
                 return ast.unparse(target)
-        for call in statement.calls:
-            filled = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS else None
-            fills = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            if filled is None or fills == "update" or not any(map(self._carries, call.args)):
-                continue  # (a metric has an `update` too, but stores numbers)
-            if self._outlives(filled):
-                return ast.unparse(filled)
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
-        base = base_of(target)
-        if isinstance(base, ast.Attribute):
-            return True
-        return isinstance(base, ast.Name) and (base.id in self._parameters | self._shared or base.id in self._free)
+        base, uses = base_of(target), uses_in(self._file, self._scope)
+        if not isinstance(base, ast.Name):
+            return isinstance(base, ast.Attribute)
+        is_from_outside = not isinstance(self._scope.node, ast.Module) and not uses.binds(base.id)
+        return is_from_outside or base.id in self._shared or base.id in uses.parameters
 
     def _carries(self, node: ast.expr) -> bool:
         """Whether the value of an expression is, or contains, a tensor with a gradient."""
@@ -377,28 +361,17 @@ class _Followed:
 
     def _holding(self, node: ast.expr) -> Iterator[str | ast.AST]:
         """The names and calls whose results the value of an expression is, or contains."""
-        waiting: list[ast.AST] = [node]
-        while waiting:
-            item = waiting.pop()
-            if isinstance(item, ast.Call):
-                yield item
-            if isinstance(item, ast.Name):
-                yield item.id
-            elif isinstance(item, ast.Attribute):
-                name = dotted(item)
-                yield item if name is None else name
-                waiting += [] if item.attr in HOST_ATTRIBUTES | _GRAPH else [item.value]
-            elif isinstance(item, ast.Call):
-                waiting += [] if self._is_cut(item) else children(item)
-            elif not isinstance(item, (ast.Compare, ast.JoinedStr)):
-                waiting += children(item)
+        for item in carried(node, self._is_count):
+            name = "" if isinstance(item, ast.Attribute) and item.attr in _GRAPH else dotted(item) or ""
+            parts = name.split(".")
+            yield from (".".join(parts[: at + 1]) for at in range(len(parts)))
+            yield item
 
-    def _is_cut(self, call: ast.Call) -> bool:
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else dotted(call.func) or ""
-        if last in CUTS or last in _COUNTS:
-            return True
-        name = dotted(call.func)
-        return name is not None and self._file.names.resolve(name).startswith("numpy.")
+    def _is_count(self, call: ast.Call) -> bool:
+        """Whether a call gives numbers: a metric, or a function of NumPy."""
+        return terminal(call) in _COUNTS | _GRAPH or self._file.names.resolve(dotted(call.func) or "").startswith(
+            "numpy."
+        )
 
     def _shows(self, item: ast.AST) -> bool:
         """Whether a tensor itself is converted to text."""
@@ -429,17 +402,6 @@ def _shared_by(scope: Scope) -> frozenset[str]:
     return frozenset(name for node in declared for name in node.names)
 
 
-def _mentions_in(scope: Scope) -> Mapping[str, list[int]]:
-    """The numbers of the statements that mention each name or attribute, in order."""
-    found: dict[str, list[int]] = {}
-    for at, statement in enumerate(scope.statements):
-        items = [part for header in _own(statement.node) for part in walk(header)]
-        words = {item.id if isinstance(item, ast.Name) else getattr(item, "attr", None) for item in items}
-        for word in words - {None}:
-            found.setdefault(str(word), []).append(at)
-    return found
-
-
 def _printed(item: ast.AST) -> list[ast.expr]:
     """The values that are converted to text: ``print(p)``, ``"%s" % p``, ``f"{p}"``; later by ``partial(print, p)``."""
     if isinstance(item, ast.FormattedValue):
@@ -457,10 +419,6 @@ def _printed(item: ast.AST) -> list[ast.expr]:
     return item.args if name in _SHOWS or logs or made else []
 
 
-def _own(node: ast.stmt) -> list[ast.AST]:
-    return [child for child in children(node) if not isinstance(child, (ast.stmt, ast.ExceptHandler))]
-
-
 def _assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
     """The targets of a statement, each with its value, part by part if both are tuples."""
     if isinstance(node, ast.Assign):
@@ -470,6 +428,13 @@ def _assigned(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
         yield node.target, node.value
     elif isinstance(node, (ast.For, ast.AsyncFor)):
         yield node.target, node.iter
+
+
+def _filled(statement: Statement, methods: Set[str] = _FILLS) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The containers to which the calls in a statement add something, each with that: ``outs.append(out)``."""
+    for call in statement.calls:
+        if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
+            yield from ((call.func.value, value) for value in call.args)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.branches import is_left_out
-from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.calls import CallGraph, CallSite
 from perflint.flow.constants import Constants
 from perflint.flow.place import Located, Place
+from perflint.flow.uses import Through, Use, UseKind, is_global, uses
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
@@ -22,16 +23,16 @@ from perflint.index.modules import Modules
 from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, argument_of, is_none, keyword_only
-from perflint.syntax.scopes import Class, Scope, Statement, headers, terminal
-from perflint.syntax.tree import children, walk
+from perflint.syntax.parameters import argument_of, is_none
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
+from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, predicts, retrieves, snake, trains
 from perflint.training import evidence, intent
 from perflint.training.intent import BatchUse, runs_while_training
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Load, Project
+    from perflint.index.project import FileIndex, Project
 
 
 # Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers.
@@ -180,8 +181,6 @@ _PASSES_ON = LOOPED | {"list", "trange"}
 _ASKS = frozenset({"len", "print", "type", "isinstance", "repr", "str", "id", "bool", "hasattr"})
 _SETTINGS = frozenset({"dataset", "batch_sampler", "batch_size", "return_list", "num_workers", "drop_last", "__len__"})
 _MEMORY = frozenset({"paddle.io.TensorDataset", "list", "zip", "tuple"})
-_MAX_DEPTH = 8
-_MOST_READS = 60
 _TRAINS = re.compile(r"_*(?:train|fit|fine_?tune|distill)(?:_|$)")
 _EVALUATION_DATA = frozenset({"eval_data", "valid_data", "val_data", "test_data", "eval_loader", "val_loader"})
 
@@ -234,7 +233,6 @@ class _Use(NamedTuple):
         return ("", 0) if self.file is None or self.node is None else (self.file.path, self.file.row(self.node))
 
 
-_Uses = Iterator[_Use]
 _UNSEEN = _Use(BatchUse.UNKNOWN)
 
 
@@ -250,7 +248,7 @@ def reading(
     said = intent.says_predict(scope.name, *bound_by(statement.node))
     worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
     predicts = is_unseen = False
-    for use in _Follower(scope, statement, through).of(file, scope, statement, call, 0):
+    for use in _drawing(file, scope, statement, call, through):
         found = _worth(use, said)
         predicts, is_unseen = predicts or found is Worth.PREDICTS, is_unseen or found is Worth.UNKNOWN
         if found < worth:
@@ -268,8 +266,7 @@ def reading(
 
 def feeds_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
     """Whether a training loop is known to draw from the loader that a call creates, whatever its samples are."""
-    uses = _Follower(scope, statement, frozenset()).of(file, scope, statement, call, 0)
-    return any(use.kind is BatchUse.TRAINS for use in uses)
+    return any(use.kind is BatchUse.TRAINS for use in _drawing(file, scope, statement, call))
 
 
 def _worth(use: _Use, predicts: bool) -> Worth:
@@ -339,250 +336,138 @@ def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.C
     return size is not None and all(value.value != 1 for value in sizes)
 
 
-class _Follower:
-    """Follows one loader; names and functions that were already followed add nothing."""
+class _Readers(Through):
+    """Follows a loader to all code that may draw from it, also in other functions and files.
+
+    Args:
+        scope: the function that creates it.
+        made: the statement there.
+        through: which callers of the functions that create the loader to follow; empty: all.
+    """
+
+    everywhere = True
 
     def __init__(self, scope: Scope, made: Statement, through: frozenset[ast.Call]) -> None:
-        self._made_in = scope
-        self._made = made
-        self._through = through
-        self._seen: set[tuple[object, ...]] = set()
+        self._made_in, self._made, self._through = scope, made, through
 
-    def of(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
-        """The uses of a value at its place in a statement."""
-        if depth > _MAX_DEPTH:
-            yield _UNSEEN
-            return
-        parents = _parents(statement.node)
-        while (parent := parents.get(node)) is not None:
-            if isinstance(parent, ast.keyword):
-                parent = parents[parent]
-            if isinstance(parent, ast.Call):
-                if node is parent.func:
-                    node = parent
-                    continue
-                last = parent.func.attr if isinstance(parent.func, ast.Attribute) else getattr(parent.func, "id", "")
-                if last in _ASKS:
-                    return
-                if last in _PASSES_ON:
-                    node = parent
-                    continue
-                yield from (
-                    self._drawn(file, scope, statement)
-                    if last == "next"
-                    else self._handed(file, scope, statement, parent, node, depth)
-                )
-                return
-            if isinstance(parent, ast.Attribute):
-                if parent.attr not in _SETTINGS:
-                    yield _UNSEEN
-                return
-            if isinstance(parent, (ast.Compare, ast.FormattedValue)):
-                return
-            if isinstance(parent, ast.IfExp):
-                if node is parent.test:
-                    return
-                node = parent
-                continue
-            if isinstance(parent, ast.Tuple) and isinstance(statement.node, ast.Return):
-                yield from self._returned(file, scope, depth, parent.elts.index(node))
-            else:
-                yield _UNSEEN
-            return
-        yield from self._whole(file, scope, statement, node, depth)
-
-    def _whole(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
-        """The uses of a value that is the whole expression of a statement."""
-        outer = statement.node
-        if isinstance(outer, (ast.For, ast.AsyncFor)):
-            yield self._use(file, scope, statement, intent.use_of(file, scope, outer), outer)
-        elif isinstance(outer, ast.Return):
-            yield from self._returned(file, scope, depth, None)
-        elif isinstance(outer, (ast.Assign, ast.AnnAssign)):
-            for target in targets_of(outer):
-                if isinstance(target, ast.Name) and not _is_in_class(file, scope, outer):
-                    yield from self.named(file, scope, target.id, depth)
-                elif isinstance(target, ast.Attribute) and dotted(target.value) == "self" and scope.owner is not None:
-                    yield from self._kept(file, scope.owner, target.attr, depth)
-                else:
-                    yield _UNSEEN
-        elif not isinstance(outer, (ast.Expr, ast.If, ast.Assert)) or isinstance(node, ast.Call):
-            yield _UNSEEN
-
-    @staticmethod
-    def _use(file: FileIndex, scope: Scope, statement: Statement, kind: BatchUse, node: ast.AST) -> _Use:
-        if kind is BatchUse.UNKNOWN:
-            return _UNSEEN
-        often = kind is BatchUse.EVALUATES and runs_while_training(file, scope, statement)
-        return _Use(kind, file, node, often)
-
-    def _named_use(self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr) -> _Use:
-        """The use shown by the name of an unknown call: ``model.fit(loader)``, ``model.evaluate(loader)``."""
-        last = terminal(call) or ""
-        keyword = next((item.arg for item in call.keywords if item.value is node), None)
-        if _TRAINS.match(snake(last)):
-            if keyword in _EVALUATION_DATA or any(map(evaluates, (dotted(node) or "").split("."))):
-                return _Use(BatchUse.EVALUATES, file, call, often=True)
-            return _Use(BatchUse.TRAINS, file, call)
-        return self._use(file, scope, statement, BatchUse.EVALUATES, call) if evaluates(last) else _UNSEEN
-
-    def named(self, file: FileIndex, scope: Scope, name: str, depth: int) -> _Uses:
-        """The uses of a name that a scope binds."""
-        if _is_global(scope, name):
-            scope = file.scopes.module
-        if (scope, name) in self._seen:
-            return
-        self._seen.add((scope, name))
-        reads = file.loads.get(name, ())
-        if len(reads) > _MOST_READS:
-            yield _UNSEEN
-            return
-        is_read = False
-        for read in reads:
-            if not isinstance(read.node, ast.Name):
-                continue
-            if read.statement is None or read.scope is None:
-                yield _UNSEEN  # a default or a decorator
-            elif _sees(read.scope, scope, name):
-                is_read = True
-                yield from self.of(file, read.scope, read.statement, read.node, depth + 1)
-        if scope is file.scopes.module and not self._is_private(scope, name) and _is_for_others(file, name, is_read):
-            yield _UNSEEN
-
-    @staticmethod
-    def _is_private(module: Scope, name: str) -> bool:
-        """Whether all bindings of a global are under ``if __name__ == "__main__"``, so no import sees it."""
-        return all(map(_is_main, bindings_of(module).get(name, ())))
-
-    def _kept(self, file: FileIndex, owner: Class, name: str, depth: int) -> _Uses:
-        """The uses of an attribute of a project class, wherever an attribute of that name is read."""
-        if (owner, name) in self._seen:
-            return
-        self._seen.add((owner, name))
-        project, getter = file.project, re.compile(rf"getattr\([^)]*[\"']{re.escape(name)}[\"']")
-        related = _family(file, owner)
-        if related is None:
-            yield _UNSEEN
-            return
-        reads: list[tuple[FileIndex, Load]] = []
-        for there in project.mentions.of(name):
-            if there.is_quiet:
-                continue
-            if there.matches(getter):
-                yield _UNSEEN
-            reads += [(there, read) for read in there.loads.get(name, ()) if isinstance(read.node, ast.Attribute)]
-        if not 0 < len(reads) <= _MOST_READS:
-            yield _UNSEEN
-            return
-        for there, read in reads:
-            if read.statement is None or read.scope is None:
-                yield _UNSEEN
-            elif not _is_own(read) or read.scope.owner is None or _is_related(there, read.scope.owner, owner, related):
-                yield from self._read(there, read.scope, read.statement, read.node, depth)
-
-    def _read(self, file: FileIndex, scope: Scope, statement: Statement, node: ast.expr, depth: int) -> _Uses:
-        if file.is_offline:
-            yield _Use(BatchUse.PREDICTS, file, node)
-        else:
-            yield from self.of(file, scope, statement, node, depth + 1)
-
-    def _drawn(self, file: FileIndex, scope: Scope, statement: Statement) -> _Uses:
-        """``next(iter(loader))``: one batch, unless a loop draws more or the batch is passed on."""
-        kept = isinstance(statement.node, ast.Return) or any("." in name for name in bound_by(statement.node))
-        if kept or intent.runs_on(statement) or not intent.gives_nothing(file, scope):
-            yield _UNSEEN
-        else:
-            yield _Use(BatchUse.ONCE)
-
-    def _handed(
-        self, file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, node: ast.expr, depth: int
-    ) -> _Uses:
-        """The uses of an argument: those of the parameter, or those that the function's name shows."""
-        name = dotted(call.func)
-        last = name.rpartition(".")[2] if name else ""
-        if intent.says_predict(last):
-            kind = BatchUse.EVALUATES if _is_between_epochs(node) else BatchUse.PREDICTS
-            yield self._use(file, scope, statement, kind, call)
-            return
-        reached = CallGraph.of(file.project).reached(file, scope, call)
-        if not reached:
-            yield self._named_use(file, scope, statement, call, node)
-            return
-        there, inner = reached[0]
-        names = [*inner.parameters, *keyword_only(inner)]
-        parameter = next((one for one in names if argument_for(inner, call, one) is node), None)
-        if parameter is None:
-            yield _UNSEEN
-        else:
-            yield from self.named(there, inner, parameter, depth + 1)
-
-    def _returned(self, file: FileIndex, scope: Scope, depth: int, position: int | None) -> _Uses:
-        """The uses of what a function returns, by its callers."""
-        if (scope, position) in self._seen:
-            return
-        self._seen.add((scope, position))
-        graph = CallGraph.of(file.project)
-        sites = graph.callers(file, scope, Certainty.NAME)
-        are_seen = sites and all(site.certainty > Certainty.NAME for site in sites)
-        if not are_seen or graph.others(file, scope) is Certainty.SURE:
-            yield _UNSEEN
-            return
-        for site in [site for site in sites if site.call in self._through] or sites:
-            if scope is self._made_in and is_left_out(site, file, scope, self._made):
-                continue
-            if site.file.is_offline:
-                yield _Use(BatchUse.PREDICTS, site.file, site.call)
-            elif position is None:
-                yield from self.of(site.file, site.scope, site.statement, site.call, depth + 1)
-            else:
-                yield from self._unpacked(site, position, depth)
-
-    def _unpacked(self, site: CallSite, position: int, depth: int) -> _Uses:
-        """``train_loader, test_loader = build()``"""
-        node = site.statement.node
-        target = node.targets[0] if isinstance(node, ast.Assign) and node.value is site.call else None
-        part = target.elts[position] if isinstance(target, ast.Tuple) and position < len(target.elts) else None
-        if isinstance(part, ast.Name):
-            yield from self.named(site.file, site.scope, part.id, depth + 1)
-        else:
-            yield _UNSEEN
-
-
-def _parents(node: ast.stmt) -> dict[ast.AST, ast.expr]:
-    """The parts of a statement's own expressions, each with what it is part of."""
-    return {
-        child: outer  # type: ignore[misc]  # what is inside an expression is an expression, a keyword or the like
-        for header in headers(node)
-        for outer in walk(header)
-        for child in children(outer)
-    }
-
-
-def _sees(inner: Scope, outer: Scope, name: str) -> bool:
-    """Whether a name read in one scope is the one bound in another."""
-    scope: Scope | None = inner
-    while scope is not None and scope is not outer:
-        if _is_global(scope, name):
-            return isinstance(outer.node, ast.Module)
-        if name in scope.parameters or name in keyword_only(scope) or name in bindings_of(scope):
+    def passes(self, use: Use) -> bool:
+        """Whether an expression has the loader, or draws from it what its own reader gets."""
+        if _only_predicts(use):
             return False
-        scope = scope.parent
-    return scope is outer
+        if isinstance(use.around, ast.Tuple):
+            return isinstance(use.statement.node, ast.Return)
+        return use.kind in (UseKind.CALLED, UseKind.CHOSEN) or (
+            isinstance(use.around, ast.Call) and terminal(use.around) in _PASSES_ON
+        )
+
+    def follows(self, use: Use) -> bool:
+        """Whether it is known which code gets the loader."""
+        if _only_predicts(use):
+            return False
+        if use.kind is UseKind.BOUND:
+            return use.around is use.statement.node and not _is_in_class(use.file, use.scope, use.statement.node)
+        if use.kind is UseKind.ARGUMENT and isinstance(use.around, ast.Call):
+            last = terminal(use.around) or ""
+            return last not in _ASKS and last != "next" and not intent.says_predict(_last_name(use.around))
+        return use.kind is UseKind.STORED or isinstance(use.around, ast.Return)
+
+    def callers(self, use: Use) -> list[CallSite] | None:
+        """The calls that run the statement of the loader; None if there may be others."""
+        sites = super().callers(use)
+        if sites is None:
+            return None
+        known = [site for site in sites if site.call in self._through] or list(sites)
+        if use.scope is not self._made_in:
+            return known
+        return [site for site in known if not is_left_out(site, use.file, use.scope, self._made)]
+
+    def drawn(self, use: Use) -> Iterator[_Use]:
+        """What one use draws from the loader; nothing if it only looks at it, or if its reader is another use."""
+        around, is_call = use.around, isinstance(use.node, ast.Call)
+        if _only_predicts(use):
+            yield _Use(BatchUse.PREDICTS, use.file, use.node)
+        elif use.kind is UseKind.ITERATED and isinstance(around, (ast.For, ast.AsyncFor)):
+            yield _drawn(use, intent.use_of(use.file, use.scope, around))
+        elif use.kind is UseKind.ARGUMENT and isinstance(around, ast.Call):
+            yield from _handed(use, around)
+        elif use.kind is UseKind.BOUND and (around is not use.statement.node or self.follows(use)):
+            yield from (_UNSEEN for name in _globals(use) if _is_for_others(use.file, name))
+        elif isinstance(around, ast.Attribute):
+            yield from () if around.attr in _SETTINGS else (_UNSEEN,)
+        elif not (
+            isinstance(around, (ast.Compare, ast.FormattedValue, ast.IfExp))
+            or (isinstance(around, (ast.Expr, ast.If, ast.Assert)) and not is_call)
+        ):
+            yield _UNSEEN
 
 
-def _is_global(scope: Scope, name: str) -> bool:
-    return name in scope.once("globals", lambda: _globals_of(scope))
+def _drawing(
+    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
+) -> Iterator[_Use]:
+    """What draws from the loader that a call creates, as far as it is known."""
+    readers = _Readers(scope, statement, through)
+    for use in uses(call, Place(file, scope, statement), through=readers):
+        yield from readers.drawn(use) if use.kind is not UseKind.LOST else (_UNSEEN,)
 
 
-def _globals_of(scope: Scope) -> frozenset[str]:
-    """The names that a function declares global."""
-    nodes = (statement.node for statement in scope.statements)
-    return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)
+def _only_predicts(use: Use) -> bool:
+    """Whether a loader is an object's, or has been returned, where the code only predicts."""
+    via = use.via
+    if via is None or not use.file.is_offline:
+        return False
+    return via.kind in (UseKind.STORED, UseKind.RETURNED) or (via.via is not None and via.via.kind is UseKind.RETURNED)
 
 
-def _is_for_others(file: FileIndex, name: str, is_read: bool) -> bool:
+def _drawn(use: Use, kind: BatchUse) -> _Use:
+    if kind is BatchUse.UNKNOWN:
+        return _UNSEEN
+    often = kind is BatchUse.EVALUATES and runs_while_training(use.file, use.scope, use.statement)
+    return _Use(kind, use.file, use.around, often)
+
+
+def _handed(use: Use, call: ast.Call) -> Iterator[_Use]:
+    """What a call draws whose function is not known, as its name shows: ``model.fit(loader)``, ``evaluate(loader)``."""
+    last = terminal(call) or ""
+    keyword = next((item.arg for item in call.keywords if item.value is use.node), None)
+    if last in _ASKS:
+        return
+    if last == "next":
+        yield _Use(BatchUse.ONCE) if _is_one_batch(use) else _UNSEEN
+    elif intent.says_predict(_last_name(call)):
+        yield _drawn(use, BatchUse.EVALUATES if _is_between_epochs(use.node) else BatchUse.PREDICTS)
+    elif _TRAINS.match(snake(last)):
+        is_for_evaluation = keyword in _EVALUATION_DATA or any(map(evaluates, (dotted(use.node) or "").split(".")))
+        kind = BatchUse.EVALUATES if is_for_evaluation else BatchUse.TRAINS
+        yield _Use(kind, use.file, call, often=is_for_evaluation)
+    else:
+        yield _drawn(use, BatchUse.EVALUATES) if evaluates(last) else _UNSEEN
+
+
+def _is_one_batch(use: Use) -> bool:
+    """Whether ``next(iter(loader))`` draws one batch: no loop draws more, and it is not passed on."""
+    node = use.statement.node
+    kept = isinstance(node, ast.Return) or any("." in name for name in bound_by(node))
+    return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(use.file, use.scope)
+
+
+def _last_name(call: ast.Call) -> str:
+    return (dotted(call.func) or "").rpartition(".")[2]
+
+
+def _globals(use: Use) -> list[str]:
+    """The names of the file that a statement binds to a loader, and that an import of the file may see."""
+    module = use.file.scopes.module
+    targets = targets_of(use.statement.node) if use.around is use.statement.node else [use.around]
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    if use.scope is not module:
+        names = [name for name in names if is_global(use.scope, name)]
+    return [name for name in names if not all(map(_is_main, bindings_of(module).get(name, ())))]
+
+
+def _is_for_others(file: FileIndex, name: str) -> bool:
     """Whether another file may read a global of this one; assumed if the file neither reads it nor trains."""
     module = file.scopes.module
+    is_read = any(isinstance(read.node, ast.Name) for read in file.loads.get(name, ()))
     if not is_read and not any(
         TrainingCalls.of(file.project).call_trains(file, module, call)
         for statement in module.statements
@@ -613,27 +498,7 @@ def _is_main(statement: Statement) -> bool:
     return any(isinstance(test, ast.Compare) and dotted(test.left) == "__name__" for test in tests)
 
 
-def _is_own(read: Load) -> bool:
-    return isinstance(read.node, ast.Attribute) and dotted(read.node.value) == "self"
-
-
-def _family(file: FileIndex, owner: Class) -> set[Class] | None:
-    """A class and those it inherits from; None if one of them is unknown and may use its arguments."""
-    hierarchy = Hierarchy.of(file.project)
-    unseen = hierarchy.unseen(file, owner)
-    is_seen = all(base == "object" or base.startswith("paddle.nn.") for base in unseen)
-    return {one for _, one in hierarchy.lineage(file, owner)} if is_seen else None
-
-
-def _is_related(file: FileIndex, reader: Class, owner: Class, related: set[Class]) -> bool:
-    """Whether ``self.name`` in one class may be the attribute that another sets."""
-    if reader in related:
-        return True
-    above = _family(file, reader)
-    return above is None or owner in above
-
-
-def _is_between_epochs(node: ast.expr) -> bool:
+def _is_between_epochs(node: ast.AST) -> bool:
     """Whether a loader is named as one for evaluation between epochs: a test set is often used after the training."""
     names = (dotted(node) or "").split(".")
     return any(evaluates(name) and not name.lower().startswith("test") for name in names)

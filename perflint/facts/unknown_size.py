@@ -7,11 +7,13 @@ import enum
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from perflint.facts.accumulators import Use, uses_in
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.place import Place
+from perflint.flow.uses import Through, Use, ends, uses
 from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.paddle.results import LOSS_FUNCTIONS
+from perflint.syntax.bindings import Mention
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
@@ -131,8 +133,7 @@ _RESHAPING = frozenset({"reshape", "view"})
 _LOSSES = LOSS_FUNCTIONS | {"sigmoid_focal_loss"}
 _PICKING = frozenset({"gather", "gather_nd", "index_select", "masked_select"})
 _NUMBERS = frozenset({"max", "min", "float", "int"})
-_MOST_USES = 8
-_DEEPEST = 3
+_MOST_USES = 50
 _PLAIN = _NUMBERS | {"len", "sum", "range", "list", "tuple", "zip", "enumerate", "isinstance", "print"}
 """Functions of Python that do not use the rows."""
 
@@ -140,21 +141,10 @@ _PLAIN = _NUMBERS | {"len", "sum", "range", "list", "tuple", "zip", "enumerate",
 @of_point
 def dense_form(point: Point, node: ast.expr) -> Form | None:
     """The use of an operation of unknown size, if a form of known size could replace it; otherwise None."""
-    return _Search(point, node).found()
+    return _Dense(point, node).found()
 
 
-def _path(top: ast.AST, node: ast.AST) -> tuple[ast.AST, ...] | None:
-    """The nodes from ``top`` to the parent of a node."""
-    for child in children(top):
-        if child is node:
-            return (top,)
-        below = _path(child, node)
-        if below is not None:
-            return (top, *below)
-    return None
-
-
-class _Search:
+class _Dense(Through):
     """Follows a result through one function.
 
     Args:
@@ -162,37 +152,47 @@ class _Search:
         node: the result.
     """
 
-    def __init__(self, point: Point, node: ast.AST) -> None:
+    def __init__(self, point: Point, node: ast.expr) -> None:
         self._point = point
         self._node = node
         self._names = point.file.names
 
     def found(self) -> Form | None:
         """What the result is used for."""
-        node, statement = self._node, self._point.statement
-        parents = _path(statement.node, node)
-        return self.form(node, parents, statement, 0) if parents is not None else None
+        if self._node not in self._point.statement.parents:
+            return None
+        at = Place(self._point.file, self._point.scope, self._point.statement)
+        forms = [self._form(use) for use in ends(uses(self._node, at, through=self, budget=_MOST_USES))]
+        return next((form for form in forms if form is not Form.COUNT), Form.COUNT) if all(forms) else None
 
-    def form(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Form | None:
-        """What a result is used for, according to the nodes around it, from the inside out."""
-        inner = node
-        for place in range(len(parents) - 1, -1, -1):
-            parent = parents[place]
-            if isinstance(parent, ast.stmt):
-                return self._named(inner, statement, depth)
-            if _is_count(parent, inner):
-                return Form.COUNT if self._is_number(parents[:place], parent, statement, depth) else None
-            if isinstance(parent, ast.Subscript) and parent.slice is inner and isinstance(parent.ctx, ast.Store):
-                return Form.FILL if self._fills(statement.node) else None
-            found = self._taken(parent, inner, statement) if isinstance(parent, ast.Call) else None
-            if found is not None:
-                if found in (Form.LOSS, Form.CLASS_LOSS) and not self._others_stay(parent, inner, statement):
-                    return None
-                return Form.ROW_EXTREME if found is Form.ROWS and _takes_extreme(parents[:place]) else found
-            if not self._goes_on(parent, inner, statement):
-                return None
-            inner = parent
-        return None
+    def passes(self, use: Use) -> bool:
+        """Whether an expression computes a value for each of the values, or selects by them."""
+        return self._form(use) is None and self._goes_on(use.around, use.node, use.statement)
+
+    def follows(self, use: Use) -> bool:
+        """Whether a statement only binds one name to the values."""
+        around = use.around
+        return (isinstance(around, ast.Assign) and len(around.targets) == 1) or isinstance(around, ast.AugAssign)
+
+    def sees(self, use: Use, mention: Mention, key: ast.expr | None) -> bool:
+        """Whether the code around a name uses the values, unlike ``x.stop_gradient = True`` and ``x is None``."""
+        parent = mention.parent
+        if isinstance(parent, ast.Compare):
+            return not all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in parent.ops)
+        return not (isinstance(parent, ast.Attribute) and parent.attr == "stop_gradient")
+
+    def _form(self, use: Use) -> Form | None:
+        """What the code around a result does with all of its values together."""
+        around, node, statement = use.around, use.node, use.statement
+        if _is_count(around, node):
+            counted = uses(around, use.place, through=_Count()) if isinstance(around, ast.expr) else iter(())
+            return Form.COUNT if all(map(_is_number, ends(counted))) else None
+        if isinstance(around, ast.Subscript) and around.slice is node and isinstance(around.ctx, ast.Store):
+            return Form.FILL if self._fills(statement.node) else None
+        found = self._taken(around, node, statement) if isinstance(around, ast.Call) else None
+        if found in (Form.LOSS, Form.CLASS_LOSS) and not self._others_stay(around, node, statement):
+            return None
+        return Form.ROW_EXTREME if found is Form.ROWS and _takes_extreme(statement.path_to(around)) else found
 
     def _taken(self, call: ast.Call, inner: ast.AST, statement: Statement) -> Form | None:
         """What a call computes from all values together."""
@@ -226,7 +226,7 @@ class _Search:
         if isinstance(parent, (ast.BinOp, ast.Compare)):
             return self._others_stay(parent, inner, statement)
         if not isinstance(parent, ast.Call):
-            return isinstance(parent, (ast.UnaryOp, ast.keyword))
+            return isinstance(parent, ast.UnaryOp)
         name = terminal(parent) or ""
         if inner is not parent.func and not self._names.resolve(dotted(parent.func) or "").startswith("paddle."):
             return False
@@ -249,22 +249,18 @@ class _Search:
         If a function computes a loss of selected boxes, it has one value for each selected row, and only selected
         weights fit.
         """
-        others = [child for child in children(parent) if child is not inner]
+        others = [child for child in children(parent) if inner is not getattr(child, "value", child)]
         calls = [item for other in others for item in walk(other) if isinstance(item, ast.Call)]
-        names = set().union(*(plain_names(other) for other in others))
-        is_made = any(self._works_on_rows(call, statement) for call in calls)
-        return not is_made and all(self._stays(name, statement, 0) for name in names)
-
-    def _stays(self, name: str, statement: Statement, depth: int) -> bool:
-        """Whether no other code computes the value of a name from selected rows."""
-        for binding in before(name, statement, self._point.scope):
-            made = binding.statement
-            if any(self._works_on_rows(call, made) for call in made.calls):
-                return False
-            value = getattr(made.node, "value", None)
-            inside = plain_names(value) if isinstance(value, ast.expr) and depth < _DEEPEST else ()
-            if not all(self._stays(other, made, depth + 1) for other in inside):
-                return False
+        if any(self._works_on_rows(call, statement) for call in calls):
+            return False
+        waiting = [(name, statement) for other in others for name in plain_names(other)]
+        for name, at in waiting:  # grows during the loop
+            for binding in before(name, at, self._point.scope):
+                made, value = binding.statement, getattr(binding.statement.node, "value", None)
+                if any(self._works_on_rows(call, made) for call in made.calls):
+                    return False
+                inside = plain_names(value) if isinstance(value, ast.expr) else ()
+                waiting += ((other, made) for other in inside if (other, made) not in waiting)
         return True
 
     def _works_on_rows(self, call: ast.Call, statement: Statement) -> bool:
@@ -304,60 +300,32 @@ class _Search:
         is_of_paddle = self._names.resolve(dotted(call.func) or "").startswith("paddle.")
         return not is_of_paddle and terminal(call) not in OPERATIONS | _PICKING
 
-    def _named(self, value: ast.AST, statement: Statement, depth: int) -> Form | None:
-        """The use of a name that a statement binds to a result."""
-        node = statement.node
-        if isinstance(node, ast.Assign) and node.value is value and len(node.targets) == 1:
-            target: ast.expr = node.targets[0]
-        elif isinstance(node, ast.AugAssign) and node.value is value:
-            target = node.target
-        else:
-            return None
-        uses = self._read(target, statement) if depth < _DEEPEST else []
-        forms = [self.form(use.node, use.parents, use.statement, depth + 1) for use in uses]
-        return next((form for form in forms if form is not Form.COUNT), Form.COUNT) if forms and all(forms) else None
-
-    def _read(self, target: ast.expr, statement: Statement) -> list[Use]:
-        """The places that read a name before it is bound again."""
-        scope = uses_in(self._point.file, self._point.scope)
-        if not isinstance(target, ast.Name) or scope.is_shared(target.id):
-            return []
-        found: list[Use] = []
-        for use in scope.by_name.get(target.id, ()):
-            is_changed = isinstance(use.statement.node, ast.AugAssign) and use.statement.node.target is use.node
-            if use.statement.start <= statement.start or is_changed or _is_no_use(use.parent):
-                continue
-            if not isinstance(use.node.ctx, ast.Load):
-                break
-            found.append(use)
-        return found if len(found) <= _MOST_USES else []
-
-    def _is_number(self, parents: Sequence[ast.AST], count: ast.AST, statement: Statement, depth: int) -> bool:
-        """Whether a count is only used in arithmetic: a test or a shape needs it on the host."""
-        inner = count
-        for parent in reversed(parents):
-            if isinstance(parent, ast.stmt):
-                break
-            if not _is_of_numbers(parent, inner):
-                return False
-            inner = parent
-        node = statement.node
-        if isinstance(node, ast.AugAssign):
-            return True
-        if isinstance(node, ast.Assign) and isinstance(inner, ast.BinOp) and isinstance(node.targets[0], ast.Attribute):
-            return True  # a running mean, which may also be a tensor
-        if not isinstance(node, ast.Assign) or node.value is not inner:
-            return isinstance(node, ast.Return) and isinstance(inner, ast.BinOp)
-        if isinstance(inner, ast.BinOp) and isinstance(inner.op, ast.Div):
-            return True
-        uses = self._read(node.targets[0], statement) if depth < _DEEPEST else []
-        return bool(uses) and all(self._is_number(use.parents, use.node, use.statement, depth + 1) for use in uses)
-
     def _fills(self, node: ast.stmt) -> bool:
         """Whether a statement assigns a number to the selected places."""
         if not isinstance(node, (ast.Assign, ast.AugAssign)):
             return False
         return Evaluator(self._point.file, self._point.full_env).kind(node.value).is_host
+
+
+class _Count(Through):
+    """Follows the number of the values through arithmetic."""
+
+    def passes(self, use: Use) -> bool:
+        """Whether an expression computes a number from the count."""
+        return _is_of_numbers(use.around, use.node)
+
+    def follows(self, use: Use) -> bool:
+        """Whether a name is bound to the number, or to something that may only be one on the host."""
+        return isinstance(use.around, ast.Assign) and not _is_number(use)
+
+
+def _is_number(use: Use) -> bool:
+    """Whether a count is only used in arithmetic: a test or a shape needs it on the host."""
+    node, around = use.node, use.around
+    if isinstance(around, ast.Assign) and isinstance(node, ast.BinOp):
+        # A running mean may also be a tensor.
+        return isinstance(node.op, ast.Div) or isinstance(around.targets[0], ast.Attribute)
+    return isinstance(around, ast.AugAssign) or (isinstance(around, ast.Return) and isinstance(node, ast.BinOp))
 
 
 def _takes_extreme(around: Sequence[ast.AST]) -> bool:
@@ -401,13 +369,6 @@ def _is_of_columns(index: ast.expr) -> bool:
     if isinstance(first, ast.Slice):
         is_all = first.lower is first.upper is first.step is None
     return is_all and bool(rest) and all(isinstance(item, (ast.Slice, ast.Constant)) for item in rest)
-
-
-def _is_no_use(node: ast.AST) -> bool:
-    """Whether the code around a name does not use the values: ``x.stop_gradient = True``, ``x is None``"""
-    if isinstance(node, ast.Compare):
-        return all(isinstance(operator, (ast.Is, ast.IsNot)) for operator in node.ops)
-    return isinstance(node, ast.Attribute) and node.attr == "stop_gradient"
 
 
 def _subscripts(node: ast.AST) -> Iterator[ast.Subscript]:

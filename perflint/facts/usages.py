@@ -9,22 +9,22 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from perflint.facts.accumulators import (
-    ScopeUses,
-    Use,
     asks_for_keys,
     is_summed_while_it_grows,
     makes_dict,
-    names_of_values,
+    parts_with_values,
     sums_all_it_keeps,
-    uses_in,
 )
 from perflint.flow.branches import EACH_STEP, Often
+from perflint.flow.place import Place
+from perflint.flow.uses import ScopeUses, Through, Use, UseKind, is_stored, uses, uses_in
+from perflint.syntax.bindings import Mention, targets_of
 from perflint.syntax.names import Names, dotted, plain_names
-from perflint.syntax.scopes import Statement, own_parts, statements_calling, terminal
-from perflint.syntax.tree import base_of, children, walk
+from perflint.syntax.scopes import LOOPS, Statement, statements_calling, terminal
+from perflint.syntax.tree import alike, base_of, children, walk
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training.every import every
-from perflint.training.steps import Point, Step, of_point, points_of
+from perflint.training.steps import Point, Step, points_of
 
 # Finds which numbers in an expression are sizes: shapes, counts, and bounds of slices.
 #
@@ -194,11 +194,10 @@ _ARRAYS = ("numpy.", "scipy.", "sklearn.", "skimage.", "cv2.", "math.")
 _TEXT_FOR = {Usage.CALL: Usage.LOG, Usage.RETURNED: Usage.TEXT}
 """The use of a text, by the use that a number would have."""
 
-_DEEPEST = 3
-"""How many names a value is followed through: ``value = loss.item(); text = str(value)``."""
-
-_MOST = 20
-"""How many uses of one name are examined."""
+_MOST = 100
+"""How many uses of one value are examined."""
+_MOST_HELD = 20
+"""How many uses of a container that has the value are examined."""
 
 
 def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
@@ -223,13 +222,16 @@ def usages_of_name(name: str, point: Point, scope: ScopeUses) -> list[Aim]:
         point: the statement.
         scope: what the function does with its names.
     """
-    return list(_Search(point, scope).after(name, point.statement))
+    return _Aims(point, scope).of(name, point.statement)
 
 
 def _found(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
     """What the value of an expression is used for within its function."""
-    parents = _parents(point, node)
-    return list(_Search(point, scope).aims(node, parents, point.statement, 0)) if parents is not None else []
+    parents = point.statement.parents
+    if node not in parents:
+        equal = (item for item in parents if isinstance(item, ast.expr) and alike(item, node))
+        return [aim for item in islice(equal, 1) for aim in _found(item, point, scope)]
+    return _Aims(point, scope).of(node, point.statement)
 
 
 def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
@@ -248,97 +250,118 @@ _WAITING = frozenset({Usage.SUM, Usage.TOTAL, Usage.LAST, Usage.AFTER})
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
-def _parents(point: Point, node: ast.expr) -> tuple[ast.AST, ...] | None:
-    """The nodes around an expression, from its statement to its parent."""
-    around = _around(point)
-    inner: ast.AST | None = node if node in around else _spelled(point).get(ast.dump(node))
-    if inner is None:
-        return None
-    parents = []
-    while inner is not point.statement.node:
-        inner = around[inner]
-        parents.append(inner)
-    return tuple(reversed(parents))
+class _Aims(Through):
+    """Follows a value through one function.
 
+    Args:
+        point: the statement of the value.
+        scope: what the function does with its names.
+        opens: whether to look what becomes of a list, a meter or a dict that gets the value.
+    """
 
-@of_point
-def _around(point: Point) -> Mapping[ast.AST, ast.AST]:
-    """The expressions of a statement, each with its parent."""
-    around: dict[ast.AST, ast.AST] = dict.fromkeys(own_parts(point.statement.node), point.statement.node)
-    waiting = list(around)
-    while waiting:
-        item = waiting.pop()
-        for child in children(item):
-            around.setdefault(child, item)
-            waiting.append(child)
-    return around
-
-
-@of_point
-def _spelled(point: Point) -> Mapping[str, ast.AST]:
-    """The expressions of a statement by source text."""
-    return {ast.dump(item): item for item in _around(point) if isinstance(item, ast.expr)}
-
-
-@dataclass
-class _Way:
-    """What a value became on its path: a text, or an array that NumPy works on."""
-
-    is_text: bool = False
-    is_array: bool = False
-
-
-class _Search:
-    """Follows a value through one function."""
-
-    def __init__(self, point: Point, scope: ScopeUses) -> None:
+    def __init__(self, point: Point, scope: ScopeUses, opens: bool = True) -> None:
         self._names = point.file.names
         self._point = point
         self._scope = scope
+        self._opens = opens
         # The last row of the loop around the value, 0 if there is none.
         self._loop_end = (point.loop.end_lineno or 0) if point.loop is not None else 0
 
-    def aims(self, node: ast.AST, parents: Sequence[ast.AST], statement: Statement, depth: int) -> Iterator[Aim]:
-        """What an expression is used for, according to the nodes around it, from the inside out."""
-        way, inner = _Way(), node
-        if isinstance(statement.node, ast.Raise):
-            yield Aim(Usage.STOP, statement.node.lineno)
+    def of(self, value: ast.expr | str, statement: Statement) -> list[Aim]:
+        """What an expression of a statement is used for, or a name that it fills."""
+        at = Place(self._point.file, self._point.scope, statement)
+        found: dict[Use | None, list[Use]] = {}
+        for use in uses(value, at, through=self, budget=_MOST):
+            found.setdefault(use.via, []).append(use)
+        first = found.pop(None, next(iter(found.values()), []))
+        return [aim for use in first for aim in self._aims(use, found)]
+
+    def passes(self, use: Use) -> bool:
+        """Whether the result of the expression around a value is a value, too."""
+        return not self._is_closed(use) and self._purpose(use) is None
+
+    def follows(self, use: Use) -> bool:
+        """Whether a statement binds names to a value."""
+        node = use.statement.node
+        is_bound = use.around is node and isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, *LOOPS[:2]))
+        return is_bound and not self._is_after_the_loop(use) and self._purpose(use) is None
+
+    def names(self, use: Use) -> Iterator[tuple[ast.expr, ast.expr | None]]:
+        """The names that get a value, or the dict that contains it, with its key; of a dict's items, not the keys."""
+        node, value = use.statement.node, use.node
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            given = list(parts_with_values(node.target, node.iter, use.path[0], self._is_dict))
+            yield from ((item, None) for part in given for item in walk(part) if isinstance(item, ast.Name))
             return
-        for parent in reversed(parents[1:]):
-            if _is_closed(parent, inner) or self._gives_keys(parent, inner, node):
-                return
-            purpose = self._made_by(parent, inner, way)
-            if purpose is not None:
-                yield from self._shown(Aim(purpose, statement.node.lineno, _taker(parent)), parent, statement, depth)
-                return
-            inner = parent
-        yield from self._ends(inner, node, statement, depth, way)
+        for target in targets_of(node):
+            if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
+                yield from ((item, None) for item in walk(target) if isinstance(item, ast.Name))
+            else:
+                yield target, target.slice if isinstance(target, ast.Subscript) else None
 
-    def _made_by(self, parent: ast.AST, inner: ast.AST, way: _Way) -> Usage | None:
-        """What the parent expression does with a value; None if its result is a value, too."""
-        way.is_text = way.is_text or _makes_text(parent)
-        if not isinstance(parent, ast.Call):
-            return _placed(parent, inner, self._names)
-        way.is_array = way.is_array or self._names.resolve(dotted(parent.func) or "").startswith(_ARRAYS)
-        return _taken(parent, inner, way, self._names)
+    def sees(self, use: Use, mention: Mention, key: ast.expr | None) -> bool:
+        """Whether a place reads a value, and not another item or the key of its own dict."""
+        return _may_read(mention, key) and not _is_own_key(mention, use.statement)
 
-    def _gives_keys(self, parent: ast.AST, inner: ast.AST, node: ast.AST) -> bool:
-        """Whether only the keys of a dict are taken from the container at a node: ``[key for key in losses]``."""
-        if isinstance(parent, ast.comprehension) and isinstance(inner, ast.expr):
-            return not names_of_values(parent.target, inner, node, self._is_dict)
-        if isinstance(parent, ast.Compare):
-            return (
-                isinstance(parent.ops[-1], (ast.In, ast.NotIn))
-                and inner is parent.comparators[-1]
-                and (self._is_dict(inner))
-            )
-        return asks_for_keys(parent)
+    def _aims(self, use: Use, found: Mapping[Use | None, Sequence[Use]]) -> list[Aim]:
+        """What one use is for, and those that follow from it."""
+        node, is_text = use.statement.node, self._is_text(use)
+        if self._is_after_the_loop(use):
+            return [Aim(Usage.AFTER, node.lineno)]
+        if use.kind in (UseKind.LOST, UseKind.STORED) or self._is_closed(use):
+            return []
+        purpose = self._purpose(use)
+        if purpose is None:
+            then = [aim for each in found.get(use, ()) for aim in self._aims(each, found)]
+            if then:
+                return [replace(aim, usage=_TEXT_FOR.get(aim.usage, aim.usage)) for aim in then] if is_text else then
+            purpose = _left(node, is_text, self._is_array(use))
+        elif use.around is node:
+            return [Aim(_TEXT_FOR.get(purpose, purpose) if is_text else purpose, node.lineno)]
+        return self._shown(Aim(purpose, node.lineno, _taker(use.around)), use) if purpose is not None else []
+
+    def _purpose(self, use: Use) -> Usage | None:
+        """What the code around a value does with it; None if the result is a value, too, or gets a name."""
+        around, node = use.around, use.node
+        if isinstance(use.statement.node, ast.Raise):
+            return Usage.STOP
+        if around is use.statement.node:
+            purpose = _done(use.statement.node, node)
+            return None if purpose is Usage.SUM and self._is_text(use) else purpose  # (`+= "..."` makes a longer text)
+        if isinstance(around, ast.Call):
+            return _taken(around, node, self._is_text(use), self._is_array(use), self._names)
+        return _placed(around, node, self._names)
+
+    def _is_closed(self, use: Use) -> bool:
+        """Whether the use of a value is unknown, a tensor would work as well, or only the keys of a dict are used."""
+        around, node = use.around, use.node
+        if isinstance(use.statement.node, ast.Raise):
+            return False
+        if isinstance(around, ast.comprehension):
+            given = parts_with_values(around.target, node, use.path[0], self._is_dict)
+            return node is not around.iter or not any(plain_names(part) for part in given)
+        if isinstance(around, ast.Compare) and isinstance(around.ops[-1], (ast.In, ast.NotIn)):
+            return node is around.comparators[-1] and self._is_dict(node)
+        is_later = isinstance(around, ast.Lambda)
+        return is_later or self._is_after_the_loop(use) or _asks_for_form(around) or asks_for_keys(around)
+
+    def _is_after_the_loop(self, use: Use) -> bool:
+        return use.via is not None and 0 < self._loop_end < use.statement.node.lineno
+
+    def _is_text(self, use: Use) -> bool:
+        """Whether a value has become a part of a text in its statement."""
+        return any(map(_makes_text, (*use.path[1:], use.around)))
+
+    def _is_array(self, use: Use) -> bool:
+        """Whether NumPy or the like works on a value in its statement."""
+        calls = (item for item in (*use.path[1:], use.around) if isinstance(item, ast.Call))
+        return any(self._names.resolve(dotted(call.func) or "").startswith(_ARRAYS) for call in calls)
 
     def _is_dict(self, node: ast.AST) -> bool:
         """Whether an expression is a dict, or a name that the function only binds to dicts."""
         if not isinstance(node, ast.Name):
-            return isinstance(node, ast.expr) and makes_dict(node)
-        stores = [use for use in self._scope.by_name.get(node.id, ()) if isinstance(use.node.ctx, ast.Store)]
+            return makes_dict(node)
+        stores = [use for use in self._scope.by_name.get(node.id, ()) if is_stored(use.node)]
         return bool(stores) and all(
             isinstance(use.statement.node, (ast.Assign, ast.AnnAssign))
             and use.parent is use.statement.node
@@ -346,68 +369,45 @@ class _Search:
             for use in stores
         )
 
-    def _ends(self, value: ast.AST, held: ast.AST, statement: Statement, depth: int, way: _Way) -> Iterator[Aim]:
-        """What a statement does with a value."""
-        node = statement.node
-        purpose = _done(node, value)
-        if purpose is not None and not (way.is_text and purpose is Usage.SUM):  # (`text += "..."` makes a longer text)
-            yield Aim(_TEXT_FOR.get(purpose, purpose) if way.is_text else purpose, node.lineno)
-            return
-        bound = self._given(node, value, held) if isinstance(node, (ast.For, ast.AsyncFor)) else _bound(node, value)
-        found = [aim for name, key in bound for aim in self._follow(name, key, statement, depth + 1)]
-        if way.is_text:
-            found = [replace(aim, usage=_TEXT_FOR.get(aim.usage, aim.usage)) for aim in found]
-        rest = None if found else _left(node, way)
-        yield from found if rest is None else self._shown(Aim(rest, node.lineno), node, statement, depth)
-
-    def _given(
-        self, loop: ast.For | ast.AsyncFor, value: ast.AST, held: ast.AST
-    ) -> Iterator[tuple[str, ast.expr | None]]:
-        """The names that a loop binds to the values of a container, without keys, as in ``_bound``."""
-        if value is loop.iter:
-            yield from ((name, None) for name in sorted(names_of_values(loop.target, loop.iter, held, self._is_dict)))
-
-    def _shown(self, aim: Aim, holding: ast.AST, statement: Statement, depth: int) -> Iterator[Aim]:
+    def _shown(self, aim: Aim, use: Use) -> list[Aim]:
         """The use of a value, or of its container, at each step; if there is none, the aim.
 
         That is a log line, or a decision: ``losses.append(loss.item())`` and then ``if sum(losses) > 9: raise``.
         """
+        statement, held = use.statement, holder(use.around)
         found: list[Aim] = []
         if aim.usage is Usage.LOG:
             usage = Usage.SHOWN if is_shown_at_each_step(self._point, statement) else Usage.LOG
             found = [replace(aim, usage=usage, start=(statement.node.lineno, statement.node.col_offset))]
         elif aim.usage is Usage.TEXT and is_made_now_and_then(self._point, statement):
             found = [replace(aim, usage=Usage.LOG)]
-        elif aim.usage in _HELD and depth < _DEEPEST - 1 and (held := holder(holding)) is not None:
+        elif aim.usage in _HELD and self._opens and held is not None:
             found = list(self._done_with(held, aim, statement))
-            if not found and self._is_summed(holding, aim):
+            if not found and self._is_summed(use.around, aim):
                 found = [replace(aim, usage=Usage.TOTAL)]
             elif not found and aim.usage is Usage.LIST and self._is_only_the_last_used(held[0], statement):
                 found = [replace(aim, usage=Usage.LAST)]
-        yield from found or [aim]
+        return found or [aim]
 
     def _done_with(self, held: tuple[str, ast.expr | None], aim: Aim, statement: Statement) -> Iterator[Aim]:
         """The log lines and the decisions of each step that use the container of a value."""
-        uses = self._scope.by_chain.get(held[0], ())
-        inside = (use for use in uses if self._is_in_loop(use.statement) and use.statement is not statement)
-        for use in islice(inside, _MOST):
-            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, held[1]):
-                continue
-            for other in self.aims(use.node, use.parents, use.statement, _DEEPEST - 1):
+        every = self._scope.by_chain.get(held[0], ())
+        inside = (use for use in every if self._is_in_loop(use.statement) and use.statement is not statement)
+        reader = _Aims(self._point, self._scope, opens=False)
+        for use in islice(inside, _MOST_HELD):
+            for other in reader.of(use.node, use.statement) if use.is_read and _may_read(use, held[1]) else ():
                 if other.usage is Usage.SHOWN or (aim.usage is not Usage.METER and self._is_decided(use, other)):
                     yield other
 
-    def _is_decided(self, use: Use, aim: Aim) -> bool:
+    def _is_decided(self, use: Mention, aim: Aim) -> bool:
         """Whether a use of a list, or of a stored value, decides at each step by a value in it.
 
         ``if not losses`` and ``if name in losses`` test something else.
         """
         if aim.usage not in (Usage.STOP, Usage.TEST) or not is_shown_at_each_step(self._point, use.statement):
             return False
-        if any(
-            isinstance(parent, ast.BoolOp) for parent in use.parents
-        ):  # (`step % 10 == 0 and ...` tests only occasionally)
-            return False
+        if any(isinstance(parent, ast.BoolOp) for parent in use.parents):
+            return False  # (`step % 10 == 0 and ...` tests only occasionally)
         return any(
             isinstance(parent, (ast.Call, ast.Subscript))
             or (isinstance(parent, ast.Compare) and not isinstance(parent.ops[0], _ASK_WHICH))
@@ -421,8 +421,8 @@ class _Search:
         if aim.usage is Usage.METER:
             return sums_all_it_keeps(holding, self._point)
         kept = holding.func.value
-        uses = [use for use in self._scope.by_chain.get(dotted(kept) or "", ()) if self._is_in_loop(use.statement)]
-        return aim.usage is Usage.LIST and is_summed_while_it_grows(kept, uses, self._point)
+        inside = [use for use in self._scope.by_chain.get(dotted(kept) or "", ()) if self._is_in_loop(use.statement)]
+        return aim.usage is Usage.LIST and is_summed_while_it_grows(kept, inside, self._point)
 
     def _is_only_the_last_used(self, name: str, adding: Statement) -> bool:
         """Whether only the last entry of a list of the function is used, and only after the loop.
@@ -433,8 +433,7 @@ class _Search:
         """
         if "." in name or self._scope.is_hidden(name) or not self._loop_end:
             return False
-        uses = self._scope.by_name.get(name, ())
-        looks = [use for use in uses if isinstance(use.node.ctx, ast.Load) and use.statement is not adding]
+        looks = [use for use in self._scope.by_name.get(name, ()) if use.is_read and use.statement is not adding]
         return bool(looks) and all(
             use.statement.node.lineno > self._loop_end and _takes_the_last(use.parent, use.node) for use in looks
         )
@@ -443,28 +442,8 @@ class _Search:
         loop = self._point.loop
         return loop is None or loop.lineno < statement.node.lineno <= self._loop_end
 
-    def after(self, name: str, statement: Statement) -> Iterator[Aim]:
-        """The uses at the places that read a name after a statement."""
-        return self._follow(name, None, statement, 0)
 
-    def _follow(self, name: str, key: ast.expr | None, statement: Statement, depth: int) -> Iterator[Aim]:
-        """The uses at the places that read a name, or one item of it, before it is bound again."""
-        if depth > _DEEPEST or self._scope.is_shared(name):
-            return
-        uses = [use for use in self._scope.by_name.get(name, ()) if use.statement.start > statement.start]
-        end = next((use.statement for use in uses if not isinstance(use.node.ctx, ast.Load)), None)
-        for use in uses[:_MOST]:
-            if end is not None and use.statement.start > end.start:
-                return
-            if not isinstance(use.node.ctx, ast.Load) or not _may_read(use, key) or _is_own_key(use, statement):
-                continue
-            if 0 < self._loop_end < use.statement.node.lineno:
-                yield Aim(Usage.AFTER, use.statement.node.lineno)
-            else:
-                yield from self.aims(use.node, use.parents, use.statement, depth)
-
-
-def _may_read(use: Use, key: ast.expr | None) -> bool:
+def _may_read(use: Mention, key: ast.expr | None) -> bool:
     """Whether a use of a name reads the item under a key (None: the value itself): ``d["b"]`` is not ``d["a"]``."""
     if not isinstance(use.parent, ast.Subscript) or use.parent.value is not use.node:
         return True
@@ -474,14 +453,14 @@ def _may_read(use: Use, key: ast.expr | None) -> bool:
     return not (isinstance(key, ast.Constant) and isinstance(other, ast.Constant) and key.value != other.value)
 
 
-def _takes_the_last(parent: ast.AST, name: ast.Name) -> bool:
+def _takes_the_last(parent: ast.AST, name: ast.expr) -> bool:
     """``losses[-1]``"""
     if not isinstance(parent, ast.Subscript) or parent.value is not name:
         return False
     return isinstance(parent.ctx, ast.Load) and ast.unparse(parent.slice) == "-1"
 
 
-def _is_own_key(use: Use, loop: Statement) -> bool:
+def _is_own_key(use: Mention, loop: Statement) -> bool:
     """Whether a use only reads the items of a dict that a loop iterates over: ``for key in logs: show(logs[key])``."""
     if not isinstance(loop.node, ast.For) or not isinstance(use.parent, ast.Subscript):
         return False
@@ -492,17 +471,17 @@ def _taker(parent: ast.AST) -> str:
     return (dotted(parent.func) or terminal(parent) or "") if isinstance(parent, ast.Call) else ""
 
 
-def _taken(call: ast.Call, inner: ast.AST, way: _Way, names: Names) -> Usage | None:
+def _taken(call: ast.Call, inner: ast.AST, is_text: bool, is_array: bool, names: Names) -> Usage | None:
     """What a call does with an argument; None if it returns it, or something computed from it."""
     name = terminal(call) or ""
     if inner is call.func or name in _PASSES_ON or name in _TEXTS:
         return None
     purpose = next((purpose for called, purpose in _CALLS if name in called), None)
-    if purpose is None and inner in sizes_in(call, names):
+    if purpose is None and _is_size(inner, call, names):
         return Usage.SIZE
-    if purpose is not None or way.is_array:
+    if purpose is not None or is_array:
         return purpose
-    return Usage.LOG if way.is_text else Usage.CALL
+    return Usage.LOG if is_text else Usage.CALL
 
 
 _CALLS = (
@@ -521,20 +500,17 @@ def _asks_for_form(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KINDS
 
 
-def _is_closed(parent: ast.AST, inner: ast.AST) -> bool:
-    """Whether the use of a value is unknown, or a tensor would work as well."""
-    if isinstance(parent, ast.comprehension):
-        return inner is not parent.iter
-    return isinstance(parent, ast.Lambda) or _asks_for_form(parent)
-
-
 def _placed(parent: ast.AST, inner: ast.AST, names: Names) -> Usage | None:
     """The use of a value by its parent expression: an index, the test of ``a if test else b``."""
-    if inner in sizes_in(parent, names):
+    if _is_size(inner, parent, names):
         return Usage.SIZE
     if isinstance(parent, ast.Subscript):
         return Usage.INDEX if inner is parent.slice else None
     return Usage.TEST if isinstance(parent, ast.IfExp) and inner is parent.test else None
+
+
+def _is_size(inner: ast.AST, parent: ast.AST, names: Names) -> bool:
+    return any(inner in (part, getattr(part, "value", None)) for part in sizes_in(parent, names))
 
 
 def _done(node: ast.stmt, value: ast.AST) -> Usage | None:
@@ -558,11 +534,11 @@ def _adds(node: ast.stmt) -> bool:
     return isinstance(node.value.op, ast.Add) and not names.isdisjoint(map(dotted, (node.value.left, node.value.right)))
 
 
-def _left(node: ast.stmt, way: _Way) -> Usage | None:
+def _left(node: ast.stmt, is_text: bool, is_array: bool) -> Usage | None:
     """The use of a value that is not known to be read."""
-    if way.is_text:
+    if is_text:
         return Usage.TEXT
-    return Usage.KEPT if _is_kept(node) else Usage.NUMPY if way.is_array else None
+    return Usage.KEPT if _is_kept(node) else Usage.NUMPY if is_array else None
 
 
 def _stops(last: ast.stmt) -> bool:
@@ -570,16 +546,6 @@ def _stops(last: ast.stmt) -> bool:
     if isinstance(last, (ast.Raise, ast.Break)):
         return True
     return isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and terminal(last.value) in _EXITS
-
-
-def _bound(node: ast.stmt, value: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
-    """The names that a statement binds to a value, or to the dict that contains it, with its key."""
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    for target in targets:
-        if isinstance(target, (ast.Tuple, ast.List)) and isinstance(value, ast.Tuple):
-            yield from ((name, None) for name in sorted(plain_names(target)))
-        elif isinstance(target, (ast.Name, ast.Subscript)) and isinstance(base := base_of(target), ast.Name):
-            yield base.id, target.slice if isinstance(target, ast.Subscript) else None
 
 
 def _makes_text(node: ast.AST) -> bool:

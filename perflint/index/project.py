@@ -8,16 +8,17 @@ import symtable
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from perflint.configuration.settings import Settings
 from perflint.index.kinds import Kind
 from perflint.inputs.projects import common_root, relative_parts
 from perflint.query import Memory
 from perflint.stopwatch import phase
+from perflint.syntax.bindings import Mention, mentions_in
 from perflint.syntax.file_text import FileText, module_parts, places
 from perflint.syntax.names import Names
-from perflint.syntax.scopes import FileScopes, Scope, Statement, headers, statements_on, terminal
+from perflint.syntax.scopes import FileScopes, Scope, Statement, statements_on, terminal
 from perflint.syntax.tree import walk
 from perflint.text.source import Source
 
@@ -118,16 +119,8 @@ class Load:
     """A place that reads a name or an attribute; without a statement if it is in a default, a decorator or the like."""
 
     node: ast.Name | ast.Attribute
-    scope: Scope | None
-    statement: Statement | None
-
-
-class NamedLoad(NamedTuple):
-    """A place in a statement that reads a name or an attribute."""
-
-    scope: Scope
-    statement: Statement
-    node: ast.Name | ast.Attribute
+    scope: Scope | None = None
+    statement: Statement | None = None
 
 
 @dataclass(eq=False)
@@ -216,18 +209,20 @@ class FileIndex(FileText):
     def loads(self) -> Mapping[str, list[Load]]:
         """The places where the file reads a name or an attribute, by that name."""
         found: dict[str, list[Load]] = {}
+        definitions: list[ast.expr] = []
         for scope in self.scopes.scopes:
-            for statement in scope.statements:
-                for header in headers(statement.node):
-                    _add_loads(header, scope, statement, found)
+            for name, mentions in mentions_in(scope).items():
+                reads = [Load(each.node, scope, each.statement) for each in mentions if each.is_read]
+                found.setdefault(name.removeprefix("."), []).extend(reads)
             if not isinstance(scope.node, ast.Module):
                 args = scope.node.args
-                for part in (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults)):
-                    _add_loads(part, None, None, found)
+                definitions += (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults))
         for owner in self.scopes.classes.values():
-            for part in (*owner.node.decorator_list, *owner.node.bases, *(item.value for item in owner.node.keywords)):
-                _add_loads(part, None, None, found)
-        return found
+            definitions += owner.node.decorator_list + owner.node.bases + [item.value for item in owner.node.keywords]
+        for item in (part for node in definitions for part in walk(node)):
+            if isinstance(item, (ast.Name, ast.Attribute)):
+                found.setdefault(item.id if isinstance(item, ast.Name) else item.attr, []).append(Load(item))
+        return {name: reads for name, reads in found.items() if reads}
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement; only searches where the name occurs."""
@@ -246,17 +241,11 @@ class FileIndex(FileText):
                 ]
         return known.of.get(name, [])
 
-    def loads_named(self, name: str) -> list[NamedLoad]:
+    def loads_named(self, name: str) -> list[Mention]:
         """The places in statements that read a name or an attribute: only searches where the text contains the name."""
-        return [
-            NamedLoad(scope, statement, item)
-            for scope, statement in self._statements_at(places(self.source.text, name))
-            for header in headers(statement.node)
-            for item in walk(header)
-            if (isinstance(item, ast.Name) and item.id == name)
-            or (isinstance(item, ast.Attribute) and item.attr == name)
-            if isinstance(item.ctx, ast.Load)
-        ]
+        scopes = dict.fromkeys(scope for scope, _ in self._statements_at(places(self.source.text, name)))
+        found = (mentions_in(scope).get(key, ()) for scope in scopes for key in (name, f".{name}"))
+        return [mention for mentions in found for mention in mentions if mention.is_read]
 
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names: faster than searching for each of hundreds of names."""
@@ -292,13 +281,6 @@ class FileIndex(FileText):
             owner.methods.clear()
             owner.attributes.clear()
         self.tree.body.clear()
-
-
-def _add_loads(node: ast.expr, scope: Scope | None, statement: Statement | None, found: dict[str, list[Load]]) -> None:
-    for item in walk(node):
-        if isinstance(item, (ast.Name, ast.Attribute)) and isinstance(item.ctx, ast.Load):
-            name = item.id if isinstance(item, ast.Name) else item.attr
-            found.setdefault(name, []).append(Load(item, scope, statement))
 
 
 class Resolver(Protocol):

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import libcst as cst
 
 from perflint.facts import accumulators
-from perflint.facts.accumulators import Accumulator, ScopeUses, Use, uses_in
+from perflint.facts.accumulators import Accumulator
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.surely import Surely
+from perflint.flow.uses import ScopeUses, uses_in
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.rules.edits import insert_row_after_loop, on_device, source_of
-from perflint.syntax.bindings import values_bound_by
+from perflint.syntax.bindings import Mention, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Loop, Statement
 from perflint.training.steps import Point
@@ -334,7 +335,7 @@ def _as_number(held: Accumulator, whole: bool) -> str:
     return f"float({held.name})"
 
 
-def _is_same_for_any_number(use: Use) -> bool:
+def _is_same_for_any_number(use: Mention) -> bool:
     """Whether 0 and 0.0 give the same result there: in a division, and in ``{total:.3f}``."""
     if isinstance(use.parent, ast.BinOp):
         return isinstance(use.parent.op, ast.Div)
@@ -493,14 +494,14 @@ def _is_an_empty_list(held: Accumulator) -> bool:
     )
 
 
-def _puts_in(use: Use) -> bool:
+def _puts_in(use: Mention) -> bool:
     """Whether a use may put something other than a number into the list."""
     return isinstance(use.parent, ast.Attribute) or (
         isinstance(use.parent, ast.Subscript) and not isinstance(use.parent.ctx, ast.Load)
     )
 
 
-def _only_looks(use: Use) -> bool:
+def _only_looks(use: Mention) -> bool:
     """Whether a use does not keep the list: ``sum(losses)``, ``np.mean(losses)``, ``losses[-1]``."""
     if isinstance(use.parent, ast.Call):
         name = dotted(use.parent.func) or ""

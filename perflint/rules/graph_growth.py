@@ -14,10 +14,10 @@ from perflint.facts.accumulators import keeps_all, outlives_the_step, own_sum
 from perflint.facts.gradient_graphs import (
     NoGrad,
     argument_names,
+    carried,
     direct,
     feeding_backward,
     gives_counts,
-    reads,
     results_of_calls,
     uncut,
 )
@@ -280,7 +280,7 @@ class _Carriers:
         before = bisect_left(bindings, self._point.statement.node.lineno, key=lambda item: item.node.lineno)
         last = bindings[before - 1].node if before else None
         if isinstance(last, ast.Assign):
-            return reads(last.value)
+            return not any(True for _ in carried(last.value))
         return isinstance(last, (ast.For, ast.AsyncFor))
 
     def _is_returned(self, name: str) -> bool:

@@ -6,10 +6,10 @@ import ast
 
 import libcst as cst
 
-from perflint.facts.accumulators import uses_in
 from perflint.facts.gradient_graphs import feeding_backward
 from perflint.facts.usages import Aim, usages, usages_of_name
 from perflint.findings import Fix, Level
+from perflint.flow.uses import uses_in
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -26,8 +26,6 @@ COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduc
 _MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
 _OF_THE_FIRST = frozenset({"all_gather", "all_gather_object"})
 """Collectives that fill the list in their first argument."""
-_DEPTH = 4
-"""Through how many functions a collective is followed."""
 
 
 def only_logged(point: Point, call: ast.Call) -> bool:
@@ -66,27 +64,21 @@ def _is_collective(file: FileIndex, call: ast.Call) -> bool:
     return file.names.resolve(dotted(call.func) or "").startswith(_MODULES)
 
 
-def _exchanges(file: FileIndex, scope: Scope, call: ast.Call, depth: int = _DEPTH) -> bool:
+def _exchanges(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     """Whether a call reaches a function of the project that does a collective and returns the result."""
     name = dotted(call.func)
     found = Values.of(file.project).callee(file, scope, name, {}) if name else None
-    return found is not None and found[1] is not scope and _makes_collective(*found, depth)
+    return found is not None and found[1] is not scope and _makes_collective(*found)
 
 
-@query
-def _makes_collective(file: FileIndex, scope: Scope, depth: int) -> bool:
-    """Whether a function exchanges its argument, and does not train: ``reduce_mean(tensor)``.
-
-    Args:
-        depth: through how many nested calls.
-    """
-    if not depth:
-        return False
+@query(cycle=False)  # a recursive call exchanges nothing else
+def _makes_collective(file: FileIndex, scope: Scope) -> bool:
+    """Whether a function exchanges its argument, and does not train: ``reduce_mean(tensor)``."""
     if any(terminal(call) in ("backward", "step", "minimize") for each in scope.statements for call in each.calls):
         return False
     returns = any(isinstance(each.node, ast.Return) and each.node.value is not None for each in scope.statements)
     calls = [call for each in scope.statements for call in each.calls]
-    return returns and any(_is_collective(file, call) or _exchanges(file, scope, call, depth - 1) for call in calls)
+    return returns and any(_is_collective(file, call) or _exchanges(file, scope, call) for call in calls)
 
 
 # PPF804: all ranks exchange a value at each step that only log lines show.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from perflint.facts.effects import only_reads
 from perflint.facts.gradient_graphs import NoGrad
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.calls import CallGraph, Certainty
@@ -195,7 +196,6 @@ _AXES = "check that the axes of the ids match those of the table"
 _IN_RANGE = "ids out of range, such as an `ignore_index`, have to be masked before they are looked up"
 _SMALL = "one-hot product beside a softmax"
 """The event if computing the other operand takes longer than the product."""
-_PURE = frozenset({"astype", "cast", "unsqueeze", "reshape", "squeeze", "flatten"})
 
 
 @statement_gate(CODE)
@@ -220,7 +220,7 @@ def one_hot_product(node: cst.Call | cst.BinaryOperation, context: Context) -> N
         context.report(
             CODE,
             node,
-            _fix(found, file.source),
+            _fix(found, file),
             confidence=_confidence(found),
             claims=False,
             costs_on_cpu=True,
@@ -239,19 +239,19 @@ def _advice(found: LookUp, source: Source) -> str:
     return _OF_CLASSES.format(table=_text(found.table, source)) if found.is_of_classes else _NUMBERS
 
 
-def _fix(found: LookUp, source: Source) -> Fix:
+def _fix(found: LookUp, file: FileIndex) -> Fix:
     """The edit that looks rows up; for a sum, the user has to check which axes the numbers have."""
     title = "look up the rows" if found.is_row else "look up the numbers"
     if found.is_turned or not found.is_row:
         return Fix(title, (), Level.DISPLAY, _IN_RANGE if found.is_of_classes else _AXES)
-    edits = _edits(found, source)
+    edits = _edits(found, file)
     return Fix(title, tuple(sorted(edits)), Level.UNSAFE if edits else Level.DISPLAY, _GRADIENTS)
 
 
-def _edits(found: LookUp, source: Source) -> list[Edit]:
+def _edits(found: LookUp, file: FileIndex) -> list[Edit]:
     """The edits that write ``embedding(ids, table)``; none if the classes cannot be moved to its place."""
-    ids, function = argument_of(found.one_hot, "x", 0), found.one_hot.func
-    if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids):
+    ids, function, source = argument_of(found.one_hot, "x", 0), found.one_hot.func, file.source
+    if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids, file):
         return []
     if "#" in _text(found.node, source):
         return []
@@ -267,10 +267,10 @@ def _edits(found: LookUp, source: Source) -> list[Edit]:
     return [whole_rows(*source.lines.span(binding.node), source), edit]
 
 
-def _may_move(found: LookUp, ids: ast.expr) -> bool:
+def _may_move(found: LookUp, ids: ast.expr, file: FileIndex) -> bool:
     """Whether the classes are the same at the product, and calls that compute them have no side effects."""
     calls = [item for item in walk(ids) if isinstance(item, ast.Call)]
-    if any(terminal(call) not in _PURE for call in calls):
+    if not all(only_reads(file, found.scope, call, {}) for call in calls):
         return found.binding is None
     binding = found.binding
     names = plain_names(ids)

@@ -9,10 +9,10 @@ from itertools import islice
 
 import libcst as cst
 
-from perflint.facts.accumulators import uses_in
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.uses import uses_in
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, Shown

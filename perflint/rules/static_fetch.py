@@ -11,10 +11,12 @@ import libcst as cst
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.branches import Often
-from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.place import Place
+from perflint.flow.uses import Through, Use, UseKind, uses
 from perflint.lint.context import Context, method_of, shorten
 from perflint.lint.registry import step_check, step_triggers
-from perflint.syntax.bindings import bindings_of, bound_by, loads_of
+from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.reaching import before
@@ -25,9 +27,6 @@ from perflint.training.every import every
 from perflint.training.steps import Point, Step, points_of
 
 # Finds values that a static graph fetches at each step, although they are only used every n steps, or logged.
-
-_MOST_NAMES = 8
-"""Through how many names a value is followed, from assignment to assignment and from function to caller."""
 
 _FETCHED = 2
 """The position of the list to fetch in ``exe.run(program, feed, fetch_list)``."""
@@ -62,7 +61,23 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
     """
     if not _runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
         return None
-    return _Uses().of(point)
+    fetched = _Fetched()
+    place, seldom, logged = Place(point.file, point.scope, point.statement), [], []
+    for use in uses(call, place, through=fetched):
+        if fetched.follows(use) or _is_of_another_value(use):
+            continue
+        at = points_of(use.file).get(use.statement.node)
+        if at is None or use.kind is UseKind.LOST or _is_first(use) or not _is_in_loop(use):
+            return None
+        if at.step is None:
+            runs = every(use.file.project, at)
+            if runs.often is Often.EVERY_N:
+                seldom.append(FewUses(_first_names(use), runs.test, use.file.path, use.statement.node.lineno))
+        elif _logs(use.statement.node):
+            logged.append(FewUses(_first_names(use), None, use.file.path, use.statement.node.lineno))
+        elif use.via is None or use.statement is not use.via.statement:
+            return None
+    return min(logged or seldom, key=lambda use: (use.path, use.row), default=None)
 
 
 def _runs_program(call: ast.Call) -> bool:
@@ -81,78 +96,69 @@ def _fetches(call: ast.Call) -> bool:
     return not (is_empty or is_none or isinstance(fetched, ast.IfExp)) and arrays is None
 
 
-class _Uses:
-    """Follows values from the statements that bind them to all of their uses."""
+class _Fetched(Through):
+    """Follows values from the statements that bind them to the statements that use them."""
 
-    def __init__(self) -> None:
-        self._holders: list[Point] = []
-        self._known: set[tuple[Scope, str]] = set()
-        self._first: dict[Scope, tuple[str, ...]] = {}
-        """For each function, the names that get the values first."""
-        self._seldom: list[FewUses] = []
-        self._logged: list[FewUses] = []
+    everywhere = True
 
-    def of(self, point: Point) -> FewUses | None:
-        """The uses of the values that a statement gets; None if a use needs them at each step."""
-        self._holders.append(point)
-        while self._holders:
-            holder = self._holders.pop()
-            if isinstance(holder.statement.node, ast.Return):
-                callers = _callers(holder)
-                self._holders += callers
-                is_known = bool(callers)
-            else:
-                is_known = self._follow(holder)
-            if not is_known or len(self._known) > _MOST_NAMES:
-                return None
-        return min(self._logged or self._seldom, key=lambda use: (use.path, use.row), default=None)
-
-    def _follow(self, holder: Point) -> bool:
-        """Whether all uses of the names bound by a statement are known; these are recorded."""
-        names = _kept_in(holder.statement)
-        new = [name for name in names if (holder.scope, name) not in self._known]
-        self._known.update((holder.scope, name) for name in new)
-        first = self._first.setdefault(holder.scope, tuple(names))
-        return bool(names) and all(self._is_known(holder, first, use) for name in new for use in _uses_of(holder, name))
-
-    def _is_known(self, holder: Point, names: tuple[str, ...], use: Statement | None) -> bool:
-        """Whether it is known what a statement does with a value."""
-        at = points_of(holder.file).get(use.node) if use is not None else None
-        if at is None or use is None:
-            return False
-        if at.step is None:
-            runs = every(holder.file.project, at)
-            if runs.often is Often.EVERY_N:
-                self._seldom.append(FewUses(names, runs.test, holder.file.path, use.node.lineno))
-        elif _logs(use.node):
-            self._logged.append(FewUses(names, None, holder.file.path, use.node.lineno))
-        elif isinstance(use.node, ast.Return) or _is_made_anew(at):
-            self._holders.append(at)
-        else:
-            return use.node is holder.statement.node
+    def passes(self, use: Use) -> bool:
+        """Only the statement counts, whatever it computes."""
         return True
 
+    def follows(self, use: Use) -> bool:
+        """Whether a statement of the step returns the values, or binds names to them and to nothing older."""
+        node = use.statement.node
+        if _is_first(use):
+            return isinstance(node, ast.Return) or bool(_kept_in(use.statement))
+        at = points_of(use.file).get(node)
+        if at is None or at.step is None or _logs(node) or not _is_in_loop(use):
+            return False
+        return isinstance(node, ast.Return) or _is_made_anew(at)
 
-def _callers(point: Point) -> list[Point]:
-    """The statements of the step that call the function of a point.
+    def names(self, use: Use) -> Iterator[tuple[ast.expr, None]]:
+        """All names that a statement binds."""
+        return ((ast.Name(name, ast.Store()), None) for name in _kept_in(use.statement))
 
-    If the step begins with that function, known only by its name, these are all calls that may mean it.
-    """
-    if point.step is not None and point.step.via:
-        return [here for here, _ in calls_for(point)]
-    sites = CallGraph.of(point.file.project).callers(point.file, point.scope, Certainty.NAME)
-    found = [points_of(site.file).get(site.statement.node) for site in sites]
-    return [here for here in found if here is not None and here.step is not None]
+    def callers(self, use: Use) -> list[CallSite] | None:
+        """The calls of the step that reach a function.
+
+        If the step begins with that function, known only by its name, these are all calls that may mean it.
+        """
+        point = points_of(use.file).get(use.statement.node)
+        if point is None:
+            return None
+        if point.step is not None and point.step.via:
+            calls = calls_for(point)
+            return [CallSite(at.file, at.scope, at.statement, call, Certainty.SURE) for at, call in calls] or None
+        sites = CallGraph.of(use.file.project).callers(use.file, use.scope, Certainty.NAME)
+        known = ((site, points_of(site.file).get(site.statement.node)) for site in sites)
+        return [site for site, here in known if here is not None and here.step is not None] or None
 
 
-def _uses_of(holder: Point, name: str) -> Iterator[Statement | None]:
-    """The statements that may see the value that a statement assigns to a name; None for one after the loop."""
-    loop = holder.statement.loop
-    for statement, _ in loads_of(holder.scope).get(name, ()):
-        if loop is None or statement.is_in(loop):
-            yield statement
-        elif _may_be_left_from(holder.scope, loop, name, statement):
-            yield None
+def _is_first(use: Use) -> bool:
+    """Whether a statement gets the values from a call, not from a name."""
+    return use.via is None or use.via.kind is UseKind.RETURNED
+
+
+def _first_names(use: Use) -> tuple[str, ...]:
+    """The names that get the values first in the function of a use."""
+    while not _is_first(use) and use.via is not None:
+        use = use.via
+    return tuple(_kept_in(use.statement))
+
+
+def _is_in_loop(use: Use) -> bool:
+    """Whether a use is in the loop of the statement that binds the name."""
+    loop = use.via.statement.loop if use.via is not None and not _is_first(use) else None
+    return loop is None or use.statement.is_in(loop)
+
+
+def _is_of_another_value(use: Use) -> bool:
+    """Whether a use after the loop cannot read the last value that the loop gave a name."""
+    if _is_in_loop(use) or use.via is None or not isinstance(use.path[0], ast.Name):
+        return False
+    loop = use.via.statement.loop
+    return loop is not None and not _may_be_left_from(use.scope, loop, use.path[0].id, use.statement)
 
 
 def _kept_in(statement: Statement) -> list[str]:

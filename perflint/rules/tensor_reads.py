@@ -40,7 +40,6 @@ _OF_HOST_VALUES = frozenset({"sum", "max", "min", "int", "paddle.sum", "paddle.m
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
-_WRITES = frozenset({"set_value", "backward", "register_hook"})
 _LISTS = frozenset({"list", "tuple", "set", "dict", "sorted", "zip", "map", "collections.deque"})
 _MAX_DEPTH = 6
 
@@ -154,15 +153,6 @@ class Evidence:
         if not isinstance(call.func, ast.Attribute) or call.func.attr not in _TENSOR_METHODS:
             return False
         return self.kind(call.func.value).is_tensor
-
-    def is_of_paddle(self, call: ast.Call) -> bool:
-        """Whether a call is one of Paddle's functions, or of a tensor's methods, that changes nothing in place."""
-        qualified = self.builtin(call.func)
-        if qualified.startswith("paddle."):
-            return not qualified.endswith("_") and not qualified.startswith("paddle.distributed.")
-        if not isinstance(call.func, ast.Attribute) or call.func.attr.endswith("_") or call.func.attr in _WRITES:
-            return False
-        return self.is_one_tensor(call.func.value)
 
     def _compared(self, node: ast.Compare) -> Kind | None:
         sides = [node.left, *node.comparators]

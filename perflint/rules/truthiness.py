@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
+from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
 from perflint.facts.waits import picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
@@ -288,13 +289,11 @@ def _compares_with_nothing(test: ast.expr) -> bool:
 
 
 def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
-    """Whether an expression is a tensor without side effects: it only calls Paddle."""
+    """Whether an expression is a tensor, and nothing in it has side effects."""
     expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
     if expression is None:
         return False
-    evidence = Evidence(context.here)
-    calls = [item for item in walk(expression) if isinstance(item, ast.Call)]
-    return evidence.is_one_tensor(expression) and all(map(evidence.is_of_paddle, calls))
+    return Evidence(context.here).is_one_tensor(expression) and not effect_at(context.here, expression)
 
 
 def _differ_in_shape(choice: Sequence[cst.BaseExpression], context: Context) -> bool:

@@ -1,15 +1,15 @@
-"""What names are bound to in a scope, which statements bind them, and which read them."""
+"""What names are bound to in a scope, which statements bind them, and the index of the places that read them."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, Statement, own_parts
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import children, walk
 
 # Finds what names are bound to in a scope, which statements bind them, and which read them.
 
@@ -142,23 +142,55 @@ def _by_name(scope: Scope) -> dict[str, list[Statement]]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class Mention:
+    """A place in a statement that mentions a name or an attribute."""
+
+    node: ast.Name | ast.Attribute
+    scope: Scope
+    statement: Statement
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it is read there, not bound or deleted."""
+        return isinstance(self.node.ctx, ast.Load)
+
+    @property
+    def parent(self) -> ast.AST:
+        """The node around it."""
+        return self.statement.parents[self.node]
+
+    @property
+    def parents(self) -> tuple[ast.AST, ...]:
+        """The nodes around it, from the statement's to the parent."""
+        return self.statement.path_to(self.node)
+
+
+def mentions_in(scope: Scope) -> Mapping[str, list[Mention]]:
+    """The places in a scope that mention a name, in the order of the text; attributes are under ``.name``."""
+    return scope.once(mentions_in, lambda: _mentions(scope))
+
+
+def _mentions(scope: Scope) -> dict[str, list[Mention]]:
+    found: dict[str, list[Mention]] = {}
+    for statement in scope.statements:
+        waiting = own_parts(statement.node)[::-1]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, (ast.Name, ast.Attribute)):
+                name = item.id if isinstance(item, ast.Name) else f".{item.attr}"
+                found.setdefault(name, []).append(Mention(item, scope, statement))
+            waiting += reversed(children(item))
+    return found
+
+
 def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
     """The statements of a scope that read a name, in order, each with the number of its own reads, by that name."""
-    return scope.once(loads_of, lambda: _loads(scope))
+    return scope.once(loads_of, lambda: {name: _counted(found) for name, found in mentions_in(scope).items()})
 
 
-def _loads(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
-    found: dict[str, list[tuple[Statement, int]]] = {}
-    for statement in scope.statements:
-        counts = Counter(
-            item.id
-            for part in own_parts(statement.node)
-            for item in walk(part)
-            if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-        )
-        for name, count in counts.items():
-            found.setdefault(name, []).append((statement, count))
-    return found
+def _counted(mentions: list[Mention]) -> list[tuple[Statement, int]]:
+    return list(Counter(mention.statement for mention in mentions if mention.is_read).items())
 
 
 def targets_of(node: ast.stmt) -> list[ast.expr]:

@@ -79,11 +79,12 @@ class Link:
 class Statement:
     """One statement of a scope: its node and its place."""
 
-    __slots__ = ("_parts", "node", "place")
+    __slots__ = ("_parents", "_parts", "node", "place")
 
     def __init__(self, node: ast.stmt, place: Link | None) -> None:
         self.node = node
         self.place = place
+        self._parents: dict[ast.AST, ast.AST] | None = None
         self._parts: tuple[list[ast.Call], bool, list[ast.Call]] | None = None
 
     @property
@@ -104,6 +105,26 @@ class Statement:
     def _look(self) -> tuple[list[ast.Call], bool, list[ast.Call]]:
         self._parts = _own_calls(self.node)  # this is never needed for most statements
         return self._parts
+
+    @property
+    def parents(self) -> Mapping[ast.AST, ast.AST]:
+        """The nodes of its own expressions, each with the node around it: at the top, the statement's."""
+        if self._parents is None:
+            self._parents = dict.fromkeys(own_parts(self.node), self.node)
+            waiting = list(self._parents)
+            for item in waiting:  # grows during the loop
+                for child in children(item):
+                    self._parents.setdefault(child, item)
+                    waiting.append(child)
+        return self._parents
+
+    def path_to(self, node: ast.AST) -> tuple[ast.AST, ...]:
+        """The nodes around one of its own expressions, from the statement's to the parent."""
+        path = []
+        while node is not self.node:
+            node = self.parents[node]
+            path.append(node)
+        return tuple(reversed(path))
 
     @property
     def start(self) -> tuple[int, int]:
@@ -391,14 +412,12 @@ def headers(node: ast.stmt) -> list[ast.expr]:
 
 
 def own_parts(node: ast.stmt) -> list[ast.AST]:
-    """All expressions of a statement that are not in a nested statement: its headers, and those of its branches."""
+    """The direct parts of a statement without nested statements: its headers, its targets, those of its branches."""
     if isinstance(node, TRIES):
         return [handler.type for handler in node.handlers if handler.type is not None]
     if isinstance(node, ast.Match):
         return [node.subject, *(part for case in node.cases for part in (case.pattern, case.guard) if part is not None)]
-    if isinstance(node, (ast.For, ast.AsyncFor)):
-        return [node.target, node.iter]
-    return list(headers(node))
+    return [child for child in children(node) if not isinstance(child, ast.stmt)]
 
 
 def terminal(call: ast.Call) -> str | None:

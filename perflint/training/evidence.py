@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -50,6 +51,10 @@ class _Evidence:
     @property
     def any(self) -> bool:
         return self.trains or (self.steps and self.clears)
+
+
+GRADIENTS_OFF = re.compile(r"no_?grad|inference_mode", re.IGNORECASE)
+"""Names of what switches gradients off."""
 
 
 def _collect(scope: Scope, trains: Trains) -> dict[Loop | None, _Evidence]:
@@ -163,13 +168,14 @@ def over_episodes(loop: Loop) -> bool:
 
 
 def _in_no_grad(scope: Scope, loop: Loop) -> bool:
-    return any(
-        (dotted(item.context_expr.func) or "").endswith("no_grad")
-        for link in _around(scope, loop)
-        if isinstance(link.node, (ast.With, ast.AsyncWith))
-        for item in link.node.items
-        if isinstance(item.context_expr, ast.Call)
-    )
+    withs = (link.node for link in _around(scope, loop) if isinstance(link.node, (ast.With, ast.AsyncWith)))
+    return any(turns_gradients_off(item.context_expr) for node in withs for item in node.items)
+
+
+def turns_gradients_off(node: ast.expr) -> bool:
+    """Whether a decorator, or the manager of a ``with``, switches gradients off, as its name says."""
+    name = dotted(node.func if isinstance(node, ast.Call) else node) or ""
+    return GRADIENTS_OFF.search(name.rpartition(".")[2]) is not None
 
 
 def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
@@ -250,10 +256,7 @@ def updates_weights(scope: Scope) -> bool:
 
 def without_gradients(scope: Scope) -> bool:
     """Whether a function is decorated so that no gradient is computed in it: it cannot train."""
-    if isinstance(scope.node, ast.Module):
-        return False
-    names = [dotted(d.func if isinstance(d, ast.Call) else d) or "" for d in scope.node.decorator_list]
-    return any(name.endswith("no_grad") for name in names)
+    return not isinstance(scope.node, ast.Module) and any(map(turns_gradients_off, scope.node.decorator_list))
 
 
 def _is_scheduler(call: ast.Call) -> bool:
