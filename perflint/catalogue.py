@@ -155,6 +155,8 @@ class Rule:
     """What costs the time; None for rules such as those about files that cannot be checked."""
     groups: tuple[str, ...] = ()
     """The groups that it belongs to, including that of its bottleneck."""
+    before: tuple[str, ...] = ()
+    """The rules with lower codes that come after this one where both could report the same place."""
     phase: tuple[str, ...] = ()
     """The phase of a step (a word of ``measuring.PHASES``) whose time in a profile limits what the fix can save."""
     beyond_phase: str = ""
@@ -195,6 +197,10 @@ def load(directory: Path) -> dict[str, Rule]:
         if rule.code in rules:
             raise CatalogueError(f"{path}: {rule.code} is also defined in {rules[rule.code].path}")
         rules[rule.code] = rule
+    for rule in rules.values():
+        for later in rule.before:
+            if later not in rules or later > rule.code:
+                raise CatalogueError(f"{rule.path}: before holds {later!r}, expected a rule with a lower code")
     return rules
 
 
@@ -208,6 +214,22 @@ def events() -> Mapping[str, Event]:
 def shipped() -> Mapping[str, Rule]:
     """The rules that come with perflint."""
     return load(rules_directory())
+
+
+@cache
+def order() -> tuple[str, ...]:
+    """The codes of perflint's own rules in the order in which they may report a place: by number, and ``before``."""
+    found: dict[str, None] = {}
+
+    def put(code: str) -> None:
+        for rule in shipped().values():
+            if code in rule.before:
+                put(rule.code)
+        found.setdefault(code)
+
+    for code in shipped():
+        put(code)
+    return tuple(found)
 
 
 @cache

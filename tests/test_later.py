@@ -76,7 +76,19 @@ class Net(paddle.nn.Layer):
 """
 
 
-@pytest.mark.parametrize(("text", "codes"), [(in_step("paddle.device.synchronize()"), "['PPF204']"), (MODEL, "[]")])
-def test_rules_load_libcst_only_for_what_may_be_wrong(text: str, codes: str, tmp_path: Path) -> None:
+LOADER = in_step("pass") + "\n\nimport paddle.io\nloader = paddle.io.DataLoader(data, shuffle=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "is_needed"),
+    [
+        (LOADER, "['PPF101']", True),  # an argument is added
+        (in_step("paddle.device.synchronize()"), "['PPF204']", False),
+        (MODEL, "[]", False),
+    ],
+)
+def test_rules_load_libcst_only_for_what_they_edit_with_it(
+    text: str, codes: str, is_needed: bool, tmp_path: Path
+) -> None:
     (tmp_path / "train.py").write_text(text)
-    assert run(CHECKS, tmp_path) == ["False", codes, str(codes != "[]"), ""]
+    assert run(CHECKS, tmp_path) == ["False", codes, str(is_needed), ""]

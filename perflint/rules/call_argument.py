@@ -3,80 +3,94 @@
 from __future__ import annotations
 
 import ast
-
-import libcst as cst
+from collections.abc import Sequence
 
 from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
 from perflint.facts.loaders import Worth
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import Gate, check, gate, method_triggers
+from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
 from perflint.rules.arguments import (
     callee,
-    find_argument,
     is_bad,
     is_bad_when_absent,
     set_argument,
+    shown_argument,
     typed,
     value_of,
     without_costly,
 )
 from perflint.rules.edits import delete_argument
 from perflint.rules.loader_advice import WORKERS, sibling_workers
+from perflint.syntax.parameters import argument_of, is_spread
 
 _LOG_INTERVAL = "{log-interval}"
 _HAND_OVER = (WORKERS, "use_shared_memory")
 """Parameters that decide how a loader's workers pass samples on."""
 _EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
 """Parameters that decide what each batch costs, so that it matters who draws them."""
-_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+_Table = dict[str, list[tuple[Rule, ArgumentMatch]]]
 
 
-def register(rule: Rule) -> None:
-    """Make a rule's ``match`` entries known to the walk and the gates."""
-    for match in rule.match:
-        if match.where == "step" or match.entry:  # see step_call and dict_entry
-            continue
-        _MATCHES.setdefault(match.call, []).append((rule, match))
-        gate(rule.code, match.call, _gate(match))
-        owner, _, method = match.call.rpartition(".")
+def _table() -> _Table:
+    """The rules about calls anywhere, by the qualified names of the calls; see step_call and dict_entry for others."""
+    found: _Table = {}
+    for each in catalogue.shipped().values():
+        for match in each.match:
+            if match.where not in ("step", "epoch") and not match.entry:
+                found.setdefault(match.call, []).append((each, match))
+    return found
+
+
+def _names() -> dict[str, dict[str, MayMatch]]:
+    """The calls to look at, for each rule with a quick look at the arguments."""
+
+    def any_of(matches: Sequence[ArgumentMatch]) -> MayMatch:
+        return lambda call: any(_may_match(call, match) for match in matches)
+
+    found: dict[str, dict[str, MayMatch]] = {}
+    for name, known in _MATCHES.items():
+        codes = {each.code for each, _ in known}
+        found[name] = {code: any_of([match for each, match in known if each.code == code]) for code in codes}
+    return found
+
+
+def _may_match(call: ast.Call, match: ArgumentMatch) -> bool:
+    given = {keyword.arg for keyword in call.keywords}
+    needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
+    return needed and not given & set(match.unless)
+
+
+def _methods() -> dict[str, frozenset[str]]:
+    """By rule, the methods among them (``fit`` of a ``paddle.Model``)."""
+    found: dict[str, frozenset[str]] = {}
+    for name, known in _MATCHES.items():
+        owner, _, method = name.rpartition(".")
         if owner.rpartition(".")[2][:1].isupper():
-            method_triggers[rule.code].add(method)
+            found |= {each.code: found.get(each.code, frozenset()) | {method} for each, _ in known}
+    return found
 
 
-def _gate(match: ArgumentMatch) -> Gate:
-    def may_match(call: ast.Call, _: FileIndex) -> bool:
-        given = {keyword.arg for keyword in call.keywords}
-        needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
-        return needed and not given & set(match.unless)
-
-    return may_match
+_MATCHES = _table()
+_CODES = sorted({each.code for known in _MATCHES.values() for each, _ in known})
 
 
-for _rule in catalogue.shipped().values():
-    register(_rule)
-
-
-@check("Call")
-def call_argument(call: cst.Call, context: Context) -> None:
+@rule(*_CODES, at=At.ANYWHERE, names=_names(), methods=_methods())
+def call_argument(call: ast.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
-    if context.claimed or context.file.is_offline:
-        return
-    matches = _MATCHES.get(callee(call, context), ())
+    matches = () if context.file.is_offline else _MATCHES.get(callee(call, context), ())
     if not matches or excuses.goes_nowhere(context):
         return
-    for rule, match in matches:
-        if rule.code in context.rules:
-            _one(call, rule, match, context)
+    for each, match in matches:
+        _one(call, each, match, context)
 
 
-def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
-    argument = find_argument(call, match.parameter, match.position)
-    is_costly = is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    argument = argument_of(call, match.parameter, match.position)
+    is_costly = is_bad_when_absent(match) if argument is None else is_bad(call, argument, match, context)
     if not is_costly or not _concerns(call, match):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
@@ -103,7 +117,7 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
         rule.code,
-        argument or call,
+        call if argument is None else shown_argument(call, argument),
         fix,
         confidence=confidence,
         event="" if turns_on and event == "batch" else event,
@@ -123,28 +137,29 @@ def _is_no_part_of_training(match: ArgumentMatch, context: Context) -> bool:
     )
 
 
-def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
+def _concerns(call: ast.Call, match: ArgumentMatch) -> bool:
     """Whether a call shows all its arguments, and has those that a match needs and none that rules it out."""
-    if any(argument.star or (argument.keyword and argument.keyword.value in match.unless) for argument in call.args):
+    if is_spread(call) or any(keyword.arg in match.unless for keyword in call.keywords):
         return False
-    return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
+    given = (argument_of(call, name, match.positions.get(name)) for name in match.needs)
+    return not match.needs or any(item is not None for item in given)
 
 
-def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
+def _is_fine(call: ast.Call, match: ArgumentMatch, context: Context) -> bool:
     """Whether another argument makes the call fine."""
     for name, kinds in match.unless_kind.items():
-        argument = find_argument(call, name, match.positions.get(name))
-        if (context.kind(argument.value).tag if argument is not None else "absent") in kinds:
+        argument = argument_of(call, name, match.positions.get(name))
+        if (context.kind(argument).tag if argument is not None else "absent") in kinds:
             return True
     for name, values in match.unless_value.items():
-        argument = find_argument(call, name, match.positions.get(name))
+        argument = argument_of(call, name, match.positions.get(name))
         if argument is not None and value_of(argument, context) in typed(values):
             return True
     return False
 
 
 def _fix(
-    call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
+    call: ast.Call, argument: ast.expr | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
 ) -> Fix:
     settings = context.settings
     if rule.fix_level is Level.DISPLAY:
@@ -164,10 +179,10 @@ def _fix(
     return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
 
 
-def _without(argument: cst.Arg, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+def _without(argument: ast.expr, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
     """The edits that remove the costly items of a list or set."""
     value = without_costly(argument, match, context)
     title = rule.fix_title.format(parameter=match.parameter)
     if not value:
         return Fix(title, (), Level.DISPLAY, rule.fix_reason)
-    return Fix(title, (Edit(*context.range(argument.value), value),), rule.fix_level, rule.fix_reason)
+    return Fix(title, (Edit(*context.range(argument), value),), rule.fix_level, rule.fix_reason)

@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
 
-from perflint.lint.context import Context, local_name
-from perflint.lint.registry import declared_triggers, step_check
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
 from perflint.rules import guard
 from perflint.rules.arguments import declaration, given
-from perflint.training.steps import Step
+from perflint.syntax.names import dotted
 
 SYNC = "PPF201"
 
-declared_triggers[SYNC].add("sync_calls")
 
-
-@step_check("Call")
-def declared_sync(call: cst.Call, context: Context, step: Step) -> None:
+@rule(SYNC, at=At.STEP, declared="sync_calls")
+def declared_sync(call: ast.Call, context: Context) -> None:
     """Report a call at each step that the configuration declares to wait for the device."""
     declared = declaration(call, context.settings.sync_calls, context)
     if declared is None:
         return
     arguments = given(call, declared, context)
     # A known number needs no read; a call without arguments reads the values of its object.
-    if declared.parameter and all(context.kind(argument.value).is_host for argument in arguments):
+    if declared.parameter and all(context.kind(argument).is_host for argument in arguments):
         return
-    name = local_name(call.func)
-    reason = f"what `{name}` does on the other steps is lost"
+    reason = f"what `{dotted(call.func)}` does on the other steps is lost"
     advice = "call it every n steps"
     fix = guard.sample_fix(advice, guard.CALLS, reason, context)
-    context.report(SYNC, call, fix, step, tensor=context.text(arguments[0].value) if arguments else "", advice=advice)
+    tensor = context.text(arguments[0]) if arguments else ""
+    context.report(SYNC, call, fix, context.running, tensor=tensor, advice=advice)

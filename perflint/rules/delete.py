@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import libcst as cst
+import ast
+from collections.abc import Callable
 
 from perflint.findings import Edit
-from perflint.lint.context import Context, method_of
+from perflint.lint.context import Context
+from perflint.rules.edits import block_of, call_in, has_own_rows
 from perflint.text.source import Source
 from perflint.training.evidence import EVIDENCE, STEPS
 
-Deletable = Callable[["cst.BaseSmallStatement"], bool]
+Deletable = Callable[[ast.stmt], bool]
 
 
 def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
@@ -23,61 +23,39 @@ def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
         deletable: whether a statement may be deleted together with this one. If all statements of a block may, the last
             of them becomes ``pass``.
     """
-    statement, node = context.statement, context.node
-    if not isinstance(statement, cst.Expr) or statement.value is not node:
+    point, source = context.here, context.file.source
+    statement = point.statement.node
+    if call_in(statement) is not context.node:
         return None
-    start, end = context.range(statement)
-    source = context.file.source
+    start, end = source.lines.span(statement)
     if "#" in source.text[start:end]:
         return None
-    parents = [parent for parent in context.parents if parent is not statement]
-    line, block = parents[-1], parents[-2]
-    if isinstance(line, cst.SimpleStatementSuite):  # ``if x: call()``
-        return _in_row(line.body, statement, _is_last_of(line.body, statement, deletable), context)
-    assert isinstance(line, cst.SimpleStatementLine)
-    if len(line.body) > 1:
-        if any(_may_get_a_guard(other) and not deletable(other) for other in line.body if other is not statement):
-            return None  # when it is alone on its row: that would be a second change of the same row
-        return _in_row(line.body, statement, _would_be_empty(block, statement, deletable), context)
-    if _would_be_empty(block, statement, deletable):
-        return [Edit(start, end, "pass")]
-    return [whole_rows(start, end, source)]
-
-
-def _may_get_a_guard(statement: cst.BaseSmallStatement) -> bool:
-    """Whether a statement is only a call that may log, save or measure, and not part of a training step."""
-    call = statement.value if isinstance(statement, cst.Expr) else None
-    return isinstance(call, cst.Call) and method_of(call) not in STEPS | EVIDENCE
-
-
-def _would_be_empty(block: cst.CSTNode, statement: cst.Expr, deletable: Deletable) -> bool:
-    """Whether a block contains nothing else, or only earlier statements that are deleted too."""
-    if not isinstance(block, cst.IndentedBlock):
-        return False
-    found: list[cst.BaseSmallStatement] = []
-    for line in block.body:
-        if not isinstance(line, cst.SimpleStatementLine):
-            return False
-        found += line.body
-    return _is_last_of(found, statement, deletable)
-
-
-def _is_last_of(found: Sequence[cst.BaseSmallStatement], statement: cst.Expr, deletable: Deletable) -> bool:
-    """Whether a statement is the last of some that are all deleted."""
-    return found[-1] is statement and all(other is statement or deletable(other) for other in found)
-
-
-def _in_row(
-    row: Sequence[cst.BaseSmallStatement], statement: cst.Expr, is_needed: bool, context: Context
-) -> list[Edit]:
-    """Delete a statement of a row with a semicolon; ``is_needed``: the block needs something in its place."""
-    at = next(index for index, other in enumerate(row) if other is statement)
-    start, end = context.range(statement)
+    block = block_of(point.statement, point.scope)
+    is_needed = block[-1] is statement and all(other is statement or deletable(other) for other in block)
+    row = [other for other in block if _share_rows(other, statement)]
+    if len(row) == 1 and has_own_rows(statement, source):
+        return [Edit(start, end, "pass")] if is_needed else [whole_rows(start, end, source)]
+    is_suite = bool(source.text[source.lines.line_start(block[0].lineno) : source.lines.span(block[0])[0]].strip())
+    others = (other for other in row if other is not statement)
+    if not is_suite and any(_may_get_a_guard(other) and not deletable(other) for other in others):
+        return None  # when it is alone on its row: that would be a second change of the same row
+    at = row.index(statement)
     if is_needed:
         return [Edit(start, end, "pass")]
     if at + 1 < len(row):
-        return [Edit(start, context.range(row[at + 1])[0], "")]
-    return [Edit(context.range(row[at - 1])[1], end, "")]
+        return [Edit(start, source.lines.span(row[at + 1])[0], "")]
+    return [Edit(source.lines.span(row[at - 1])[1], end, "")]
+
+
+def _share_rows(one: ast.stmt, other: ast.stmt) -> bool:
+    return one.lineno <= (other.end_lineno or other.lineno) and other.lineno <= (one.end_lineno or one.lineno)
+
+
+def _may_get_a_guard(statement: ast.stmt) -> bool:
+    """Whether a statement is only a call that may log, save or measure, and not part of a training step."""
+    call = call_in(statement)
+    name = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
+    return call is not None and name not in STEPS | EVIDENCE
 
 
 def whole_rows(start: int, end: int, source: Source) -> Edit:

@@ -6,14 +6,14 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Sequence
+from contextlib import suppress
 
 import libcst as cst
 
 from perflint.findings import Edit
-from perflint.lint.context import Context, method_of
-from perflint.lint.walk import children
+from perflint.lint.context import Context
+from perflint.syntax.scopes import Scope, Statement
 from perflint.text.source import LineTable, Source, spans_rows
 
 # Text edits that keep the surrounding style.
@@ -22,20 +22,22 @@ _HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
 """Characters that may make a line break part of a string, or significant."""
 
 
-def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
+def insert_argument(call: ast.Call, argument: str, context: Context) -> list[Edit]:
     """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
-    source = context.file.source
-    if not call.args:
-        _, end = context.range(call)
-        return [Edit(end - 1, end - 1, argument)]
-    last = call.args[-1]
+    source, written = context.file.source, context.cst(call)
+    if not isinstance(written, cst.Call):
+        return []
+    call_end = context.range(call)[1]
+    if not written.args:
+        return [Edit(call_end - 1, call_end - 1, argument)]
+    last = written.args[-1]
     start, end = context.range(last)
     before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
     comma = isinstance(last.comma, cst.Comma)
     at = context.range(last.comma)[1] if isinstance(last.comma, cst.Comma) else end
     if before.strip():
         return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
-    return _insert_own_line(source, at, before + argument, comma, context.range(call)[1])
+    return _insert_own_line(source, at, before + argument, comma, call_end)
 
 
 def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
@@ -49,17 +51,22 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
     return edits if comma else [Edit(at, at, ","), *edits]
 
 
-def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list[Edit]:
+def delete_argument(call: ast.Call, value: ast.expr, context: Context) -> list[Edit]:
     """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
-    source, at = context.file.source, call.args.index(argument)
+    source, written = context.file.source, context.cst(call)
+    if not isinstance(written, cst.Call):
+        return []
+    in_order = sorted([*call.args, *(keyword.value for keyword in call.keywords)], key=context.range)
+    at = next(index for index, item in enumerate(in_order) if item is value)
+    argument = written.args[at]
     start, end = context.range(argument)
     after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
-    if at + 1 < len(call.args):
-        following = context.range(call.args[at + 1])[0]
+    if at + 1 < len(written.args):
+        following = context.range(written.args[at + 1])[0]
         if "#" not in source.text[end:following]:
             return [Edit(start, following, "")]
     elif at > 0:
-        before = context.range(call.args[at - 1])[1]
+        before = context.range(written.args[at - 1])[1]
         if "#" not in source.text[before:start]:
             return [Edit(before, end, "")]
     return [Edit(start, after + len(source.text[after:]) - len(source.text[after:].lstrip(" \t")), "")]
@@ -111,40 +118,41 @@ def one_level(inner: str, *outers: str) -> str:
     return next(beyond, "\t" if inner.startswith("\t") else "    ")
 
 
-def call_in(row: cst.BaseStatement) -> cst.Call | None:
-    """The call that a row consists of."""
-    statement = row.body[0] if isinstance(row, cst.SimpleStatementLine) and len(row.body) == 1 else None
-    return statement.value if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call) else None
+def call_in(statement: ast.stmt | None) -> ast.Call | None:
+    """The call that a statement consists of."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value if isinstance(value, ast.Call) else None
 
 
-def block_and_line(context: Context) -> tuple[cst.IndentedBlock, cst.SimpleStatementLine] | None:
-    """The block around the current statement, and its row, if it is a call on its own row."""
-    statement = context.statement
-    if not isinstance(statement, cst.Expr):
-        return None
-    *_, block, line = takewhile(lambda parent: parent is not statement, context.parents)
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or not call_in(line):
-        return None
-    return block, line
+def has_own_rows(node: ast.stmt, source: Source) -> bool:
+    """Whether a simple statement shares its rows with no other code."""
+    start, end = source.lines.span(node)
+    before = source.text[source.lines.line_start(node.lineno) : start]
+    behind = source.text[end : source.lines.line_end(node.end_lineno or node.lineno)].lstrip(" \t\f;").rstrip()
+    return not before.strip() and (not behind or behind.startswith("#"))
 
 
-def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[int]:
-    """Rows that begin inside a string literal of these nodes, where added space would change the string."""
+def block_of(statement: Statement, scope: Scope) -> list[ast.stmt]:
+    """The statements of the block that a statement is in."""
+    links = (link.block for link in statement.around if link.branch != "after")
+    return next((block for block in (*links, scope.node.body) if statement.node in block), [statement.node])
+
+
+def rows_inside_strings(source: Source, first: int, last: int) -> set[int]:
+    """The rows of some statements that begin inside a string, where added space would change the string."""
     rows: set[int] = set()
-    stack = [*nodes]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (cst.SimpleString, cst.FormattedString)):
-            first, last = context.rows(item)
-            rows.update(range(first + 1, last + 1))
-        stack.extend(children(item))
-    return rows
+    with suppress(tokenize.TokenError, IndentationError):
+        for token in tokenize.generate_tokens(io.StringIO(source.lines.between(first, last)).readline):
+            kind = tokenize.tok_name[token.type]
+            if kind in ("STRING", "FSTRING_MIDDLE", "FSTRING_END"):
+                rows.update(range(token.start[0] + 1, token.end[0] + 1))
+    return {first + row - 1 for row in rows}
 
 
-def source_of(node: cst.BaseExpression, context: Context) -> str:
+def source_of(node: ast.expr, context: Context) -> str:
     """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
     text = context.text(node)
-    atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+    atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     if isinstance(node, atoms) and spans_rows(text) and not _HOLDS_ROWS.search(text):
         text = _on_one_row(text)
     return text if isinstance(node, atoms) and not spans_rows(text) else f"({text})"
@@ -156,10 +164,12 @@ def _on_one_row(text: str) -> str:
     return re.sub(r"\s*[\r\n]\s*", " ", text)
 
 
-def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
+def on_device(tensor: ast.expr) -> ast.expr:
     """A tensor without the ``.detach()`` and ``.cpu()`` that precede its read."""
-    while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
-        tensor = cst.ensure_type(tensor.func, cst.Attribute).value
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        if tensor.args or tensor.keywords or tensor.func.attr not in ("cpu", "detach", "clone"):
+            break
+        tensor = tensor.func.value
     return tensor
 
 

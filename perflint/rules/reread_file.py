@@ -8,15 +8,13 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts.dataset_methods import sample_methods
-from perflint.findings import Confidence, Fix, Level
+from perflint.findings import Fix, Level
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, row_gate
+from perflint.lint.registry import At, Candidate, rule, statement_around
 from perflint.query import query
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
@@ -171,19 +169,16 @@ _LAZILY = "open it lazily and keep it in the object, since worker processes must
 _HANDLES = ("h5py.File", "lmdb.open")
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
-    return [file.row(call) for call in repeated_reads(file)]
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for call in repeated_reads(file):
+        statement = statement_around(file, call)
+        if statement is not None:
+            yield Candidate(call, statement)
 
 
-@check("Call")
-def reads_again(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+def reads_again(call: ast.Call, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    if CODE not in context.codes:
-        return
-    spans = context.once(CODE, lambda: set(map(context.file.source.lines.span, repeated_reads(context.file))))
-    if context.range(call) in spans:
-        rule = catalogue.shipped()[CODE]
-        reason = _LAZILY if context.name(call.func) in _HANDLES else rule.fix_reason
-        fix = Fix(rule.fix_title, (), Level.DISPLAY, reason)
-        context.report(CODE, call, fix, confidence=Confidence.HIGH, claims=False)
+    said = catalogue.shipped()[CODE]
+    reason = _LAZILY if context.name(call.func) in _HANDLES else said.fix_reason
+    context.report(CODE, call, Fix(said.fix_title, (), Level.DISPLAY, reason), claims=False)

@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts.dataset_methods import SamplePart, parts_of_samples, sample_methods
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, row_gate
+from perflint.lint.registry import At, Candidate, rule, statement_around
 from perflint.query import query
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of, targets_and_values
@@ -290,44 +288,37 @@ _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
-    return [file.row(sample.tensors[0].call) for sample in sample_tensors(file)]
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for sample in sample_tensors(file):
+        call = sample.tensors[0].call
+        statement = statement_around(file, call)
+        if statement is not None:
+            yield Candidate(call, statement, sample)
 
 
-@check("Call")
-def tensors_of_samples(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
-    if CODE not in context.codes:
-        return
-    places = context.once(CODE, lambda: _by_place(context.file))
-    found = places.get(context.range(call))
-    if found is None:
-        return
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
     related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
     count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
     confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
     event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(CODE, call, fix, None, related, confidence, claims=False, event=event, count=count)
-
-
-def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
-    return {file.source.lines.span(sample.tensors[0].call): sample for sample in sample_tensors(file)}
+    context.report(CODE, context.node, fix, None, related, confidence, claims=False, event=event, count=count)
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:
-    rule = catalogue.shipped()[CODE]
+    said = catalogue.shipped()[CODE]
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+        return Fix(said.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
     if found.is_drawn or found.is_indexed:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+        return Fix(said.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
     spelled = spelling("numpy.asarray", found.tensors[0].call, file)
     if spelled is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _TAKEN)
+        return Fix(said.fix_title, (), Level.DISPLAY, _TAKEN)
     edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
-    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
+    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports))
 
 
 def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:

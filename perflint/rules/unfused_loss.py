@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-import libcst as cst
-
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.delete import whole_rows
 from perflint.rules.edits import add_keyword, drop_keyword
@@ -260,31 +258,20 @@ _LOSS_AXIS = {"cross_entropy": 6, "CrossEntropyLoss": 4}
 """The position of ``axis`` in the function and in the layer."""
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for found in losses_in_two_calls(file):
-        yield found.statement, Confidence.HIGH
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in losses_in_two_calls(file) if not file.is_offline else ():
+        yield Candidate(found.loss, found.statement.node, found)
 
 
-@check("Call")
-def unfused_loss(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+def unfused_loss(found: TwoCalls, context: Context) -> None:
     """Report a loss whose input is a softmax or a sigmoid."""
-    point, file = context.point, context.file
-    if point is None or file.is_offline:
-        return
-    known = context.once(CODE, lambda: {item.loss: item for item in losses_in_two_calls(file)})
-    if not any(item.statement.node is point.statement.node for item in known.values()):
-        return
-    expression = context.expression(call)
-    found = known.get(expression) if isinstance(expression, ast.Call) else None
-    if found is None:
-        return
     advice = _ADVICE[found.form].format(fused=_fused_name(found))
     activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
     context.report(
         CODE,
-        call.func,
-        _fix(found, file),
+        found.loss.func,
+        _fix(found, context.file),
         claims=False,
         costs_on_cpu=True,
         event=_EVENTS[found.form],

@@ -47,7 +47,6 @@ def check(
     settings: Settings,
     jobs: int = 1,
     progress: Progress | None = None,
-    gated: bool = True,
     last: bool = False,
 ) -> list[Finding]:
     """All findings of the selected rules in a project, sorted by path and place.
@@ -57,13 +56,12 @@ def check(
             loop that calls it.
         jobs: the number of processes to use.
         progress: called with the work that is done and all work, as `SHARES` of a file.
-        gated: parse only what can contain a finding. False parses everything, which must find the same.
         last: the process ends after this check, so nothing has to be freed.
 
     Raises:
         Unfinished: something outside perflint ended a process.
     """
-    found = check_projects(split(sources).projects, settings, jobs, progress, gated, last)
+    found = check_projects(split(sources).projects, settings, jobs, progress, last)
     return by_place(item for items in found for item in items)
 
 
@@ -72,7 +70,6 @@ def check_projects(
     settings: Settings,
     jobs: int = 1,
     progress: Progress | None = None,
-    gated: bool = True,
     last: bool = False,
 ) -> list[list[Finding]]:
     """The findings of each project, sorted by path and place; the arguments and errors are those of ``check``."""
@@ -80,7 +77,7 @@ def check_projects(
         warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
         codes = selection.selected(settings, catalogue.shipped())
-        run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
+        run = _Run(settings, codes, sum(map(len, projects)), progress, last)
         found = run.found(projects, jobs)
         shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
         if run.killed is not None:
@@ -106,7 +103,6 @@ class _Run:
 
     settings: Settings
     codes: frozenset[str]
-    gated: bool
     files: int
     progress: Progress | None
     last: bool
@@ -136,7 +132,7 @@ class _Run:
         return found
 
     def _examined(self, project: Mapping[str, Source], jobs: int, last: bool) -> list[Finding]:
-        found, broken = examine(project, self.settings, self.codes, jobs, self.gated, self._done, last)
+        found, broken = examine(project, self.settings, self.codes, jobs, self._done, last)
         if "PPF001" in self.codes:
             found += [syntax_error(project[path], error) for path, error in broken.items()]
         is_whole = self.settings.whole_project and not broken

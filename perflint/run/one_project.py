@@ -50,7 +50,6 @@ def examine(
     settings: Settings,
     codes: frozenset[str],
     jobs: int = 1,
-    gated: bool = True,
     done: Done = lambda _: None,
     last: bool = False,
 ) -> tuple[list[Finding], dict[str, Exception]]:
@@ -59,7 +58,6 @@ def examine(
     Args:
         sources: the files of the project by path.
         jobs: the number of processes to use, including this one.
-        gated: parse only what can contain a finding.
         done: called with the work that was done since, as `SHARES` of a file.
         last: the process ends after this, so nothing has to be freed.
     """
@@ -67,7 +65,7 @@ def examine(
     work = _Work(len(sources), done)
     project.on_parse = work.parsed
     rules = catalogue.shipped()
-    examination = Examination(project, settings, selection.with_waits(codes, rules), gated)
+    examination = Examination(project, settings, selection.with_waits(codes, rules))
     jobs = min(jobs, len(sources) // (PARALLEL_FROM // 2)) if can_fork() else 1
     try:
         if jobs > 1:

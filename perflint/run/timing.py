@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType, ModuleType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from perflint.lint.registry import Check
 
 Clock = Callable[[], float]
 Function = Callable[..., Any]
@@ -35,10 +37,7 @@ PHASES = {
     "step loops": "what runs at each step, and the kinds of values there",
     "gates": "which statements can hold a finding",
     "kinds": "kinds of values that a check needs elsewhere",
-    "units": "which pieces of files LibCST parses",
-    "LibCST parse": "the pieces of files that can hold a finding",
-    "spans": "where LibCST's nodes are in the file",
-    "walk": "down to the statements that can hold a finding",
+    "LibCST parse": "the statements that an edit changes",
     "checks": "what is wrong, and which edit fixes it",
     "messages": "the sentences of the findings",
     "output": "showing the findings",
@@ -47,17 +46,16 @@ PHASES = {
 """What each phase does, in the order of a run."""
 
 GATES, CHECKS = "gates", "checks"
-_CODE = re.compile(r"PPF\d{3}")
 
 
 @dataclass
 class Times:
     """CPU seconds of one process: no time is counted twice for phases, nor for rules.
 
-    Time belongs to the innermost phase: when a gate causes a file to be parsed, that counts as ``ast.parse``, not as
-    gate. ``gates`` and ``checks`` say how much of these phases the functions of a rule took, by its code; rules that
-    share a function are named together ("PPF202, PPF405"). What perflint computes once and caches counts for the first
-    that uses it.
+    Time belongs to the innermost phase: when looking for candidates causes a file to be parsed, that counts as
+    ``ast.parse``. ``gates`` (what looks for candidates) and ``checks`` say how much of these phases the functions of a
+    rule took, by its code; rules that share a function are named together ("PPF202, PPF405"). What perflint computes
+    once and caches counts for the first that uses it.
     """
 
     phases: dict[str, float] = field(default_factory=dict)
@@ -233,11 +231,9 @@ def _replace_all(stopwatch: Stopwatch, undo: ExitStack, outside: Callable[[], Ma
 
 
 def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[object, str]) -> None:
-    import libcst as cst
-
     from perflint.index import project
     from perflint.inputs import projects
-    from perflint.lint import messages, registry, units, walk
+    from perflint.lint import messages, registry, statement_code
     from perflint.run import discovery, intake
     from perflint.training import hot
 
@@ -246,15 +242,8 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
         intake.read_all: "read",
         projects.split: "projects",
         hot.analyse: "step loops",
-        registry.step_rows: GATES,
-        registry.named_rows: GATES,
-        registry.place_rows: GATES,
-        registry.type_rows: "kinds",
-        units.units_of: "units",
-        units.chosen: "units",
-        units.parse: "units",
-        units.blanks: "units",
-        units._spans: "spans",
+        registry.candidates: GATES,
+        registry.ensure_points: "kinds",
         messages.write: "messages",
         **outside,
     }
@@ -262,8 +251,7 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
         (project.Project, "__init__", "index"),
         (project.FileIndex, "tree", "scopes"),
         (project.FileIndex, "syntax_error", "syntax"),
-        (units.Unit, "is_too_deep", "units"),
-        (walk.Walk, "run", "walk"),
+        (statement_code.StatementCode, "_spans", "LibCST parse"),
     ]
     timed = {function: stopwatch.timed(cast(Function, function), phase) for function, phase in functions.items()}
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "perflint"]:
@@ -274,7 +262,6 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
         _put(owner, name, _timed_member(vars(owner)[name], owner, name, phase, stopwatch), undo)
     # These do not belong to perflint, and other modules may use them.
     _put(project, "ast", _with_timed(ast, "parse", "ast.parse", stopwatch), undo)
-    _put(units, "cst", _with_timed(cst, "parse_module", "LibCST parse", stopwatch), undo)
 
 
 def _put(owner: object, name: str, value: object, undo: ExitStack) -> None:
@@ -304,39 +291,12 @@ def _with_timed(module: ModuleType, name: str, phase: str, stopwatch: Stopwatch)
 def _replace_rules(stopwatch: Stopwatch, undo: ExitStack) -> None:
     from perflint.lint import registry
 
-    codes = _codes_by_module()
-    for checks in registry.checks.values():
-        _put_all(checks, [stopwatch.timed(check, CHECKS, codes[check.__module__]) for check in checks], undo)
-    for code, statement_gates in registry.step_statements.items():
-        _put_all(statement_gates, [stopwatch.timed(gate, GATES, code) for gate in statement_gates], undo)
-    for table in (registry.any_statements, registry.row_gates):
-        for code, gates in table.items():
-            _put_all(gates, [stopwatch.timed(gate, GATES, code, collect=True) for gate in gates], undo)
-    for call_gates in registry.call_gates.values():
-        _put_all(call_gates, [(code, stopwatch.timed(gate, GATES, code)) for code, gate in call_gates], undo)
+    undo.callback(registry.replace_rules, list(registry.rules))
+    registry.replace_rules([_timed_rule(rule, stopwatch) for rule in registry.rules])
 
 
-def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
-    # In place, because functions that have looked a list up keep it.
-    undo.callback(items.__setitem__, slice(None), items.copy())
-    items[:] = stand_ins
-
-
-def _codes_by_module() -> dict[str, str]:
-    """The codes of the rules that each module of checks is about: those that it names, or that rule files declare."""
-    from perflint import catalogue
-    from perflint.lint import registry
-    from perflint.rules import call_argument, dict_entry, step_call
-
-    modules = {check.__module__ for checks in registry.checks.values() for check in checks}
-    found = {module: {value for value in vars(sys.modules[module]).values() if _is_code(value)} for module in modules}
-    declared = {"step": step_call, "epoch": dict_entry}
-    for rule in catalogue.shipped().values():
-        for match in rule.match:
-            module = dict_entry if match.entry else declared.get(match.where, call_argument)
-            found[module.__name__].add(rule.code)
-    return {module: ", ".join(sorted(codes)) for module, codes in found.items()}
-
-
-def _is_code(value: object) -> bool:
-    return isinstance(value, str) and _CODE.fullmatch(value) is not None
+def _timed_rule(rule: Check, stopwatch: Stopwatch) -> Check:
+    find = {code: stopwatch.timed(finder, GATES, code, collect=True) for code, finder in rule.find.items()}
+    codes = ", ".join(sorted(rule.codes))
+    find_at = stopwatch.timed(rule.find_at, GATES, codes, collect=True) if rule.find_at is not None else None
+    return replace(rule, check=stopwatch.timed(rule.check, CHECKS, codes), find=find, find_at=find_at)

@@ -1,8 +1,8 @@
 """Checks one project in several processes: each does what none has done yet, beginning with files that it has parsed.
 
-The first process follows the steps, the others run the gates that look at statements anywhere. A process that runs
-these on a file also checks it, because it has indexed the file already. Only the first process, and those that it forks
-later, know the steps, so only these check files with steps.
+The first process follows the steps, the others look for candidates anywhere. A process that does this in a file also
+checks it, because it has indexed the file already. Only the first process, and those that it forks later, know the
+steps, so only these check files with steps.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any
 import libcst as cst
 
 from perflint.index.claims import Claims
-from perflint.lint import registry
 from perflint.lint.context import Draft
-from perflint.lint.registry import Rows
 from perflint.query import Question
-from perflint.run.examination import Done, Examination, RowsOf
+from perflint.run.examination import Done, Examination
 from perflint.run.processes import Partner, Work
+from perflint.training.steps import Points
 
 _FINISHED_TOGETHER_FROM = 24
 """With fewer files left after the steps are known, another process costs more than it saves."""
@@ -52,7 +51,7 @@ class Together:
         self._done = done
         self._left = len(self._project.files)
         self._paths = list(self._project.files)
-        self._named, self._places, self._syntax, self._checks = (Claims(self._paths) for _ in range(4))
+        self._places, self._syntax, self._checks = (Claims(self._paths) for _ in range(3))
         self._parsed, self._parsed_by_others = Claims(self._paths), Claims(self._paths)
         self._stepped, self._milestones = Claims(self._paths), Claims([_STEPS])
         self._project.parsed, self._project.stepped = self._parsed, self._stepped
@@ -62,7 +61,7 @@ class Together:
         with _partners([self._help] * self._others) as partners:
             self._examination.follow_steps()
             self._milestones.take(_STEPS)
-            steps = frozenset(self._examination.rows)
+            steps = frozenset(file.path for file, points in Points.of(self._project).points.items() if points)
             for partner in partners:
                 partner.tell(steps)
             self._work_ahead(partners)
@@ -79,36 +78,32 @@ class Together:
     def _help(self, tell: _Tell, hear: Callable[[], frozenset[str]]) -> None:
         """The work of another process."""
         self._project.parsed, self._project.on_parse = self._parsed_by_others, None
-        named = frozenset(self._ask(registry.named_rows, self._named, self._paths))
-        asked = self._ask(registry.place_rows, self._places, filter(named.__contains__, self._in_order_for_others()))
-        tell(_Answer(asked, self._examination.rows, self._broken(), self._project.memory.portable))
+        asked = self._ask(self._in_order_for_others())
+        tell(_Answer(asked, self._broken(), self._project.memory.portable))
         _load_libcst()
         steps = hear()
         tell(self._drafts(path for path in asked if path not in steps))
 
     def _work_ahead(self, partners: list[Partner]) -> None:
-        """Continue with the gates while the others work."""
+        """Look for candidates while the others work."""
         _load_libcst()
         for path in self._in_order():
             if all(partner.has_told for partner in partners):
                 return
-            self._ask(registry.place_rows, self._places, [path])
+            self._ask([path])
 
     def _take(self, answer: _Answer) -> list[str]:
         """Store the results of another process; return the files that it checks if they have no steps."""
         self._project.memory.take(answer.worked, self._project)
-        rows = self._examination.rows
-        for path, found in answer.rows.items():
-            rows[path] = rows.get(path, Rows()) | found
         return answer.asked
 
-    # -- gates -------------------------------------------------------------------------------------------------
+    # -- candidates --------------------------------------------------------------------------------------------
 
-    def _ask(self, gate: RowsOf, claims: Claims, paths: Iterable[str]) -> list[str]:
-        """Run a gate on files that no other process has run it on, and return which."""
+    def _ask(self, paths: Iterable[str]) -> list[str]:
+        """Look for candidates in files that no other process looks at, and return which."""
         asked: list[str] = []
-        for path in filter(claims.take, paths):
-            self._examination.ask(gate, [path])
+        for path in filter(self._places.take, paths):
+            self._examination.look_ahead(path)
             asked.append(path)
         return asked
 
@@ -166,26 +161,23 @@ class Together:
         drafts: _Drafts = {}
         for path in paths:
             if self._checks.take(path):
-                self._ask(registry.place_rows, self._places, [path])
                 drafts |= self._drafts([path])
             done()
         return drafts, self._broken()
 
     def _drafts(self, paths: Iterable[str]) -> _Drafts:
-        examination = self._examination
-        return {path: examination.check_file(path) for path in paths if examination.is_to_check(path)}
+        return {path: self._examination.check_file(path) for path in paths}
 
 
 @dataclass(frozen=True)
 class _Answer:
     """The results of another process.
 
-    ``asked``: the files that it checks if they have no steps; ``rows`` and ``broken``: rows and errors by path;
-    ``worked``: what it computed about the whole project.
+    ``asked``: the files that it checks if they have no steps; ``broken``: errors by path; ``worked``: what it computed
+    about the whole project.
     """
 
     asked: list[str]
-    rows: Mapping[str, Rows]
     broken: Mapping[str, Exception]
     worked: Mapping[Question, Any]
 
