@@ -157,6 +157,14 @@ class Rule:
     """The groups that it belongs to, including that of its bottleneck."""
     before: tuple[str, ...] = ()
     """The rules with lower codes that come after this one where both could report the same place."""
+    role: str = ""
+    """What its findings are among those of one step: a word of ``ROLES``; empty for most rules."""
+    joint_fix: bool = False
+    """Whether its fixes in one step loop only help together, and so are one fix."""
+    same_cause: str = ""
+    """What another place in the same loop does, if all of them have one cause and are reported once."""
+    heeds_comments: bool = False
+    """Whether a comment next to the code can excuse it, without a pattern in ``match``."""
     phase: tuple[str, ...] = ()
     """The phase of a step (a word of ``measuring.PHASES``) whose time in a profile limits what the fix can save."""
     beyond_phase: str = ""
@@ -300,6 +308,8 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     return data
 
 
+ROLES = ("read", "tensor log", "plain log")
+"""A host read of a tensor, a log line that reads one, and a log line that reads none."""
 _LEVELS = {str(level): level for level in Level}
 
 
@@ -319,6 +329,7 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
         measuring=_read_measuring(path, keys.take("measuring", dict, {})),
         event=events.get(keys.choice("event", [*events], "")),
         phase=_read_phase(path, keys.take("phase", (str, list), [])),
+        role=keys.choice("role", ROLES, ""),
     )
     fix.finish()
     if (rule.beyond_phase or rule.beyond_line) and not rule.phase:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from pathlib import Path
 
 import libcst as cst
 import pytest
@@ -47,7 +50,7 @@ def test_libcst_knows_each_call_at_the_same_place(name: str) -> None:
             start, end = code.span(call)
             written = code.cst(call)
             assert isinstance(written, cst.Call)
-            assert code.cst_span(written) == (start, end)
+            assert code.written.span(written) == (start, end)
             assert ast.dump(ast.parse(f"({text[start:end]}\n)", mode="eval").body) == ast.dump(call)
 
 
@@ -198,3 +201,49 @@ def test_a_loop_that_is_moved_leaves_its_strings() -> None:
     lines = sources(text)[PATH].lines
     moved = [lines.line(lines.position(edit.start)[0]).strip()[:6] for edit in finding.fix.edits]
     assert moved == ["for x,", "name =", "shape ", "2)", "hits ="]
+
+
+# --- when LibCST is loaded
+
+CHECKS = """
+import sys
+from perflint.run import engine
+from perflint.rules import load_checks
+from perflint.configuration.settings import Settings
+from perflint.text.source import Source
+
+load_checks()
+print("libcst" in sys.modules)
+text = open(sys.path[0] + "/train.py").read()
+found = engine.check({"train.py": Source("train.py", text)}, Settings(join_lines=False), jobs=1)
+print([finding.code for finding in found])
+print("libcst" in sys.modules)
+"""
+
+MODEL = """
+import paddle
+
+class Net(paddle.nn.Layer):
+    def forward(self, x):
+        return x
+"""
+
+
+LOADER = in_step("pass") + "\n\nimport paddle.io\nloader = paddle.io.DataLoader(data, shuffle=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "is_needed"),
+    [
+        (LOADER, "['PPF101']", True),  # an argument is added
+        (in_step("paddle.device.synchronize()"), "['PPF204']", False),
+        (MODEL, "[]", False),
+    ],
+)
+def test_rules_load_libcst_only_for_what_they_edit_with_it(
+    text: str, codes: str, is_needed: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(text)
+    code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{CHECKS}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout + done.stderr[-300:]).split("\n") == ["False", codes, str(is_needed), ""]

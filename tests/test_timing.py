@@ -192,7 +192,7 @@ def test_all_is_put_back() -> None:
             "perflint.index.project.Project.__init__",
             "perflint.index.project.FileIndex.tree",
             "perflint.index.project.ast",
-            "perflint.lint.statement_code.StatementCode._spans",
+            "perflint.lint.statement_code.StatementCode.written",
         }
         engine.check(sources(TRAINER), Settings(join_lines=False))
     assert state() == before

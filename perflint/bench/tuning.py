@@ -16,7 +16,7 @@ from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
-from perflint.rules.edits import add_keyword
+from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement, terminal
@@ -224,7 +224,7 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     source = file.source
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
-        edit: Edit | None = Edit(*source.lines.span(argument), str(value))
+        edits = [Edit(*source.lines.span(argument), str(value))]
     elif any(keyword.arg is None for keyword in call.keywords) or any(
         isinstance(arg, ast.Starred) for arg in call.args
     ):
@@ -232,20 +232,20 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )
     else:
-        edit = _added(call, f"{name}={value}", source)
-    text = spliced(source.text, 0, len(source.text), [edit] if edit is not None else [])
-    if edit is None or not Reading(text).compiles:
+        edits = _added(call, f"{name}={value}", file)
+    text = spliced(source.text, 0, len(source.text), edits)
+    if not edits or not Reading(text).compiles:
         raise CannotTune(f"{place}: {name} could not be inserted there: write it out, as in {name}={value}")
     return text
 
 
-def _added(call: ast.Call, argument: str, source: Source) -> Edit | None:
+def _added(call: ast.Call, argument: str, file: FileIndex) -> list[Edit]:
     """A keyword before the first one that a call has, or after its last argument."""
     if not call.keywords:
-        return add_keyword(call, argument, source)
+        return insert_argument(call, argument, file)
     first = call.keywords[0]
-    start = source.lines.offset(first.lineno, first.col_offset)
-    return Edit(start, start, f"{argument}, ")
+    start = file.source.lines.offset(first.lineno, first.col_offset)
+    return [Edit(start, start, f"{argument}, ")]
 
 
 def _literal(node: ast.expr) -> int | bool | None:

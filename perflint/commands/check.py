@@ -28,7 +28,6 @@ from perflint.commands.run_settings import common_directory
 from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
-from perflint.later import import_later
 from perflint.output import made_fixes, no_training, summary
 from perflint.output.console import Console
 from perflint.output.progress import Progress
@@ -320,7 +319,6 @@ def _project_checker(options: argparse.Namespace, batch: Batch) -> ProjectCheck:
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
 
     def check(projects: list[dict[str, Source]]) -> list[list[Finding]]:
-        import_later("libcst")
         from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
         progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)

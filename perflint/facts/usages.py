@@ -207,7 +207,7 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
     """What the value of an expression of a statement is used for; empty if unknown.
 
     Args:
-        node: the expression, or an equal one: before Python 3.12, expressions in f-strings have no position.
+        node: the expression.
         point: its statement.
         scope: what the function does with its names.
     """
@@ -253,9 +253,9 @@ _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 def _parents(point: Point, node: ast.expr) -> tuple[ast.AST, ...] | None:
     """The nodes around an expression, from its statement to its parent."""
     around = _around(point)
-    inner: ast.AST | None = node if node in around else _spelled(point).get(ast.dump(node))
-    if inner is None:
+    if node not in around:
         return None
+    inner: ast.AST = node
     parents = []
     while inner is not point.statement.node:
         inner = around[inner]
@@ -274,12 +274,6 @@ def _around(point: Point) -> Mapping[ast.AST, ast.AST]:
             around.setdefault(child, item)
             waiting.append(child)
     return around
-
-
-@of_point
-def _spelled(point: Point) -> Mapping[str, ast.AST]:
-    """The expressions of a statement by source text."""
-    return {ast.dump(item): item for item in _around(point) if isinstance(item, ast.expr)}
 
 
 @dataclass

@@ -32,7 +32,9 @@ from perflint.training.how_often import Arms, Interval, arms_of
 from perflint.training.steps import Point, Step, points_of
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression, CSTNode
+    from libcst import BaseExpression
+
+    from perflint.lint.written import Argument
 
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000
@@ -169,13 +171,14 @@ class Context:
         """The node of LibCST for an expression of the current statement, for an edit."""
         return self.code(self.statement).cst(node) if self.statement is not None else None
 
-    def range(self, node: ast.AST | CSTNode) -> tuple[int, int]:
+    def arguments(self, call: ast.Call) -> list[Argument] | None:
+        """The arguments of a call of the current statement as they are written; None if LibCST cannot parse it."""
+        return self.code(self.statement).written.arguments(self.range(call)) if self.statement is not None else None
+
+    def range(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
-        if isinstance(node, ast.AST):
-            code = self.code(self.statement) if self.statement is not None else None
-            return code.span(node) if code is not None and node in code.order else span_of(node, self.file.source)
-        assert self.statement is not None
-        return self.code(self.statement).cst_span(node)
+        code = self.code(self.statement) if self.statement is not None else None
+        return code.span(node) if code is not None and node in code.order else span_of(node, self.file.source)
 
     def rows(self, node: ast.AST) -> tuple[int, int]:
         """The first and the last row of a node."""
@@ -183,7 +186,7 @@ class Context:
         start, end = self.range(node)
         return position(start)[0], position(end)[0]
 
-    def text(self, node: ast.AST | CSTNode) -> str:
+    def text(self, node: ast.AST) -> str:
         """The source of a node."""
         start, end = self.range(node)
         return self.file.source.text[start:end]

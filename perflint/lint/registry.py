@@ -21,10 +21,11 @@ from perflint.flow.flow import Flow
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, Draft
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import Scope, terminal
-from perflint.syntax.tree import children, first_row, walk
+from perflint.syntax.tree import walk
 from perflint.training.clues import Clues
 from perflint.training.steps import Point, points_of
 
@@ -310,31 +311,13 @@ def _named_in(
     return found
 
 
-def statement_around(file: FileIndex, node: ast.AST) -> ast.stmt | None:
-    """The innermost statement that contains an expression."""
-    at = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
-    found: ast.stmt | None = None
-    inside: list[ast.AST] = [*file.tree.body]
-    while inside:
-        item = inside.pop()
-        if isinstance(item, ast.stmt):
-            row, end = first_row(item), (item.end_lineno or item.lineno, item.end_col_offset or 0)
-            if not (row, item.col_offset if row == item.lineno else 0) <= at < end:
-                continue
-            found, inside = item, []
-        inside += (
-            child for child in children(item) if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
-        )
-    return found
-
-
 def nodes_at(file: FileIndex, starts: Collection[int]) -> Iterator[tuple[ast.expr, ast.stmt]]:
     """The expressions of a file that begin at some offsets, each with its statement."""
     lines = file.source.lines
     rows = {lines.position(start)[0] for start in starts}
     for node in walk(file.tree) if rows else ():
         if isinstance(node, ast.expr) and node.lineno in rows and lines.span(node)[0] in starts:
-            statement = statement_around(file, node)
+            statement = statement_around(file.tree, node)
             if statement is not None:
                 yield node, statement
 

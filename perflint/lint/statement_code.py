@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
-
-import libcst as cst
 
 from perflint.syntax.tree import children, first_row, walk
 from perflint.text.source import LineTable, Source
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression, CSTNode, FormattedString, FormattedStringExpression
+    from libcst import BaseExpression, FormattedStringExpression
+
+    from perflint.lint.written import Written
 
 _DEEPEST = 500
 _HAS_PLACES_IN_TEXTS = sys.version_info >= (3, 12)
 """Whether ``ast`` gives expressions in f-strings their places."""
 
 _Span = tuple[int, int]
-_Offset = Callable[[int], int]
 
 
 class StatementCode:
@@ -61,36 +60,14 @@ class StatementCode:
 
     def cst(self, node: ast.AST) -> BaseExpression | None:
         """The node of LibCST for an expression of the statement; None if LibCST cannot parse the statement."""
-        return self._by_span.get(self.span(node))
-
-    def cst_span(self, node: CSTNode) -> _Span:
-        """The offsets in the file of a node of LibCST, without the parentheses around it."""
-        return self._spans[node]
+        return self.written.node(self.span(node))
 
     @cached_property
-    def _by_span(self) -> dict[_Span, BaseExpression]:
-        found: dict[_Span, BaseExpression] = {}
-        for node, span in self._spans.items():
-            if isinstance(node, cst.BaseExpression):
-                found[span] = node
-        return found
+    def written(self) -> Written:
+        """The statement as LibCST parses it."""
+        from perflint.lint.written import Written  # imported late, because it imports LibCST
 
-    @cached_property
-    def _spans(self) -> dict[CSTNode, _Span]:
-        from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper  # this loads LibCST at once
-
-        text, start = self._header()
-        try:
-            if not text or _is_deep(self.node):
-                return {}
-            wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-            spans = wrapper.resolve(ByteSpanPositionProvider)
-        except (cst.ParserSyntaxError, RecursionError, KeyError):  # KeyError is what LibCST makes of a RecursionError
-            return {}
-        offset = _offsets(text)
-        return {
-            node: (start + offset(at.start), start + offset(at.start + at.length)) for node, at in spans.items() if at
-        }
+        return Written(*(("", 0) if _is_deep(self.node) else self._header()))
 
     def _header(self) -> tuple[str, int]:
         """What LibCST parses, and the offset in the file where it would begin; empty if there is no header."""
@@ -115,7 +92,7 @@ class StatementCode:
         written, siblings = self.parts_of(self._parents[part]), _values(self._parents[part])
         if len(written) != len(siblings):
             return span_of(node, self._source)
-        start, end = self._spans[written[siblings.index(part)].expression]
+        start, end = self.written.span(written[siblings.index(part)].expression)
         if node is part.value:
             return start, end
         text = f"({self._source.text[start:end]}\n)"
@@ -127,32 +104,35 @@ class StatementCode:
 
     def parts_of(self, joined: ast.AST) -> list[FormattedStringExpression]:
         """The expressions in an f-string, or in a format such as ``{loss:{width}}``, as LibCST parses them."""
+        from perflint.lint.written import expressions
+
         outer = self._parents.get(joined)
         if isinstance(outer, ast.FormattedValue) and outer.format_spec is joined:
-            beside = [
-                item for item in getattr(self._parents[outer], "values", ()) if isinstance(item, ast.FormattedValue)
-            ]
-            holders = self.parts_of(self._parents[outer])
-            spec = holders[beside.index(outer)].format_spec if len(holders) == len(beside) else None
-            return [item for item in spec or () if isinstance(item, cst.FormattedStringExpression)]
-        return [part for each in texts_in(self.cst(joined)) for part in _expressions(each)]
-
-
-def texts_in(node: BaseExpression | None) -> Iterator[FormattedString]:
-    """The f-strings of a text that may be written in several pieces: ``"loss " f"{loss}"``."""
-    if isinstance(node, cst.ConcatenatedString):
-        yield from texts_in(node.left)
-        yield from texts_in(node.right)
-    elif isinstance(node, cst.FormattedString):
-        yield node
+            beside, holders = _values(self._parents[outer]), self.parts_of(self._parents[outer])
+            return expressions(holders[beside.index(outer)].format_spec) if len(holders) == len(beside) else []
+        return [part for text in self.written.texts(self.span(joined)) for part in expressions(text.parts)]
 
 
 def _values(joined: ast.AST) -> list[ast.FormattedValue]:
     return [item for item in getattr(joined, "values", ()) if isinstance(item, ast.FormattedValue)]
 
 
-def _expressions(text: FormattedString) -> Iterator[FormattedStringExpression]:
-    return (part for part in text.parts if isinstance(part, cst.FormattedStringExpression))
+def statement_around(tree: ast.Module, node: ast.AST) -> ast.stmt | None:
+    """The innermost statement that contains an expression."""
+    at = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    found: ast.stmt | None = None
+    inside: list[ast.AST] = [*tree.body]
+    while inside:
+        item = inside.pop()
+        if isinstance(item, ast.stmt):
+            row, end = first_row(item), (item.end_lineno or item.lineno, item.end_col_offset or 0)
+            if not (row, item.col_offset if row == item.lineno else 0) <= at < end:
+                continue
+            found, inside = item, []
+        inside += (
+            child for child in children(item) if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
+        )
+    return found
 
 
 def span_of(node: ast.AST, source: Source) -> _Span:
@@ -170,14 +150,6 @@ def span_of(node: ast.AST, source: Source) -> _Span:
 
 def _plain_span(node: ast.AST, lines: LineTable) -> _Span:
     return lines.span(node)  # type: ignore[arg-type]  # whatever has a place
-
-
-def _offsets(text: str) -> _Offset:
-    """A function from offsets in UTF-8 to those in the text."""
-    if text.isascii():
-        return lambda at: at
-    known = text.encode("utf-8", "surrogatepass")
-    return lambda at: len(known[:at].decode("utf-8", "surrogatepass"))
 
 
 def _is_deep(node: ast.stmt) -> bool:

@@ -27,9 +27,6 @@ from perflint.text.source import Source
 CODE = "PPF002"
 _OWN = re.compile(r"PPF[0-9]+")
 _CODE = re.compile(r"[A-Z]+[0-9]+")
-_HEEDS_COMMENTS = frozenset({"PPF801"})
-"""Rules whose checks have their own patterns for comments that excuse a finding; others have them in their files."""
-
 _BLANKS = " \t\f"
 _REASON = re.compile(r"[-:;,.(\u2013\u2014]")
 """How a reason after the codes begins; other words are an independent comment."""
@@ -170,7 +167,8 @@ class _Judge:
         last, start = comment.codes[-1]
         words = text[comment.hash : comment.start] + text[start + len(last) : comment.end]
         return re.search(r"\w", words) is not None and any(
-            code in _HEEDS_COMMENTS or any(match.unless_comment for match in self.rules[code].match) for code in codes
+            rule.heeds_comments or any(match.unless_comment for match in rule.match)
+            for rule in map(self.rules.__getitem__, codes)
         )
 
     def _edits(self, useless: Collection[int]) -> tuple[Edit, ...]:

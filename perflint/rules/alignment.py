@@ -14,7 +14,8 @@ from perflint.flow.known_values import Size, size_of
 from perflint.flow.sole_binding import ReadPlace
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule, statement_around
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import width_chain
 from perflint.rules.width_chain import (
@@ -141,7 +142,7 @@ def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
     for found in _misaligned(file).values():
-        statement = statement_around(file, found.layer.call)
+        statement = statement_around(file.tree, found.layer.call)
         if statement is not None:
             yield Candidate(found.layer.call, statement, found)
 

@@ -81,7 +81,7 @@ def is_bad_when_absent(match: ArgumentMatch) -> bool:
 def set_argument(call: ast.Call, argument: ast.expr | None, parameter: str, value: str, context: Context) -> list[Edit]:
     """The edits that give a parameter a value: in place of its argument, or in a new one."""
     if argument is None:
-        return insert_argument(call, f"{parameter}={value}", context)
+        return insert_argument(call, f"{parameter}={value}", context.file)
     return [Edit(*context.range(argument), value)]
 
 

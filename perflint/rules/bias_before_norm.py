@@ -14,7 +14,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.edits import add_keyword
+from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import Class, Statement, terminal
@@ -187,9 +187,8 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
 def bias_before_norm(found: Bias, context: Context) -> None:
     """Report a layer that is created with a bias and followed by a batch norm."""
     file = context.file
-    edit = add_keyword(found.layer, "bias_attr=False", file.source)
-    level = Level.UNSAFE if edit is not None else Level.DISPLAY
-    fix = Fix(_TITLE, (edit,) if edit is not None else (), level, _REASON)
+    edits = insert_argument(found.layer, "bias_attr=False", file)
+    fix = Fix(_TITLE, tuple(edits), Level.UNSAFE if edits else Level.DISPLAY, _REASON)
     related = (Related(file.path, file.row(found.norm), "the batch norm"),)
     context.report(
         CODE,

@@ -169,7 +169,7 @@ def _fix(
     value = match.set.replace("{default-workers}", str(settings.default_workers))
     value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
     if argument is not None and not match.set:
-        edits = delete_argument(call, argument, context)
+        edits = delete_argument(call, argument, context.file)
     else:
         edits = set_argument(call, argument, match.parameter, value, context)
     title = rule.fix_title.format(value=value, parameter=match.parameter)

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-import libcst as cst
-
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.ranks import every_rank_in
@@ -120,35 +118,29 @@ def _call_edits(call: ast.Call, name: str, snapshot: tuple[str, str], context: C
     same time, and snapshots pile up if the disk is slower than an epoch.
     """
     element, source = snapshot
-    written = context.cst(call)
-    if not isinstance(written, cst.Call):
+    given = context.arguments(call)
+    if not given:
         return []
-    state = written.args[0]
+    state, *others = given
     first, last = context.rows(call)
     if first != last:
         return [
             Edit(*context.range(call.func), name),
-            Edit(*context.range(state.value), f"{{{element} {source}}}"),
-            *insert_argument(call, "sync_other_task=True", context),
+            Edit(*state.value, f"{{{element} {source}}}"),
+            *insert_argument(call, "sync_other_task=True", context.file),
         ]
     outer = indentation(context.file.source, first)
     inner = outer + one_level(outer)
-    own = f"{state.keyword.value}=" if state.keyword else ""
+    own = f"{state.keyword}=" if state.keyword else ""
     rows = [f"{own}{{{element} {source}}}"]
     if len(inner) + len(rows[0]) >= _WIDTH:
         deeper = inner + inner[len(outer) :]
         rows = [f"{own}{{", *(f"{deeper[len(inner) :]}{part}" for part in snapshot), "}"]
     rows[-1] += ","
-    rows += [f"{_plain(argument, context)}," for argument in written.args[1:]]
+    rows += [f"{other.keyword}={other.text}," if other.keyword else f"{other.text}," for other in others]
     rows.append("sync_other_task=True,")
     text = context.file.source.newline.join([f"{name}(", *(f"{inner}{row}" for row in rows), f"{outer})"])
     return [Edit(*context.range(call), text)]
-
-
-def _plain(argument: cst.Arg, context: Context) -> str:
-    value = context.text(argument.value)
-    value = f"({value})" if argument.value.lpar else value
-    return f"{argument.keyword.value}={value}" if argument.keyword else value
 
 
 def _why_not(call: ast.Call, loop: Loop, context: Context) -> str:

@@ -8,13 +8,17 @@ import re
 import tokenize
 from collections.abc import Sequence
 from contextlib import suppress
-
-import libcst as cst
+from typing import TYPE_CHECKING
 
 from perflint.findings import Edit
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
+from perflint.lint.statement_code import StatementCode, span_of, statement_around
 from perflint.syntax.scopes import Scope, Statement
-from perflint.text.source import LineTable, Source, spans_rows
+from perflint.text.source import Source, spans_rows
+
+if TYPE_CHECKING:
+    from perflint.lint.written import Argument
 
 # Text edits that keep the surrounding style.
 
@@ -22,22 +26,18 @@ _HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
 """Characters that may make a line break part of a string, or significant."""
 
 
-def insert_argument(call: ast.Call, argument: str, context: Context) -> list[Edit]:
+def insert_argument(call: ast.Call, argument: str, file: FileIndex) -> list[Edit]:
     """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
-    source, written = context.file.source, context.cst(call)
-    if not isinstance(written, cst.Call):
-        return []
-    call_end = context.range(call)[1]
-    if not written.args:
-        return [Edit(call_end - 1, call_end - 1, argument)]
-    last = written.args[-1]
-    start, end = context.range(last)
-    before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
-    comma = isinstance(last.comma, cst.Comma)
-    at = context.range(last.comma)[1] if isinstance(last.comma, cst.Comma) else end
+    source, given = file.source, _arguments(call, file)
+    call_end = source.lines.span(call)[1]
+    if not given:
+        return [] if given is None else [Edit(call_end - 1, call_end - 1, argument)]
+    last = given[-1]
+    before = source.text[source.lines.line_start(source.lines.position(last.start)[0]) : last.start]
+    at, has_comma = last.after, last.after > last.end
     if before.strip():
-        return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
-    return _insert_own_line(source, at, before + argument, comma, call_end)
+        return [Edit(at, at, f" {argument}," if has_comma else f", {argument}")]
+    return _insert_own_line(source, at, before + argument, has_comma, call_end)
 
 
 def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
@@ -51,25 +51,30 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
     return edits if comma else [Edit(at, at, ","), *edits]
 
 
-def delete_argument(call: ast.Call, value: ast.expr, context: Context) -> list[Edit]:
+def delete_argument(call: ast.Call, value: ast.expr, file: FileIndex) -> list[Edit]:
     """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
-    source, written = context.file.source, context.cst(call)
-    if not isinstance(written, cst.Call):
-        return []
-    in_order = sorted([*call.args, *(keyword.value for keyword in call.keywords)], key=context.range)
-    at = next(index for index, item in enumerate(in_order) if item is value)
-    argument = written.args[at]
-    start, end = context.range(argument)
-    after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
-    if at + 1 < len(written.args):
-        following = context.range(written.args[at + 1])[0]
-        if "#" not in source.text[end:following]:
-            return [Edit(start, following, "")]
-    elif at > 0:
-        before = context.range(written.args[at - 1])[1]
-        if "#" not in source.text[before:start]:
-            return [Edit(before, end, "")]
-    return [Edit(start, after + len(source.text[after:]) - len(source.text[after:].lstrip(" \t")), "")]
+    text, given, own = file.source.text, _arguments(call, file) or [], span_of(value, file.source)
+    for at, argument in enumerate(given):
+        if argument.value != own:
+            continue
+        start, end = argument.start, argument.end
+        if at + 1 < len(given):
+            following = given[at + 1].start
+            if "#" not in text[end:following]:
+                return [Edit(start, following, "")]
+        elif at > 0:
+            before = given[at - 1].end
+            if "#" not in text[before:start]:
+                return [Edit(before, end, "")]
+        rest = text[argument.after :]
+        return [Edit(start, argument.after + len(rest) - len(rest.lstrip(" \t")), "")]
+    return []
+
+
+def _arguments(call: ast.Call, file: FileIndex) -> list[Argument] | None:
+    statement = statement_around(file.tree, call)
+    code = StatementCode(statement, file.source) if statement is not None else None
+    return code.written.arguments(code.span(call)) if code is not None else None
 
 
 def indentation(source: Source, row: int) -> str:
@@ -233,40 +238,3 @@ def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
     except (tokenize.TokenError, IndentationError):
         return found  # the text ends inside the statement
     return found
-
-
-# Edits of one argument of a call, given by the trees of the index: for calls other than the checked one.
-
-
-def add_keyword(call: ast.Call, argument: str, source: Source) -> Edit | None:
-    """Insert ``axis=1`` after the last argument of a call, on the same row; None if a comment ends the arguments."""
-    start, end = source.lines.span(call)
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    last = max((source.lines.span(value)[1] for value in given), default=end - 1)
-    if "#" in source.text[last:end]:
-        return None
-    at = start + len(source.text[start : end - 1].rstrip())
-    separator = "" if not given else " " if source.text[at - 1] == "," else ", "
-    return Edit(at, at, separator + argument)
-
-
-def drop_keyword(call: ast.Call, name: str, source: Source) -> Edit | None:
-    """Remove ``name=value`` from a call, with a comma; None if it is missing, or a comment is in the way."""
-    lines = source.lines
-    spans = sorted([*map(lines.span, call.args), *(_keyword_span(keyword, lines) for keyword in call.keywords)])
-    keyword = next((keyword for keyword in call.keywords if keyword.arg == name), None)
-    if keyword is None:
-        return None
-    own = _keyword_span(keyword, lines)
-    at = spans.index(own)
-    if at + 1 < len(spans):
-        edit = Edit(own[0], spans[at + 1][0], "")
-    elif at:
-        edit = Edit(spans[at - 1][1], own[1], "")
-    else:
-        edit = Edit(*own, "")
-    return None if set(source.text[edit.start : edit.end]) & set("#()") else edit
-
-
-def _keyword_span(keyword: ast.keyword, lines: LineTable) -> tuple[int, int]:
-    return lines.offset(keyword.lineno, keyword.col_offset), lines.span(keyword.value)[1]

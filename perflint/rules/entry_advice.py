@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from perflint.catalogue import Rule
 from perflint.facts.entry_points import EntryPoint, entries_of
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.registry import Candidate
-from perflint.rules.edits import indent_rows, indentation, one_level
+from perflint.rules.edits import indent_rows, indentation, one_level, rows_inside_strings
 from perflint.rules.spelled import spelling
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.text.source import Source
@@ -63,18 +63,7 @@ def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Sco
     around = [indentation(source, link.node.lineno) for link in backward.around]
     function = indentation(source, scope.row)
     unit = one_level(indentation(source, first), *around, function)
-    return indent_rows(source, first, last, unit, header, _rows_in_strings(nodes))
-
-
-def _rows_in_strings(nodes: Iterable[ast.stmt]) -> set[int]:
-    """Rows that begin inside of a string."""
-    strings = (
-        item
-        for node in nodes
-        for item in ast.walk(node)
-        if isinstance(item, ast.JoinedStr) or (isinstance(item, ast.Constant) and isinstance(item.value, (str, bytes)))
-    )
-    return {row for item in strings for row in range(item.lineno + 1, (item.end_lineno or item.lineno) + 1)}
+    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:

@@ -13,7 +13,6 @@ from perflint.facts.effects import effect_at, keeps_state
 from perflint.facts.step_index import StepIndex, handed_counter, step_index
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import TOO_MANY, Context, shorten
-from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
 from perflint.rules.arguments import declaration, given
 from perflint.rules.edits import (
     call_in,
@@ -38,6 +37,7 @@ from perflint.training.steps import Point, points_of
 
 # Finds which calls log, in which way, and whether they read a tensor for it.
 
+TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
 
 

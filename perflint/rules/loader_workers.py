@@ -455,7 +455,7 @@ def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
     if found.obstacle is not None:
         return loader_advice.words(found.obstacle, said.fix_title, context)
     if isinstance(node, ast.Call):
-        edits = insert_argument(node, f"{found.insert}={value}", context)
+        edits = insert_argument(node, f"{found.insert}={value}", context.file)
     else:
         edits = [Edit(*context.range(node), value)]
     return Fix(said.fix_title, tuple(edits), Level.UNSAFE, said.fix_reason)

@@ -14,7 +14,8 @@ from perflint.findings import Fix, Level
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule, statement_around
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
@@ -171,7 +172,7 @@ _HANDLES = ("h5py.File", "lmdb.open")
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
     for call in repeated_reads(file):
-        statement = statement_around(file, call)
+        statement = statement_around(file.tree, call)
         if statement is not None:
             yield Candidate(call, statement)
 

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 
 from perflint.findings import Confidence
 from perflint.lint.context import Context
-from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
 from perflint.lint.registry import At, rule
-from perflint.lint.statement_code import texts_in
 from perflint.rules import guard
-from perflint.rules.guard import code_of, log_family
+from perflint.rules.guard import PLAIN_LOG, TENSOR_LOG, code_of, log_family
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import string_of, walk
@@ -75,7 +73,8 @@ def formatted_tensor(node: ast.expr, context: Context) -> None:
 def _written(node: ast.JoinedStr, part: ast.expr, context: Context) -> tuple[int, int] | None:
     """The f-string with a value, of a text that is written in several pieces."""
     start = context.range(part)[0]
-    pieces = map(context.range, texts_in(context.cst(node)))
+    written = context.code(context.here.statement.node).written
+    pieces = map(written.span, written.texts(context.range(node)))
     return next((piece for piece in pieces if piece[0] <= start < piece[1]), None)
 
 

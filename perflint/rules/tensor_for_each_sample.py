@@ -14,7 +14,8 @@ from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule, statement_around
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of, targets_and_values
@@ -291,7 +292,7 @@ _OF_IMAGES = "tensors of pictures"
 def _places(file: FileIndex) -> Iterator[Candidate]:
     for sample in sample_tensors(file):
         call = sample.tensors[0].call
-        statement = statement_around(file, call)
+        statement = statement_around(file.tree, call)
         if statement is not None:
             yield Candidate(call, statement, sample)
 

@@ -368,24 +368,22 @@ _CERTAIN = frozenset(
 _Decision = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Compare | ast.BinOp | ast.UnaryOp
 
 
-def _decisions(point: Point) -> Iterator[ast.expr]:
-    """The expressions of a statement that may decide on a tensor, even if a guard makes them rare."""
-    known = {
-        expression
-        for expression, asked in scopes.candidates(point.statement.node)
-        if (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
-        and isinstance(expression, _Decision)
-        and _read_by(point, expression, asked) is not None
-    }
-    return iter(known)
+def _decisions(point: Point) -> Iterator[tuple[ast.expr, Kind]]:
+    """The expressions of a statement that decide on a tensor, with its kind, even if a guard makes them rare."""
+    for expression, asked in scopes.candidates(point.statement.node):
+        may_ask = asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression)
+        kind = _read_by(point, expression, asked) if may_ask and isinstance(expression, _Decision) else None
+        if kind is not None:
+            yield expression, kind
 
 
 @rule(CODE, at=At.HOT, find_at=_decisions, decided=_CERTAIN)
-def decision(node: ast.expr, context: Context) -> None:
+def decision(kind: Kind, context: Context) -> None:
     """Report a tensor whose truth Python tests, directly or inside ``max``, ``in`` and the like."""
-    step, point = context.running, context.here
-    kind, evidence = _read_by(point, node, _is_asked(node, context)), Evidence(point)
-    confidence = _confidence(kind, node, step, point, evidence) if kind is not None else None
+    node, step, point = context.node, context.running, context.here
+    assert isinstance(node, ast.expr)
+    evidence = Evidence(point)
+    confidence = _confidence(kind, node, step, point, evidence)
     if confidence is None or _never_asked(node, point, context, evidence):
         return
     if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
@@ -403,27 +401,6 @@ def decision(node: ast.expr, context: Context) -> None:
 def _takes_as_it_is(call: ast.Call) -> bool:
     """Whether a call certainly tests the truth of nothing: ``x.f(...)`` for another ``f`` than those that do."""
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
-
-
-def _is_asked(node: ast.AST, context: Context) -> bool:
-    """Whether the truth of a node is tested at its place."""
-    for parent, inner in context.around(node):
-        if isinstance(parent, _DECIDING):
-            return inner is parent.test
-        if isinstance(parent, ast.comprehension):
-            return inner in parent.ifs
-        if isinstance(parent, ast.BoolOp):
-            if inner is not parent.values[-1]:
-                return True
-        elif isinstance(parent, ast.UnaryOp):
-            return isinstance(parent.op, ast.Not)
-        elif isinstance(parent, (ast.GeneratorExp, ast.ListComp)):
-            call = context.parent(parent)
-            is_quantified = isinstance(call, ast.Call) and dotted(call.func) in scopes.QUANTIFIERS
-            return inner is parent.elt and is_quantified
-        elif not (isinstance(parent, ast.NamedExpr) and inner is parent.value):
-            return False
-    return False
 
 
 def _asked_before(node: ast.AST, context: Context) -> Iterator[tuple[ast.expr, bool]]:

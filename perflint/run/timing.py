@@ -251,7 +251,7 @@ def _replace_phases(stopwatch: Stopwatch, undo: ExitStack, outside: Mapping[obje
         (project.Project, "__init__", "index"),
         (project.FileIndex, "tree", "scopes"),
         (project.FileIndex, "syntax_error", "syntax"),
-        (statement_code.StatementCode, "_spans", "LibCST parse"),
+        (statement_code.StatementCode, "written", "LibCST parse"),
     ]
     timed = {function: stopwatch.timed(cast(Function, function), phase) for function, phase in functions.items()}
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] == "perflint"]:
