@@ -70,11 +70,11 @@ def meant(call: ast.Call, context: Context) -> None:
 def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     load_checks()
     monkeypatch.setattr(input_kinds, "KINDS", (*input_kinds.KINDS, THROTTLED))
-    known = list(registry.rules)
+    known = list(registry.checks)
     registry.rule(at=registry.At.STEP, calls=["sleep"])(meant)
-    registry.replace_rules(registry.rules)
+    registry.replace_checks(registry.checks)
     yield
-    registry.replace_rules(known)
+    registry.replace_checks(known)
 
 
 @pytest.fixture

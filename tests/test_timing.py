@@ -67,7 +67,7 @@ def state() -> dict[str, object]:
                 found[f"{name}.{member}"] = value
                 if isinstance(value, type):
                     found |= {f"{name}.{member}.{inner}": item for inner, item in list(vars(value).items())}
-    found["rules"] = list(registry.rules)
+    found["rules"] = list(registry.checks)
     return {
         name: [id(item) for item in value] if isinstance(value, list) else id(value) for name, value in found.items()
     }
@@ -176,7 +176,7 @@ def test_only_selected_rules_ask_their_gates() -> None:
     with measured(ticks()) as times:
         engine.check(sources(TRAINER), Settings(join_lines=False, select=("PPF201",)))
     waits = {code for code, rule in catalogue.shipped().items() if rule.bottleneck == "sync" and rule.default}
-    claiming = {code for rule in registry.rules if rule.claims for code in rule.codes}
+    claiming = {code for check in registry.checks if check.claims for code in check.codes}
     assert {"PPF201"} < set(times.gates) <= waits | claiming
 
 

@@ -107,6 +107,8 @@ class Context:
         self.statement: ast.stmt | None = None
         self.point: Point | None = None
         """The facts of the index at the current statement."""
+        self._step: Step | None = None
+        self._claims = True
         self._answers: dict[Hashable, Any] = {}
         self._codes: dict[ast.stmt, StatementCode] = {}
         self._claimed: set[ast.AST] = set()
@@ -117,6 +119,10 @@ class Context:
         """Go to a candidate; ``statement``: the one that it belongs to."""
         self.node, self.statement = node, statement
         self.point = points_of(self.file).get(statement) if statement is not None else None
+
+    def begin(self, at_step: bool, claims: bool) -> None:
+        """Begin a rule at the current candidate; ``claims``: nothing inside what it reports is reported again."""
+        self._step, self._claims = self.hot if at_step else None, claims
 
     # -- where the candidate is --------------------------------------------------------------------------------------
 
@@ -261,10 +267,10 @@ class Context:
         code: str,
         node: ast.AST,
         fix: Fix | None,
+        *,
         step: Step | None = None,
         related: tuple[Related, ...] = (),
         confidence: Confidence = Confidence.HIGH,
-        claims: bool = True,
         costs_on_cpu: bool = False,
         logs: tuple[int, ...] = (),
         otherwise: Fix | None = None,
@@ -279,8 +285,7 @@ class Context:
         """Report a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
 
         Args:
-            claims: nothing inside the node is reported again. False for a rule whose cost differs from that of the code
-                inside.
+            step: that of the place, for a rule that does not look for steps.
             costs_on_cpu: a run that is pinned to the CPU does not wait for the device; True if this costs time there
                 too.
             logs: where the log statements begin without whose fixes this fix gains nothing.
@@ -292,6 +297,7 @@ class Context:
             guarded: what the edits put under a test of the step.
             span: what is shown, if it is more than the node: ``"num_workers": 0`` for the number.
         """
+        step = step or self._step
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
         if self.point is not None and follows_a_failure(self.point):
@@ -300,7 +306,7 @@ class Context:
             confidence = min(confidence, Confidence.MEDIUM)
         if self._is_left_over or (step is not None and (self._is_doubtful(step) or (step.forward and not step.sure))):
             confidence = Confidence.LOW
-        if claims:  # whether the rule is selected or not, because that must not change what other rules report
+        if self._claims:  # whether the rule is selected or not, because that must not change what other rules report
             self.claim(node)
         if code not in self.codes:
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Flag, auto
 from functools import cache
 from typing import Any, NamedTuple
@@ -64,54 +64,15 @@ MayMatch = Callable[[ast.Call], bool]
 
 @dataclass(frozen=True, eq=False)
 class Check:
-    """A registered function, see ``rule``."""
+    """A function that is a rule, with what makes code its candidate.
 
-    codes: tuple[str, ...]
-    check: Judge
-    at: At
-    calls: frozenset[str]
-    names: Mapping[str, Mapping[str, MayMatch]]
-    methods: Mapping[str, frozenset[str]]
-    declared: str
-    find: Mapping[str, InFile]
-    find_at: AtPoint | None
-    clues: frozenset[str]
-    decided: frozenset[str]
-    is_close: bool
-    claims: bool
-    heeds_claims: bool
-    needs_kinds: bool
-
-
-rules: list[Check] = []
-"""All rules, in no particular order."""
-
-
-def rule(
-    *codes: str,
-    at: At,
-    calls: Iterable[str] = (),
-    names: Iterable[str] | Mapping[str, Mapping[str, MayMatch]] = (),
-    methods: Mapping[str, frozenset[str]] | None = None,
-    declared: str = "",
-    find: InFile | Mapping[str, InFile] | None = None,
-    find_at: AtPoint | None = None,
-    clues: Iterable[str] = (),
-    decided: Iterable[str] = (),
-    is_close: bool = False,
-    claims: bool = True,
-    heeds_claims: bool = True,
-    needs_kinds: bool = True,
-) -> Callable[[Judge], Judge]:
-    """Register a function as a rule. It gets each of its candidates (or what was found there), and the context.
-
-    Args:
+    Attributes:
         codes: those that it may report.
+        judge: the function. It gets each candidate (or what was found there), and the context.
         at: where its candidates are.
         calls: last names of calls that are candidates, in statements that run at each step or in a forward pass.
         names: qualified names of calls that are candidates; by code, with a quick look at their arguments, where a
             selected rule decides whether there is something to look at.
-        methods: by code, last names of methods that are candidates anywhere in files about Paddle.
         declared: the setting (``sync_calls``) that names calls which are candidates.
         find: what finds candidates in a file, for each code if they differ. It is called for every file, so it should
             look at the words of the file first.
@@ -120,40 +81,50 @@ def rule(
         clues: calls without which a forward pass need not be looked at; those in ``calls``, unless given.
         decided: the same for calls whose result Python also has to test (``training.clues``).
         is_close: the clues are not worth following calls of functions that contain nothing else.
-        claims: it may report a place such that nothing inside is reported again.
+        claims: nothing inside what it reports is reported again.
         heeds_claims: it says nothing inside a place that is reported already.
         needs_kinds: it needs the kinds of values outside of steps.
     """
-    taken, asked = frozenset(calls), frozenset(clues)
-    always = dict.fromkeys(codes, any_call)
-    every: Mapping[str, Mapping[str, MayMatch]] = names if isinstance(names, Mapping) else dict.fromkeys(names, always)
-    finders = find if isinstance(find, Mapping) else dict.fromkeys(codes, find) if find is not None else {}
-    if not asked and At.FORWARD in at:
-        asked = taken
+
+    codes: tuple[str, ...]
+    judge: Judge
+    at: At
+    calls: Collection[str] = ()
+    names: Mapping[str, Mapping[str, MayMatch]] = field(default_factory=dict)
+    declared: str = ""
+    find: InFile | Mapping[str, InFile] | None = None
+    find_at: AtPoint | None = None
+    clues: Collection[str] = ()
+    decided: Collection[str] = ()
+    is_close: bool = False
+    claims: bool = True
+    heeds_claims: bool = True
+    needs_kinds: bool = True
+
+    def finders(self) -> Mapping[str, InFile]:
+        """The functions that find candidates in a file, by code."""
+        if self.find is None or isinstance(self.find, Mapping):
+            return self.find or {}
+        return dict.fromkeys(self.codes, self.find)
+
+
+checks: list[Check] = []
+"""All rules, in no particular order."""
+
+
+def rule(*codes: str, at: At, **asked: Any) -> Callable[[Judge], Judge]:
+    """Register a function as a rule; see ``Check`` for what it may ask for."""
 
     def register(function: Judge) -> Judge:
-        rules.append(
-            Check(
-                codes=codes,
-                check=function,
-                at=at,
-                calls=taken,
-                names=every,
-                methods=methods or {},
-                declared=declared,
-                find=finders,
-                find_at=find_at,
-                clues=asked,
-                decided=frozenset(decided),
-                is_close=is_close,
-                claims=claims,
-                heeds_claims=heeds_claims,
-                needs_kinds=needs_kinds,
-            )
-        )
+        checks.append(Check(codes, function, at, **asked))
         return function
 
     return register
+
+
+def named(*names: str, code: str) -> Mapping[str, Mapping[str, MayMatch]]:
+    """Calls for ``Check.names`` that one rule looks at, whatever their arguments."""
+    return {name: {code: any_call} for name in names}
 
 
 def any_call(_: ast.Call) -> bool:
@@ -163,9 +134,9 @@ def any_call(_: ast.Call) -> bool:
 
 def forward_clues_of(codes: frozenset[str], sure: bool = False) -> Clues:
     """What makes a model's forward pass worth checking for these rules; ``sure``: if it certainly leads there."""
-    chosen = [each for each in rules if not codes.isdisjoint(each.codes)]
-    calls = frozenset().union(*(each.clues for each in chosen))
-    far = frozenset().union(*(each.clues for each in chosen if not each.is_close))
+    chosen = [each for each in checks if not codes.isdisjoint(each.codes) and At.FORWARD in each.at]
+    calls = frozenset().union(*(each.clues or each.calls for each in chosen))
+    far = frozenset().union(*(each.clues or each.calls for each in chosen if not each.is_close))
     return Clues(calls, frozenset().union(*(each.decided for each in chosen)), sure, calls - far)
 
 
@@ -197,17 +168,17 @@ def look_ahead(file: FileIndex, codes: frozenset[str], settings: Settings) -> No
         pass
 
 
-def replace_rules(others: Iterable[Check]) -> None:
+def replace_checks(others: Iterable[Check]) -> None:
     """Use other rules from now on: the same ones, measured."""
-    rules[:] = list(others)
+    checks[:] = list(others)
     _chosen.cache_clear()
 
 
 @cache
 def _chosen(codes: frozenset[str]) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
     """The rules that may report one of these codes, and those of the others that may claim a place."""
-    chosen = tuple(each for each in rules if not codes.isdisjoint(each.codes))
-    return chosen, tuple(each for each in rules if each.claims and each not in chosen)
+    chosen = tuple(each for each in checks if not codes.isdisjoint(each.codes))
+    return chosen, tuple(each for each in checks if each.claims and each not in chosen)
 
 
 @dataclass
@@ -227,7 +198,7 @@ class _Finding:
     def anywhere(self, some: tuple[Check, ...]) -> Iterator[Found]:
         """What functions find in the whole file."""
         for each in some:
-            for finder in dict.fromkeys(finder for code, finder in each.find.items() if self._may_report(code)):
+            for finder in dict.fromkeys(finder for code, finder in each.finders().items() if self._may_report(code)):
                 yield from ((each, candidate) for candidate in finder(self.file))
 
     def _may_report(self, code: str) -> bool:
@@ -276,17 +247,14 @@ class _Finding:
 def _words(some: tuple[Check, ...], codes: frozenset[str] | None) -> tuple[frozenset[str], frozenset[str]]:
     """The methods that some rules look for anywhere, and the words without which a file has none of their calls."""
     anywhere = [each for each in some if At.ANYWHERE in each.at]
-    named = {
-        name for each in anywhere for name, known in each.names.items() if codes is None or not codes.isdisjoint(known)
-    }
-    methods = {
-        method
-        for each in anywhere
-        for code, known in each.methods.items()
-        if codes is None or code in codes
-        for method in known
-    }
-    return frozenset(methods), frozenset(name.rpartition(".")[2] for name in spellings(named))
+    known = {name for each in anywhere for name, by in each.names.items() if codes is None or not codes.isdisjoint(by)}
+    return frozenset(filter(None, map(_method, known))), frozenset(name.rpartition(".")[2] for name in spellings(known))
+
+
+def _method(name: str) -> str:
+    """``fit`` for ``paddle.Model.fit``, which is called on an object; empty for a function."""
+    owner, _, last = name.rpartition(".")
+    return last if owner.rpartition(".")[2][:1].isupper() else ""
 
 
 @query
@@ -304,7 +272,7 @@ def _named_in(
             method = call.func.attr if isinstance(call.func, ast.Attribute) and call.func.attr in methods else ""
             for each in anywhere:
                 asked = each.names.get(name, {})
-                if (method and any(method in known for known in each.methods.values())) or any(
+                if (method and any(method == _method(known) for known in each.names)) or any(
                     (codes is None or code in codes) and may_match(call) for code, may_match in asked.items()
                 ):
                     found.append((each, call, statement.node))
@@ -366,11 +334,12 @@ def drafts_of(file: FileIndex, settings: Settings, asked: Settings, codes: froze
 
     for each, candidate in sorted(found, key=place):
         context.enter(candidate.node, candidate.statement)
-        is_left_out = each.heeds_claims and context.claimed
-        if is_left_out or (At.ANYWHERE not in each.at and context.hot is None):
+        at_step = At.ANYWHERE not in each.at
+        if (each.heeds_claims and context.claimed) or (at_step and context.hot is None):
             continue
+        context.begin(at_step, each.claims)
         with suppress(RecursionError):  # the rest of the file is still worth checking
-            each.check(candidate.node if candidate.fact is None else candidate.fact, context)
+            each.judge(candidate.node if candidate.fact is None else candidate.fact, context)
     return context.drafts
 
 

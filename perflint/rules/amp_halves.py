@@ -167,7 +167,7 @@ def o2_alone(call: ast.Call, context: Context) -> None:
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""
     said = catalogue.shipped()[O2]
     fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
-    context.report(O2, shown_argument(call, level), fix, context.step)
+    context.report(O2, shown_argument(call, level), fix, step=context.step)
 
 
 def _says(node: ast.expr, value: object) -> bool:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from perflint.catalogue import NONZERO, ArgumentMatch
+from perflint import catalogue
+from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Edit
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
 from perflint.lint.context import Context
+from perflint.lint.registry import MayMatch, any_call
 from perflint.rules import excuses
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
@@ -21,6 +23,30 @@ from perflint.syntax.vocabulary import means_optimizer
 from perflint.text.source import spans_rows
 
 _OPTIMIZER = "paddle.optimizer.Optimizer"
+
+
+Matches = dict[str, list[tuple[Rule, ArgumentMatch]]]
+"""The entries of the rule files by the calls that they are about, or by the keys of a dict."""
+
+
+def matches_by(key: Callable[[ArgumentMatch], str]) -> Matches:
+    """The entries that have a key."""
+    found: Matches = {}
+    for rule in catalogue.shipped().values():
+        for match in rule.match:
+            if name := key(match):
+                found.setdefault(name, []).append((rule, match))
+    return found
+
+
+def codes_in(matches: Matches) -> list[str]:
+    """The rules that entries belong to."""
+    return sorted({rule.code for known in matches.values() for rule, _ in known})
+
+
+def names_in(matches: Matches) -> Mapping[str, Mapping[str, MayMatch]]:
+    """All the calls that entries are about, for ``Check.names``."""
+    return {name: {rule.code: any_call for rule, _ in known} for name, known in matches.items()}
 
 
 def callee(call: ast.Call, context: Context) -> str:

@@ -48,9 +48,8 @@ def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
 @rule(CODE, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
 def batch_loop(batch: str, context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
-    fix, step = Fix(_TITLE, (), Level.DISPLAY, _REASON), context.running
-    confidence = Confidence.MEDIUM
-    context.report(CODE, context.node, fix, step, confidence=confidence, claims=False, costs_on_cpu=True, batch=batch)
+    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+    context.report(CODE, context.node, fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:

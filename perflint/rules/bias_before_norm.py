@@ -196,7 +196,6 @@ def bias_before_norm(found: Bias, context: Context) -> None:
         fix,
         related=related,
         confidence=_confidence(file),
-        claims=False,
         costs_on_cpu=True,
         layer=terminal(found.layer) or "",
         norm=terminal(found.norm) or "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
 from perflint.facts.loaders import Worth
@@ -15,8 +14,10 @@ from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
 from perflint.rules.arguments import (
     callee,
+    codes_in,
     is_bad,
     is_bad_when_absent,
+    matches_by,
     set_argument,
     shown_argument,
     typed,
@@ -32,17 +33,6 @@ _HAND_OVER = (WORKERS, "use_shared_memory")
 """Parameters that decide how a loader's workers pass samples on."""
 _EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
 """Parameters that decide what each batch costs, so that it matters who draws them."""
-_Table = dict[str, list[tuple[Rule, ArgumentMatch]]]
-
-
-def _table() -> _Table:
-    """The rules about calls anywhere, by the qualified names of the calls; see step_call and dict_entry for others."""
-    found: _Table = {}
-    for each in catalogue.shipped().values():
-        for match in each.match:
-            if match.where not in ("step", "epoch") and not match.entry:
-                found.setdefault(match.call, []).append((each, match))
-    return found
 
 
 def _names() -> dict[str, dict[str, MayMatch]]:
@@ -64,21 +54,10 @@ def _may_match(call: ast.Call, match: ArgumentMatch) -> bool:
     return needed and not given & set(match.unless)
 
 
-def _methods() -> dict[str, frozenset[str]]:
-    """By rule, the methods among them (``fit`` of a ``paddle.Model``)."""
-    found: dict[str, frozenset[str]] = {}
-    for name, known in _MATCHES.items():
-        owner, _, method = name.rpartition(".")
-        if owner.rpartition(".")[2][:1].isupper():
-            found |= {each.code: found.get(each.code, frozenset()) | {method} for each, _ in known}
-    return found
+_MATCHES = matches_by(lambda match: "" if match.entry or match.where in ("step", "epoch") else match.call)
 
 
-_MATCHES = _table()
-_CODES = sorted({each.code for known in _MATCHES.values() for each, _ in known})
-
-
-@rule(*_CODES, at=At.ANYWHERE, names=_names(), methods=_methods())
+@rule(*codes_in(_MATCHES), at=At.ANYWHERE, names=_names())
 def call_argument(call: ast.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
     matches = () if context.file.is_offline else _MATCHES.get(callee(call, context), ())

@@ -15,7 +15,7 @@ from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.registry import At, Candidate, named, rule
 from perflint.rules import guard
 from perflint.rules.arguments import declaration
 from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
@@ -269,7 +269,7 @@ def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     is_save = context.callee(call) in SAVES and not writes_memory(call, context.file, context.here.scope)
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
-        context.report(IN_STEP, call, guard.checkpoint_fix(context), context.running)
+        context.report(IN_STEP, call, guard.checkpoint_fix(context))
 
 
 def _saves(file: FileIndex) -> Iterator[Candidate]:
@@ -289,7 +289,7 @@ def save_every_so_often(found: PeriodicSave, context: Context) -> None:
         IN_STEP,
         call,
         periodic_fix(call, found, context),
-        found.step,
+        step=found.step,
         event=_event(found, call),
         every=replace(found.interval, beside="an evaluation") if found.evaluates else found.interval,
         message=_MESSAGE,
@@ -305,7 +305,7 @@ def _event(found: PeriodicSave, call: ast.Call) -> str:
     return _WITH_OPTIMIZER if found.with_optimizer else ""
 
 
-@rule(EACH_EPOCH, at=At.ANYWHERE, names=SAVES)
+@rule(EACH_EPOCH, at=At.ANYWHERE, names=named("paddle.save", code=EACH_EPOCH))
 def save_each_epoch(call: ast.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.point is None or context.step is not None or context.callee(call) != "paddle.save":

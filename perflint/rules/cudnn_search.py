@@ -441,5 +441,4 @@ def no_search(entry: EntryPoint, context: Context) -> None:
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
     )

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs, saves
 from perflint.findings import Edit, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, InFile, any_call, rule
+from perflint.lint.registry import At, Candidate, InFile, rule
 from perflint.rules import excuses
-from perflint.rules.arguments import callee, has_bad_value
+from perflint.rules.arguments import callee, codes_in, has_bad_value, matches_by, names_in
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import headers
@@ -24,14 +23,8 @@ from perflint.training.steps import Point
 
 # Declarative rules with ``entry`` in their ``match``: an entry of a dict for a call, or of ``os.environ``.
 
-_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+_MATCHES = matches_by(lambda match: match.entry)
 _SETTERS = ("setdefault", "__setitem__")
-
-
-for _rule in catalogue.shipped().values():
-    for _match in _rule.match:
-        if _match.entry:
-            _MATCHES.setdefault(_match.entry, []).append((_rule, _match))
 
 
 class _Entry(NamedTuple):
@@ -77,10 +70,7 @@ def _is_setter(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr in _SETTERS
 
 
-_CODES = sorted({each.code for known in _MATCHES.values() for each, _ in known})
-
-
-@rule(*_CODES, at=At.ANYWHERE, find={code: _finder(code) for code in _CODES})
+@rule(*codes_in(_MATCHES), at=At.ANYWHERE, find={code: _finder(code) for code in codes_in(_MATCHES)})
 def entry_of_dict(entry: _Entry, context: Context) -> None:
     """Report ``set_flags({"FLAGS_benchmark": True})`` and ``os.environ["FLAGS_benchmark"] = "1"``."""
     known = () if context.file.is_offline else _MATCHES[string_of(entry.key) or ""]
@@ -169,20 +159,10 @@ def _given(node: ast.stmt, entry: str) -> Iterator[ast.expr]:
 
 # Declarative rules with ``where: epoch`` in their ``match``: this call, once in each epoch.
 
-_EPOCH_CALL_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+_EPOCH_CALL_MATCHES = matches_by(lambda match: match.call if match.where == "epoch" else "")
 
 
-for _rule in catalogue.shipped().values():
-    for _match in _rule.match:
-        if _match.where == "epoch":
-            _EPOCH_CALL_MATCHES.setdefault(_match.call, []).append((_rule, _match))
-
-
-@rule(
-    *sorted({each.code for known in _EPOCH_CALL_MATCHES.values() for each, _ in known}),
-    at=At.ANYWHERE,
-    names={name: {each.code: any_call for each, _ in known} for name, known in _EPOCH_CALL_MATCHES.items()},
-)
+@rule(*codes_in(_EPOCH_CALL_MATCHES), at=At.ANYWHERE, names=names_in(_EPOCH_CALL_MATCHES))
 def epoch_call(call: ast.Call, context: Context) -> None:
     """Report a call that should not run at each epoch."""
     if context.point is None or context.step is not None:

@@ -59,7 +59,6 @@ def save_on_every_rank(found: EveryRank, context: Context) -> None:
         _fix(call, found, context),
         related=tuple(related),
         confidence=found.confidence,
-        claims=False,
         start=f"line {line}" if started == path else f"{started}:{line}",
         others=f" (and {found.more} more here)" if found.more else "",
     )

@@ -274,7 +274,6 @@ def grown_array(found: Grown, context: Context) -> None:
         context.node,
         _fix(found, file),
         confidence=confidence,
-        claims=False,
         costs_on_cpu=True,
         event=event,
         name=found.name,

@@ -32,7 +32,7 @@ def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
             yield call, read
 
 
-@rule(CODE, at=At.STEP, calls=READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range", "set_value"})
+@rule(CODE, at=At.STEP, calls=READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range"})
 def host_read(call: ast.Call, context: Context) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
     tensor = tensor_read_by(call, context)
@@ -43,7 +43,6 @@ def host_read(call: ast.Call, context: Context) -> None:
             CODE,
             call,
             fix,
-            context.running,
             confidence=certainty(tensor, context),
             logs=logs,
             otherwise=said.fix,
@@ -53,17 +52,15 @@ def host_read(call: ast.Call, context: Context) -> None:
             tensor=context.text(tensor),
             advice=said.words,
         )
-    elif _sets_through_the_host(call, context):
+
+
+@rule(CODE, at=At.STEP, calls=["set_value"], claims=False)
+def set_through_the_host(call: ast.Call, context: Context) -> None:
+    """Report a parameter set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
+    is_method = isinstance(call.func, ast.Attribute) and len(call.args) == 1 and not call.keywords
+    if is_method and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file]):
         fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
-        new = context.text(call.args[0])
-        context.report(CODE, call, fix, context.running, claims=False, tensor=new, advice=_ASSIGN)
-
-
-def _sets_through_the_host(call: ast.Call, context: Context) -> bool:
-    """Whether a parameter is set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "set_value" or len(call.args) != 1:
-        return False
-    return not call.keywords and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file])
+        context.report(CODE, call, fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
 
 
 @rule(CODE, at=At.STEP, find_at=_helpers, claims=False)
@@ -84,10 +81,8 @@ def reading_helper(read: Read, context: Context) -> None:
         CODE,
         call,
         Fix(title, (), Level.DISPLAY, _HELPER_REASON),
-        context.running,
         related=(Related(read.path, read.line, "the host read"),),
         confidence=Confidence.HIGH if read.sure else Confidence.LOW,
-        claims=False,
         shown=said.shown,
         read_for=said.read_for,
         message=_HELPER_MESSAGE + ending,

@@ -7,7 +7,7 @@ import ast
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
 from perflint.lint.context import Context
-from perflint.lint.registry import At, rule
+from perflint.lint.registry import At, named, rule
 from perflint.rules.edits import indentation
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
@@ -29,13 +29,13 @@ _BY_HAND = "create the iterator before the loop, and a new one when it is exhaus
 _BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "you have to decide where to build it")
 
 
-@rule(CODE, at=At.STEP, calls=["iter"], names=[LOADER], claims=False)
+@rule(CODE, at=At.STEP, calls=["iter"], names=named(LOADER, code=CODE), claims=False)
 def loader_rebuilt(call: ast.Call, context: Context) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
-    point, step = context.here, context.running
+    point = context.here
     if context.callee(call) == LOADER:
         if point.loop is not None and not _changes(call, point):
-            context.report(CODE, call, _BUILD_ONCE, step, claims=False, message=_REBUILT)
+            context.report(CODE, call, _BUILD_ONCE, message=_REBUILT)
         return
     if not _is_builtin("iter", call, context) or len(call.args) != 1 or call.keywords:
         return
@@ -47,7 +47,7 @@ def loader_rebuilt(call: ast.Call, context: Context) -> None:
         return
     known = point.full_env.get(dotted(loader) or "")
     confidence = Confidence.HIGH if known is not None and known.tag == LOADER_TAG else Confidence.MEDIUM
-    context.report(CODE, drawn or call, _fix(call, drawn, point, context), step, confidence=confidence, claims=False)
+    context.report(CODE, drawn or call, _fix(call, drawn, point, context), confidence=confidence)
 
 
 def _is_builtin(name: str, call: ast.Call, context: Context) -> bool:

@@ -410,7 +410,6 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
         node,
         _fix(node, found, context),
         related=tuple(related),
-        claims=False,
         confidence=_confidence(found),
         event=loader_advice.event(found.reading),
         message=_MESSAGES[kind],

@@ -44,7 +44,6 @@ def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
         _fix(entry),
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
         model=model_of(entry),
         scaler=_scaler(entry),
     )

@@ -210,7 +210,6 @@ def one_hot_product(found: LookUp, context: Context) -> None:
         found.node,
         _fix(found, source),
         confidence=_confidence(found),
-        claims=False,
         costs_on_cpu=True,
         event=_SMALL if found.is_of_a_loss else "",
         advice=_advice(found, source),

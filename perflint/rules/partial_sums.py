@@ -208,8 +208,8 @@ def partial_sums(found: PartialGradients, context: Context) -> None:
     assert isinstance(node, ast.Call)
     wrapper = Related(found.wrapped_in.path, found.wrapped_in.row(found.wrapper), "the model is wrapped here")
     test = ast.unparse(found.test)
-    fix, step = _fix(context.here, node, found), context.running
-    context.report(CODE, node, fix, step, related=(wrapper,), confidence=Confidence.MEDIUM, claims=False, test=test)
+    fix = _fix(context.here, node, found)
+    context.report(CODE, node, fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=test)
 
 
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:

@@ -54,8 +54,8 @@ def back_and_forth(call: ast.Call, context: Context) -> None:
         trip = _to_the_cpu_and_back(call, context)
         fix = _stay(call, trip, context) if trip is not None else None
     if trip is not None:
-        confidence, step = certainty(trip.tensor, context), context.running
-        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, confidence=confidence, tensor=context.text(trip.tensor))
 
 
 def _bound_reads(point: Point) -> Iterator[ast.Assign]:
@@ -75,8 +75,8 @@ def by_a_name(node: ast.Assign, context: Context) -> None:
     if back is not None:
         kept = Edit(*context.range(node.value), _copy_of(trip, context))
         fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
-        confidence, step = certainty(trip.tensor, context), context.running
-        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+        confidence = certainty(trip.tensor, context)
+        context.report(CODE, trip.read, fix, confidence=confidence, tensor=context.text(trip.tensor))
 
 
 def _trip(node: ast.expr, context: Context) -> Trip | None:

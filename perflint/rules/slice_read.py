@@ -336,7 +336,7 @@ def slice_read(read: _Read, context: Context) -> None:
         CODE,
         call,
         _fix(call, read, found, certain, context),
-        context.step,
+        step=context.step,
         confidence=confidence,
         costs_on_cpu=True,
         where=f"each iteration of the loop at line {row}",

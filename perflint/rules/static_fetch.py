@@ -229,7 +229,6 @@ def fetched_at_each_step(call: ast.Call, context: Context) -> None:
         CODE,
         call,
         Fix(_TITLE, (), Level.DISPLAY, _REASON),
-        context.running,
         confidence=Confidence.MEDIUM,
         message=_LOGGED if found.test is None else _MESSAGE,
         test=shorten(ast.unparse(found.test)) if found.test is not None else "",

@@ -39,7 +39,6 @@ def no_static_graph(entry: EntryPoint, context: Context) -> None:
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
         model=name,
     )
 

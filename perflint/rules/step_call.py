@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import ast
 
-from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts.fluid import imports_fluid
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
-from perflint.lint.registry import At, any_call, rule
+from perflint.lint.registry import At, rule
 from perflint.rules import excuses
-from perflint.rules.arguments import callee, is_bad, is_bad_when_absent, optimizer_method, set_argument
+from perflint.rules.arguments import (
+    callee,
+    codes_in,
+    is_bad,
+    is_bad_when_absent,
+    matches_by,
+    names_in,
+    optimizer_method,
+    set_argument,
+)
 from perflint.rules.delete import deletion
 from perflint.rules.edits import call_in
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.training.steps import Step
 
 _BY_HAND = "the call is part of a larger statement, or shares its row with another call: remove it by hand"
-_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
-
-for _rule in catalogue.shipped().values():
-    for _match in _rule.match:
-        if _match.where == "step":
-            _MATCHES.setdefault(_match.call, []).append((_rule, _match))
+_MATCHES = matches_by(lambda match: match.call if match.where == "step" else "")
 
 
-@rule(
-    *sorted({each.code for known in _MATCHES.values() for each, _ in known}),
-    at=At.STEP,
-    names={name: {each.code: any_call for each, _ in known} for name, known in _MATCHES.items()},
-)
+@rule(*codes_in(_MATCHES), at=At.STEP, names=names_in(_MATCHES))
 def step_call(call: ast.Call, context: Context) -> None:
     """Report a call that should not run at each step."""
     for each, match in _matches(call, context):
@@ -57,7 +56,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         return
     fix = _setting(call, argument, rule, match, context) if match.set else _deletion(rule, context)
     confidence = _confidence(match, step, context)
-    context.report(rule.code, call, fix, step, confidence=confidence, message=match.message)
+    context.report(rule.code, call, fix, confidence=confidence, message=match.message)
 
 
 def _is_costly(call: ast.Call, argument: ast.expr | None, match: ArgumentMatch, context: Context) -> bool:

@@ -272,7 +272,6 @@ def unfused_loss(found: TwoCalls, context: Context) -> None:
         CODE,
         found.loss.func,
         _fix(found, context.file),
-        claims=False,
         costs_on_cpu=True,
         event=_EVENTS[found.form],
         activation=activation,

@@ -618,7 +618,6 @@ def unfused_attention(place: TrainedAttention, context: Context) -> None:
         _fix(place.found, written[0], written[1], context.file),
         related=_beside(place),
         confidence=_confidence(place),
-        claims=False,
         call=written[0],
         back="" if place.found.is_turned else f" and `{_TURN}` behind it",
     )

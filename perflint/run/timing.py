@@ -291,12 +291,12 @@ def _with_timed(module: ModuleType, name: str, phase: str, stopwatch: Stopwatch)
 def _replace_rules(stopwatch: Stopwatch, undo: ExitStack) -> None:
     from perflint.lint import registry
 
-    undo.callback(registry.replace_rules, list(registry.rules))
-    registry.replace_rules([_timed_rule(rule, stopwatch) for rule in registry.rules])
+    undo.callback(registry.replace_checks, list(registry.checks))
+    registry.replace_checks([_timed_check(check, stopwatch) for check in registry.checks])
 
 
-def _timed_rule(rule: Check, stopwatch: Stopwatch) -> Check:
-    find = {code: stopwatch.timed(finder, GATES, code, collect=True) for code, finder in rule.find.items()}
-    codes = ", ".join(sorted(rule.codes))
-    find_at = stopwatch.timed(rule.find_at, GATES, codes, collect=True) if rule.find_at is not None else None
-    return replace(rule, check=stopwatch.timed(rule.check, CHECKS, codes), find=find, find_at=find_at)
+def _timed_check(check: Check, stopwatch: Stopwatch) -> Check:
+    find = {code: stopwatch.timed(finder, GATES, code, collect=True) for code, finder in check.finders().items()}
+    codes = ", ".join(sorted(check.codes))
+    find_at = stopwatch.timed(check.find_at, GATES, codes, collect=True) if check.find_at is not None else None
+    return replace(check, judge=stopwatch.timed(check.judge, CHECKS, codes), find=find, find_at=find_at)
