@@ -207,7 +207,7 @@ def load(directory: Path) -> dict[str, Rule]:
         rules[rule.code] = rule
     for rule in rules.values():
         for later in rule.before:
-            if later not in rules or later > rule.code:
+            if later not in rules or later >= rule.code:
                 raise CatalogueError(f"{rule.path}: before holds {later!r}, expected a rule with a lower code")
     return rules
 

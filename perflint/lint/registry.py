@@ -152,12 +152,10 @@ def candidates(file: FileIndex, codes: frozenset[str], settings: Settings) -> li
     selected must not change which rule a place belongs to.
     """
     chosen, others = _chosen(codes)
-    finding = _Finding(file, codes, settings)
-    found = finding.of(chosen)
-    if not found:
-        return []
-    at = frozenset(candidate.statement for _, candidate in found)
-    beside = [each for each in _Finding(file, None, settings).of(others, at) if each[1].statement in at]
+    found = _Finding(file, codes, settings).of(chosen)
+    at = frozenset(candidate.statement for each, candidate in found if each.heeds_claims)
+    everywhere = _Finding(file, None, settings).of(others, at) if at else []
+    beside = [each for each in everywhere if each[1].statement in at]
     _type(file, [*found, *beside])
     return [*found, *beside]
 

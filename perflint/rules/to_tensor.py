@@ -172,7 +172,7 @@ _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
 def makes_tensor(call: ast.Call, context: Context) -> bool:
-    """Whether a call creates a tensor from host data, under one of the names that the gate knows."""
+    """Whether a call creates a tensor from host data."""
     return terminal(call) in CALLS and context.callee(call) in NAMES
 
 

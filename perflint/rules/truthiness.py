@@ -250,7 +250,7 @@ def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, na
         owner: the node to replace.
         node: the decision that was found: the whole test, or a part of it.
         choice: the two alternatives.
-        context: the state of the walk.
+        context: the candidate and its file.
         name: the name that gets the choice, if ``owner`` is a statement.
     """
     title, (first, second) = "choose on the device with `paddle.where`", choice
