@@ -107,6 +107,7 @@ class Context:
         self.statement: ast.stmt | None = None
         self.point: Point | None = None
         """The facts of the index at the current statement."""
+        self._code = ""
         self._step: Step | None = None
         self._claims = True
         self._answers: dict[Hashable, Any] = {}
@@ -120,9 +121,9 @@ class Context:
         self.node, self.statement = node, statement
         self.point = points_of(self.file).get(statement) if statement is not None else None
 
-    def begin(self, at_step: bool, claims: bool) -> None:
+    def begin(self, code: str, at_step: bool, claims: bool) -> None:
         """Begin a rule at the current candidate; ``claims``: nothing inside what it reports is reported again."""
-        self._step, self._claims = self.hot if at_step else None, claims
+        self._code, self._step, self._claims = code, self.hot if at_step else None, claims
 
     # -- where the candidate is --------------------------------------------------------------------------------------
 
@@ -264,10 +265,10 @@ class Context:
 
     def report(
         self,
-        code: str,
-        node: ast.AST,
         fix: Fix | None,
+        node: ast.AST | None = None,
         *,
+        code: str = "",
         step: Step | None = None,
         related: tuple[Related, ...] = (),
         confidence: Confidence = Confidence.HIGH,
@@ -282,9 +283,12 @@ class Context:
         span: tuple[int, int] | None = None,
         **fields: str,
     ) -> None:
-        """Report a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
+        """Report a finding, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
 
         Args:
+            fix: what to do about it.
+            node: its place, if it is not the candidate.
+            code: its rule, if the function may report several.
             step: that of the place, for a rule that does not look for steps.
             costs_on_cpu: a run that is pinned to the CPU does not wait for the device; True if this costs time there
                 too.
@@ -297,7 +301,7 @@ class Context:
             guarded: what the edits put under a test of the step.
             span: what is shown, if it is more than the node: ``"num_workers": 0`` for the number.
         """
-        step = step or self._step
+        code, node, step = code or self._code, node or self.node, step or self._step
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
         if self.point is not None and follows_a_failure(self.point):

@@ -335,7 +335,7 @@ def drafts_of(file: FileIndex, settings: Settings, asked: Settings, codes: froze
         at_step = At.ANYWHERE not in each.at
         if (each.heeds_claims and context.claimed) or (at_step and context.hot is None):
             continue
-        context.begin(at_step, each.claims)
+        context.begin(each.codes[0] if each.codes else "", at_step, each.claims)
         with suppress(RecursionError):  # the rest of the file is still worth checking
             each.judge(candidate.node if candidate.fact is None else candidate.fact, context)
     return context.drafts

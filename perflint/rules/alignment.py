@@ -157,8 +157,6 @@ def misaligned_layer(found: Misaligned, context: Context) -> None:
     related = (Related(*inside, "the width reaches this layer"),) if inside else ()
     fix = _fix(found, context)
     context.report(
-        CODE,
-        found.layer.call,
         fix,
         related=related,
         confidence=confidence,

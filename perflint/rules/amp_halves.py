@@ -134,11 +134,11 @@ def scaler(call: ast.Call, context: Context) -> None:
     """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
     if has_no_half(context.file):
         said = catalogue.shipped()[NO_CAST]
-        context.report(NO_CAST, call, Fix(said.fix_title, (), said.fix_level, said.fix_reason))
+        context.report(Fix(said.fix_title, (), said.fix_level, said.fix_reason), code=NO_CAST)
     elif has_only_bfloat16(context.file):
         said = catalogue.shipped()[BFLOAT16]
         edits = set_argument(call, argument_of(call, "enable", 0), "enable", "False", context)
-        context.report(BFLOAT16, call, Fix(said.fix_title, tuple(edits), said.fix_level, said.fix_reason))
+        context.report(Fix(said.fix_title, tuple(edits), said.fix_level, said.fix_reason), code=BFLOAT16)
 
 
 def _o2(file: FileIndex) -> Iterator[Candidate]:
@@ -167,7 +167,7 @@ def o2_alone(call: ast.Call, context: Context) -> None:
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""
     said = catalogue.shipped()[O2]
     fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
-    context.report(O2, shown_argument(call, level), fix, step=context.step)
+    context.report(fix, shown_argument(call, level), step=context.step)
 
 
 def _says(node: ast.expr, value: object) -> bool:

@@ -49,7 +49,7 @@ def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
 def batch_loop(batch: str, context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
     fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(CODE, context.node, fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
+    context.report(fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:

@@ -191,8 +191,6 @@ def bias_before_norm(found: Bias, context: Context) -> None:
     fix = Fix(_TITLE, tuple(edits), Level.UNSAFE if edits else Level.DISPLAY, _REASON)
     related = (Related(file.path, file.row(found.norm), "the batch norm"),)
     context.report(
-        CODE,
-        found.layer,
         fix,
         related=related,
         confidence=_confidence(file),

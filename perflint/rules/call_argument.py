@@ -95,9 +95,9 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     advice = f"give it num_workers={workers} to load in the background"
     event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
-        rule.code,
-        call if argument is None else shown_argument(call, argument),
         fix,
+        call if argument is None else shown_argument(call, argument),
+        code=rule.code,
         confidence=confidence,
         event="" if turns_on and event == "batch" else event,
         message=match.message,

@@ -155,7 +155,7 @@ def channels_first(call: ast.Call, context: Context) -> None:
         ((file, owner),) = first
         related = (Related(file.path, file.row(owner.node), "the model"),)
         fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-        context.report(CODE, call, fix, related=related, confidence=confidence, model=owner.name)
+        context.report(fix, related=related, confidence=confidence, model=owner.name)
 
 
 def _trained(call: ast.Call, point: Point, context: Context) -> Iterator[Kind]:

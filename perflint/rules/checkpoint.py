@@ -269,7 +269,7 @@ def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     is_save = context.callee(call) in SAVES and not writes_memory(call, context.file, context.here.scope)
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
-        context.report(IN_STEP, call, guard.checkpoint_fix(context))
+        context.report(guard.checkpoint_fix(context))
 
 
 def _saves(file: FileIndex) -> Iterator[Candidate]:
@@ -286,8 +286,6 @@ def save_every_so_often(found: PeriodicSave, context: Context) -> None:
         return
     more = f" (and {found.more} more here)" if found.more else ""
     context.report(
-        IN_STEP,
-        call,
         periodic_fix(call, found, context),
         step=found.step,
         event=_event(found, call),
@@ -318,4 +316,4 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
     advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
     fix = snapshot_fix(call, loop, context)
-    context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)
+    context.report(fix, related=related, line=str(loop.lineno), advice=advice)

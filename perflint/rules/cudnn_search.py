@@ -436,8 +436,6 @@ def no_search(entry: EntryPoint, context: Context) -> None:
     """Report the model of a training step whose convolutions use kernels that cuDNN only estimates to be fastest."""
     fix = above_training(entry, _LINES, catalogue.shipped()[CODE])
     context.report(
-        CODE,
-        context.node,
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,

@@ -27,4 +27,4 @@ def declared_sync(call: ast.Call, context: Context) -> None:
     advice = "call it every n steps"
     fix = guard.sample_fix(advice, guard.CALLS, reason, context)
     tensor = context.text(arguments[0]) if arguments else ""
-    context.report(SYNC, call, fix, tensor=tensor, advice=advice)
+    context.report(fix, tensor=tensor, advice=advice)

@@ -128,7 +128,7 @@ def _report(entry: _Entry, rule: Rule, match: ArgumentMatch, context: Context) -
         return
     title, reason = rule.fix_title.format(value=match.set), "" if rule.fix_level is Level.SAFE else rule.fix_reason
     fix = Fix(title, (Edit(*context.range(value), match.set),), rule.fix_level, reason)
-    context.report(rule.code, entry.shown, fix, span=place, message=match.message, entry=match.entry)
+    context.report(fix, entry.shown, code=rule.code, span=place, message=match.message, entry=match.entry)
 
 
 def _has_another_value(match: ArgumentMatch, point: Point) -> bool:
@@ -173,4 +173,4 @@ def epoch_call(call: ast.Call, context: Context) -> None:
             continue
         fix = Fix(each.fix_title, (), Level.DISPLAY, each.fix_reason)
         related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-        context.report(each.code, call, fix, related=related, message=match.message, line=str(loop.lineno))
+        context.report(fix, code=each.code, related=related, message=match.message, line=str(loop.lineno))

@@ -108,7 +108,7 @@ def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     if test is not None:
         advice += _UNDER_TEST.format(where=f"line {context.file.row(test)}")
     fix = _fix(name, expression, form, advice, context)
-    context.report(CODE, expression, fix, confidence=confidence, advice=advice)
+    context.report(fix, confidence=confidence, advice=advice)
 
 
 def _picks(point: Point, function: str) -> bool:

@@ -54,8 +54,6 @@ def save_on_every_rank(found: EveryRank, context: Context) -> None:
     related += [Related(*place, "called here by every rank") for place in found.via]
     started, line = found.start
     context.report(
-        CODE,
-        call,
         _fix(call, found, context),
         related=tuple(related),
         confidence=found.confidence,

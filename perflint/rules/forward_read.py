@@ -32,7 +32,7 @@ def forward_read(call: ast.Call, context: Context) -> None:
     if is_in_host_memory(on_device(tensor), context.here):
         return
     said, confidence = advice(call, context), _confidence(call, tensor, context)
-    context.report(CODE, call, said.fix, confidence=confidence, tensor=context.text(tensor), advice=said.words)
+    context.report(said.fix, confidence=confidence, tensor=context.text(tensor), advice=said.words)
 
 
 def _confidence(call: ast.Call, tensor: ast.expr, context: Context) -> Confidence:

@@ -357,7 +357,7 @@ def graph_grows(found: Growth, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that lives longer than the step."""
     names = ", ".join(dict.fromkeys(ast.unparse(name) for name in found.names))
     confidence = Confidence.HIGH if found.sure else Confidence.MEDIUM
-    context.report(CODE, context.node, _fix(found, context), confidence=confidence, name=names)
+    context.report(_fix(found, context), confidence=confidence, name=names)
 
 
 def _fix(found: Growth, context: Context) -> Fix:

@@ -270,8 +270,6 @@ def grown_array(found: Grown, context: Context) -> None:
     confidence = _confidence(found, context.hot is not None, file)
     event = _SMALL if found.is_of_a_batch else ""
     context.report(
-        CODE,
-        context.node,
         _fix(found, file),
         confidence=confidence,
         costs_on_cpu=True,

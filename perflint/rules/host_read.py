@@ -40,8 +40,6 @@ def host_read(call: ast.Call, context: Context) -> None:
         kept, said = accumulate.fix(call, tensor, context), advice(call, context)
         fix, logs = (kept.fix, kept.logs) if kept is not None else (said.fix, ())
         context.report(
-            CODE,
-            call,
             fix,
             confidence=certainty(tensor, context),
             logs=logs,
@@ -60,7 +58,7 @@ def set_through_the_host(call: ast.Call, context: Context) -> None:
     is_method = isinstance(call.func, ast.Attribute) and len(call.args) == 1 and not call.keywords
     if is_method and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file]):
         fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
-        context.report(CODE, call, fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
+        context.report(fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
 
 
 @rule(CODE, at=At.STEP, find_at=_helpers, claims=False)
@@ -78,8 +76,6 @@ def reading_helper(read: Read, context: Context) -> None:
     if said.shown:
         title, ending = said.fix.message, f"; {said.words}."
     context.report(
-        CODE,
-        call,
         Fix(title, (), Level.DISPLAY, _HELPER_REASON),
         related=(Related(read.path, read.line, "the host read"),),
         confidence=Confidence.HIGH if read.sure else Confidence.LOW,

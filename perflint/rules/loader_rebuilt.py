@@ -35,7 +35,7 @@ def loader_rebuilt(call: ast.Call, context: Context) -> None:
     point = context.here
     if context.callee(call) == LOADER:
         if point.loop is not None and not _changes(call, point):
-            context.report(CODE, call, _BUILD_ONCE, message=_REBUILT)
+            context.report(_BUILD_ONCE, message=_REBUILT)
         return
     if not _is_builtin("iter", call, context) or len(call.args) != 1 or call.keywords:
         return
@@ -47,7 +47,7 @@ def loader_rebuilt(call: ast.Call, context: Context) -> None:
         return
     known = point.full_env.get(dotted(loader) or "")
     confidence = Confidence.HIGH if known is not None and known.tag == LOADER_TAG else Confidence.MEDIUM
-    context.report(CODE, drawn or call, _fix(call, drawn, point, context), confidence=confidence)
+    context.report(_fix(call, drawn, point, context), drawn or call, confidence=confidence)
 
 
 def _is_builtin(name: str, call: ast.Call, context: Context) -> bool:

@@ -406,8 +406,6 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
     related = [] if isinstance(node, ast.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
     related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
-        CODE,
-        node,
         _fix(node, found, context),
         related=tuple(related),
         confidence=_confidence(found),

@@ -103,4 +103,4 @@ def _only_logged_at(point: Point) -> Iterator[ast.Call]:
 def logged_collective(call: ast.Call, context: Context) -> None:
     """Report a collective at each step whose result only log lines show."""
     fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(CODE, call, fix)
+    context.report(fix)

@@ -51,7 +51,7 @@ def metric_in_step(confidence: Confidence, context: Context) -> None:
     if step.forward and (confidence is not Confidence.HIGH or is_untrained(context.here, step.function)):
         return
     assert isinstance(call, ast.Call)
-    context.report(CODE, call, _fix(call, context, step), confidence=confidence)
+    context.report(_fix(call, context, step), confidence=confidence)
 
 
 def _methods(file: FileIndex) -> Iterator[Candidate]:

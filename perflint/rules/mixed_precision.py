@@ -39,8 +39,6 @@ def trains_in_float32(entry: EntryPoint) -> bool:
 def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
     """Report the backward pass of a training step in float32."""
     context.report(
-        CODE,
-        entry.call,
         _fix(entry),
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,

@@ -679,7 +679,7 @@ def evaluation_with_gradients(candidate: SilentLoop, context: Context) -> None:
     fix = _fix(found, context)
     what = shorten(ast.unparse(found.call))
     guard = _IN_FLUID if found.is_fluid else "paddle.no_grad()"
-    context.report(CODE, context.node, fix, confidence=found.confidence, what=what, guard=guard)
+    context.report(fix, confidence=found.confidence, what=what, guard=guard)
 
 
 def _fix(found: Evaluation, context: Context) -> Fix:

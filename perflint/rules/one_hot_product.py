@@ -206,8 +206,6 @@ def one_hot_product(found: LookUp, context: Context) -> None:
     """Report a product of one-hot rows with a table, and a sum over one-hot rows times numbers."""
     source = context.file.source
     context.report(
-        CODE,
-        found.node,
         _fix(found, source),
         confidence=_confidence(found),
         costs_on_cpu=True,

@@ -378,7 +378,7 @@ def averaged_in_python(kept: Average, context: Context) -> None:
     made, stored = f"`share = paddle.full([1], {kept.share})`", f"`{kept.kept}.lerp_({kept.new}, share)`"
     title = f"make {made} before the loop, and in the loop, under `paddle.no_grad()`, {stored}"
     fix = Fix(title, (), Level.DISPLAY, catalogue.shipped()[CODE].fix_reason)
-    context.report(CODE, context.node, fix)
+    context.report(fix)
 
 
 # PPF503 and PPF504: weight decay in the loss, and gradients that a Python loop clips.
@@ -414,7 +414,7 @@ def clipped_in_python(how: Clip, context: Context) -> None:
     limits = "clip_norm" if how is Clip.NORM else "max, min"
     title = f"give the optimizer `grad_clip=paddle.nn.{how.value}({limits})`, and delete the loop"
     fix = Fix(title, (), Level.DISPLAY, _CLIP_REASON)
-    context.report(CLIPPING, context.node, fix, clip=how.value)
+    context.report(fix, clip=how.value)
 
 
 @rule(DECAY, at=At.HOT, calls=_DONE_BY_THE_OPTIMIZER_LISTS, claims=False)
@@ -425,4 +425,4 @@ def decay_in_loss(call: ast.Call, context: Context) -> None:
         return
     fix = Fix(f"give the optimizer `{found.value}`", (), Level.DISPLAY, f"{_DECAY_REASONS[found]} {_DECAY_LIMITS}")
     confidence = Confidence.MEDIUM if step.forward else Confidence.HIGH
-    context.report(DECAY, call, fix, confidence=confidence, decay=found.value)
+    context.report(fix, confidence=confidence, decay=found.value)

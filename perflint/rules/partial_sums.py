@@ -209,7 +209,7 @@ def partial_sums(found: PartialGradients, context: Context) -> None:
     wrapper = Related(found.wrapped_in.path, found.wrapped_in.row(found.wrapper), "the model is wrapped here")
     test = ast.unparse(found.test)
     fix = _fix(context.here, node, found)
-    context.report(CODE, node, fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=test)
+    context.report(fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=test)
 
 
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:

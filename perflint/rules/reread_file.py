@@ -182,4 +182,4 @@ def reads_again(call: ast.Call, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
     said = catalogue.shipped()[CODE]
     reason = _LAZILY if context.name(call.func) in _HANDLES else said.fix_reason
-    context.report(CODE, call, Fix(said.fix_title, (), Level.DISPLAY, reason))
+    context.report(Fix(said.fix_title, (), Level.DISPLAY, reason))

@@ -189,7 +189,7 @@ def retained_graph(call: ast.Call, context: Context) -> None:
     value = argument_of(call, _PARAMETER, _POSITION)
     if value is not None:
         argument, what = shown_argument(call, value), shorten(context.text(call))
-        context.report(CODE, argument, _fix(call, value, context), what=what)
+        context.report(_fix(call, value, context), argument, what=what)
 
 
 def _fix(call: ast.Call, value: ast.expr, context: Context) -> Fix:

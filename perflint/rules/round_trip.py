@@ -55,7 +55,7 @@ def back_and_forth(call: ast.Call, context: Context) -> None:
         fix = _stay(call, trip, context) if trip is not None else None
     if trip is not None:
         confidence = certainty(trip.tensor, context)
-        context.report(CODE, trip.read, fix, confidence=confidence, tensor=context.text(trip.tensor))
+        context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
 
 def _bound_reads(point: Point) -> Iterator[ast.Assign]:
@@ -76,7 +76,7 @@ def by_a_name(node: ast.Assign, context: Context) -> None:
         kept = Edit(*context.range(node.value), _copy_of(trip, context))
         fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
         confidence = certainty(trip.tensor, context)
-        context.report(CODE, trip.read, fix, confidence=confidence, tensor=context.text(trip.tensor))
+        context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
 
 def _trip(node: ast.expr, context: Context) -> Trip | None:

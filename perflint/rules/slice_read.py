@@ -333,8 +333,6 @@ def slice_read(read: _Read, context: Context) -> None:
         return
     row = found.loop.row if found.loop else loops[0].row
     context.report(
-        CODE,
-        call,
         _fix(call, read, found, certain, context),
         step=context.step,
         confidence=confidence,

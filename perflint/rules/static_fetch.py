@@ -226,8 +226,6 @@ def fetched_at_each_step(call: ast.Call, context: Context) -> None:
     *first, last = (f"`{name}`" for name in found.names)
     names = f"{', '.join(first)} and {last}" if first else last
     context.report(
-        CODE,
-        call,
         Fix(_TITLE, (), Level.DISPLAY, _REASON),
         confidence=Confidence.MEDIUM,
         message=_LOGGED if found.test is None else _MESSAGE,

@@ -34,8 +34,6 @@ def no_static_graph(entry: EntryPoint, context: Context) -> None:
     if obstacle:
         fix = Fix(said.fix_title, (), Level.DISPLAY, obstacle)
     context.report(
-        CODE,
-        context.node,
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,

@@ -56,7 +56,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         return
     fix = _setting(call, argument, rule, match, context) if match.set else _deletion(rule, context)
     confidence = _confidence(match, step, context)
-    context.report(rule.code, call, fix, confidence=confidence, message=match.message)
+    context.report(fix, call, code=rule.code, confidence=confidence, message=match.message)
 
 
 def _is_costly(call: ast.Call, argument: ast.expr | None, match: ArgumentMatch, context: Context) -> bool:

@@ -45,7 +45,7 @@ def log_call(call: ast.Call, context: Context) -> None:
     confidence = Confidence.LOW if code == PLAIN_LOG and not step.sure else Confidence.HIGH
     event = _EVENTS[family] if code == PLAIN_LOG else ""
     guarded = guard.guard_fix(call, family, context)
-    context.report(code, call, guarded.fix, confidence=confidence, event=event, guarded=guarded.span)
+    context.report(guarded.fix, code=code, confidence=confidence, event=event, guarded=guarded.span)
 
 
 def _texts(point: Point) -> Iterator[ast.expr]:
@@ -67,7 +67,7 @@ def formatted_tensor(node: ast.expr, context: Context) -> None:
     if part is not None:
         span = _written(node, part, context) if isinstance(node, ast.JoinedStr) else None
         fix = guard.format_fix(context)
-        context.report(TENSOR_LOG, node, fix, span=span, tensor=context.text(part))
+        context.report(fix, span=span, tensor=context.text(part))
 
 
 def _written(node: ast.JoinedStr, part: ast.expr, context: Context) -> tuple[int, int] | None:

@@ -305,7 +305,7 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
     count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
     confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
     event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(CODE, context.node, fix, related=related, confidence=confidence, event=event, count=count)
+    context.report(fix, related=related, confidence=confidence, event=event, count=count)
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:

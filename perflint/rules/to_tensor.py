@@ -211,9 +211,8 @@ def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: 
     # The read inside a round trip is a separate finding: both are reported.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
-        CODE,
-        call.func if is_part else call,
         to_tensor_fix.fix(call, node, made_of, context),
+        call.func if is_part else call,
         confidence=_confidence(found, call, node, context),
         event=_ON_DEVICE if found.kind in ("copy", "cast") else "",
         message=_MESSAGES[said],

@@ -395,7 +395,7 @@ def decision(kind: Kind, context: Context) -> None:
     if asks_for_presence(node, point):
         message = PRESENCE_MESSAGE
     said = advice(node, context)
-    context.report(CODE, node, fix, confidence=confidence, message=message, advice=said)
+    context.report(fix, confidence=confidence, message=message, advice=said)
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:

@@ -269,9 +269,8 @@ def unfused_loss(found: TwoCalls, context: Context) -> None:
     advice = _ADVICE[found.form].format(fused=_fused_name(found))
     activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
     context.report(
-        CODE,
-        found.loss.func,
         _fix(found, context.file),
+        found.loss.func,
         costs_on_cpu=True,
         event=_EVENTS[found.form],
         activation=activation,

@@ -73,7 +73,7 @@ def _report(node: ast.AST, value: ast.expr, context: Context) -> None:
         return
     said = catalogue.shipped()[CODE]
     fix = Fix(said.fix_title, (Edit(*context.range(value), "False"),), said.fix_level, said.fix_reason)
-    context.report(CODE, node, fix, confidence=_confidence(context))
+    context.report(fix, node, confidence=_confidence(context))
 
 
 def _confidence(context: Context) -> Confidence:

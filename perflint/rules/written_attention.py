@@ -613,8 +613,6 @@ def unfused_attention(place: TrainedAttention, context: Context) -> None:
     if written is None:
         return
     context.report(
-        CODE,
-        place.found.softmax,
         _fix(place.found, written[0], written[1], context.file),
         related=_beside(place),
         confidence=_confidence(place),
