@@ -33,7 +33,7 @@ TESTS = {
     "comparisons": ("perflint.training.branches", _GUARDS),
     "counting": ("perflint.training.branches", _GUARDS),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
-    "delete": ("perflint.rules.delete", ("test_call_argument", "test_statement_code")),
+    "delete": ("perflint.rules.edits", ("test_call_argument", "test_statement_code")),
 }
 _SECONDS = 60
 """How long one test may take."""

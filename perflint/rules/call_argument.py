@@ -1,4 +1,4 @@
-"""Declarative rules: a call with a certain argument (``match`` in a rule file). No rule needs code here."""
+"""Declarative rules about calls (``match`` in a rule file): their arguments, or that they run at each step or epoch."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from perflint.catalogue import ArgumentMatch, Rule
-from perflint.facts import programs
+from perflint.facts import programs, saves
+from perflint.facts.fluid import imports_fluid
 from perflint.facts.loaders import Worth
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
@@ -18,15 +19,18 @@ from perflint.rules.arguments import (
     is_bad,
     is_bad_when_absent,
     matches_by,
+    names_in,
+    optimizer_method,
     set_argument,
     shown_argument,
     typed,
     value_of,
     without_costly,
 )
-from perflint.rules.edits import delete_argument
+from perflint.rules.edits import call_in, delete_argument, deletion
 from perflint.rules.loader_advice import WORKERS, sibling_workers
 from perflint.syntax.parameters import argument_of, is_spread
+from perflint.training.steps import Step
 
 _LOG_INTERVAL = "{log-interval}"
 _HAND_OVER = (WORKERS, "use_shared_memory")
@@ -165,3 +169,92 @@ def _without(argument: ast.expr, rule: Rule, match: ArgumentMatch, context: Cont
     if not value:
         return Fix(title, (), Level.DISPLAY, rule.fix_reason)
     return Fix(title, (Edit(*context.range(argument), value),), rule.fix_level, rule.fix_reason)
+
+
+# Declarative rules with ``where: step`` in their ``match``: this call, at each training step.
+
+_BY_HAND = "the call is part of a larger statement, or shares its row with another call: remove it by hand"
+_AT_STEPS = matches_by(lambda match: match.call if match.where == "step" else "")
+
+
+@rule(*codes_in(_AT_STEPS), at=At.STEP, names=names_in(_AT_STEPS))
+def step_call(call: ast.Call, context: Context) -> None:
+    """Report a call that should not run at each step."""
+    for each, match in _matches(call, context):
+        _report_at_step(call, each, match, context)
+
+
+def _matches(call: ast.Call, context: Context) -> list[tuple[Rule, ArgumentMatch]]:
+    if not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return []
+    by_name = _AT_STEPS.get(callee(call, context), [])
+    return by_name or _AT_STEPS.get(optimizer_method(call, context), [])
+
+
+def _report_at_step(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    step = context.running
+    argument = argument_of(call, match.parameter, match.position) if match.parameter else None
+    if match.paddle and imports_fluid(context.file):
+        return  # code for Paddle 1.x, which has no such parameter
+    if match.parameter and not _is_costly(call, argument, match, context):
+        return
+    if excuses.explained(call, match.unless_comment, context) or excuses.tested(match.unless_test, context):
+        return
+    if excuses.called(match.unless_called, context) or (match.unless_within and excuses.in_inner_loop(context)):
+        return
+    fix = _setting(call, argument, rule, match, context) if match.set else _deletion(rule, context)
+    confidence = _confidence(match, step, context)
+    context.report(fix, call, code=rule.code, confidence=confidence, message=match.message)
+
+
+def _is_costly(call: ast.Call, argument: ast.expr | None, match: ArgumentMatch, context: Context) -> bool:
+    if argument is not None:
+        return is_bad(call, argument, match, context)
+    return is_bad_when_absent(match) and not is_spread(call)
+
+
+def _setting(call: ast.Call, argument: ast.expr | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+    edits = set_argument(call, argument, match.parameter, match.set, context)
+    title = rule.fix_title.format(value=match.set, parameter=match.parameter)
+    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+
+
+def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
+    """The confidence: next to a clock, a call in the loop itself is there on purpose; in a helper, it need not be."""
+    if not excuses.beside(match.unless_beside, context):
+        return Confidence.HIGH
+    return Confidence.MEDIUM if step.via else Confidence.LOW
+
+
+def _deletion(rule: Rule, context: Context) -> Fix:
+    edits = deletion(context, lambda statement: is_for_each_step(statement, context))
+    if edits is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _BY_HAND)
+    return Fix(rule.fix_title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
+
+
+def is_for_each_step(statement: ast.stmt, context: Context) -> bool:
+    """Whether a statement is only a call that these rules delete if it runs at each step."""
+    call = call_in(statement)
+    found = _matches(call, context) if call is not None else []
+    return any(rule.fix_level is not Level.DISPLAY and not match.set for rule, match in found)
+
+
+# Declarative rules with ``where: epoch`` in their ``match``: this call, once in each epoch.
+
+_EACH_EPOCH = matches_by(lambda match: match.call if match.where == "epoch" else "")
+
+
+@rule(*codes_in(_EACH_EPOCH), at=At.ANYWHERE, names=names_in(_EACH_EPOCH))
+def epoch_call(call: ast.Call, context: Context) -> None:
+    """Report a call that should not run at each epoch."""
+    if context.point is None or context.step is not None:
+        return
+    for each, match in _EACH_EPOCH.get(callee(call, context), ()):
+        loop = saves.loop_of(context.here.statement)
+        if loop is None or excuses.tested(match.unless_test, context):
+            continue
+        fix = Fix(each.fix_title, (), Level.DISPLAY, each.fix_reason)
+        related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
+        context.report(fix, code=each.code, related=related, message=match.message, line=str(loop.lineno))

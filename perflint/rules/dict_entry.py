@@ -1,4 +1,4 @@
-"""Declarative rules about an entry of a dict, and about a call in each epoch (``match`` in a rule file)."""
+"""Declarative rules about an entry of a dict for a call, or of ``os.environ`` (``entry`` in a ``match``)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, Rule
-from perflint.facts import programs, saves
-from perflint.findings import Edit, Fix, Level, Related
+from perflint.facts import programs
+from perflint.findings import Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, InFile, rule
 from perflint.rules import excuses
-from perflint.rules.arguments import callee, codes_in, has_bad_value, matches_by, names_in
+from perflint.rules.arguments import codes_in, has_bad_value, matches_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import headers
 from perflint.syntax.tree import string_of, walk
 from perflint.training.steps import Point
-
-# Declarative rules with ``entry`` in their ``match``: an entry of a dict for a call, or of ``os.environ``.
 
 _MATCHES = matches_by(lambda match: match.entry)
 _SETTERS = ("setdefault", "__setitem__")
@@ -155,22 +153,3 @@ def _given(node: ast.stmt, entry: str) -> Iterator[ast.expr]:
             yield from (value for key, value in pairs if key and string_of(key) == entry)
         elif isinstance(item, ast.Call) and len(item.args) == 2 and string_of(item.args[0]) == entry:
             yield item.args[1]
-
-
-# Declarative rules with ``where: epoch`` in their ``match``: this call, once in each epoch.
-
-_EPOCH_CALL_MATCHES = matches_by(lambda match: match.call if match.where == "epoch" else "")
-
-
-@rule(*codes_in(_EPOCH_CALL_MATCHES), at=At.ANYWHERE, names=names_in(_EPOCH_CALL_MATCHES))
-def epoch_call(call: ast.Call, context: Context) -> None:
-    """Report a call that should not run at each epoch."""
-    if context.point is None or context.step is not None:
-        return
-    for each, match in _EPOCH_CALL_MATCHES.get(callee(call, context), ()):
-        loop = saves.loop_of(context.here.statement)
-        if loop is None or excuses.tested(match.unless_test, context):
-            continue
-        fix = Fix(each.fix_title, (), Level.DISPLAY, each.fix_reason)
-        related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-        context.report(fix, code=each.code, related=related, message=match.message, line=str(loop.lineno))

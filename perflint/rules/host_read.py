@@ -9,27 +9,36 @@ from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.rules import accumulate
+from perflint.rules import accumulate, guard
+from perflint.rules.arguments import declaration, given
 from perflint.rules.read_advice import advice
 from perflint.rules.tensor_reads import CONVERSIONS, READ_FUNCTIONS, READ_METHODS, certainty, tensor_read_by
+from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.training.steps import Point, Read, reads_of
 
 CODE = "PPF201"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}"
 _HELPER_REASON = "you have to decide whether to change the helper or its call"
-
 _ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
 _OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
+_CALL_LESS = "call it every n steps"
 
 
-def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
-    """The calls of helpers in other files that read their arguments."""
-    lines, reading = point.file.source.lines, reads_of(point.file)
-    for call in point.statement.calls if reading else ():
-        read = reading.get(lines.span(call)[0])
-        if read is not None:
-            yield call, read
+@rule(CODE, at=At.STEP, declared="sync_calls")
+def declared_sync(call: ast.Call, context: Context) -> None:
+    """Report a call at each step that the configuration declares to wait for the device."""
+    declared = declaration(call, context.settings.sync_calls, context)
+    if declared is None:
+        return
+    arguments = given(call, declared, context)
+    # A known number needs no read; a call without arguments reads the values of its object.
+    if declared.parameter and all(context.kind(argument).is_host for argument in arguments):
+        return
+    reason = f"what `{dotted(call.func)}` does on the other steps is lost"
+    fix = guard.sample_fix(_CALL_LESS, guard.CALLS, reason, context)
+    tensor = context.text(arguments[0]) if arguments else ""
+    context.report(fix, tensor=tensor, advice=_CALL_LESS)
 
 
 @rule(CODE, at=At.STEP, calls=READ_METHODS | CONVERSIONS | READ_FUNCTIONS | {"range"})
@@ -59,6 +68,15 @@ def set_through_the_host(call: ast.Call, context: Context) -> None:
     if is_method and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file]):
         fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
         context.report(fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
+
+
+def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
+    """The calls of helpers in other files that read their arguments."""
+    lines, reading = point.file.source.lines, reads_of(point.file)
+    for call in point.statement.calls if reading else ():
+        read = reading.get(lines.span(call)[0])
+        if read is not None:
+            yield call, read
 
 
 @rule(CODE, at=At.STEP, find_at=_helpers, claims=False)

@@ -14,7 +14,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.delete import whole_rows
+from perflint.rules.edits import whole_rows
 from perflint.syntax.bindings import bindings_of, is_rebound_between, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread

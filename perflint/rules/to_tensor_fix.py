@@ -10,8 +10,7 @@ from perflint.findings import Edit, Fix, Level
 from perflint.flow.known_values import is_super_init
 from perflint.flow.values import Values
 from perflint.lint.context import Context
-from perflint.rules.delete import whole_rows
-from perflint.rules.edits import block_of, has_own_rows, indentation, insert_row_after, source_of
+from perflint.rules.edits import block_of, has_own_rows, indentation, insert_row_after, source_of, whole_rows
 from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, terminal

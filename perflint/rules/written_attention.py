@@ -18,7 +18,7 @@ from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.delete import whole_rows
+from perflint.rules.edits import whole_rows
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bindings_of, loads_of
 from perflint.syntax.names import dotted, plain_names
