@@ -39,7 +39,7 @@ def _function(files: Files, qualname: str) -> tuple[Project, FileIndex, Scope]:
 def calling(text: str, qualname: str) -> dict[str, Certainty]:
     """The calls of ``a.py`` that reach a function of ``home.py`` or may reach it, as they are written."""
     project, home, scope = _function({"a.py": text, "home.py": HOME}, qualname)
-    sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+    sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
     return {ast.unparse(site.call): site.certainty for site in sites if site.file is not home}
 
 
@@ -74,7 +74,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
         ("Heir.run", {("Base.start", Certainty.OVERRIDE)}),
     ):
         project, home, scope = _function({"home.py": HOME}, qualname)
-        sites = CallGraph.of(project).calls(home, scope, Certainty.NAME)
+        sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
         assert {(site.scope.qualname, site.certainty) for site in sites} == found
 
 
@@ -91,7 +91,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
 )
 def test_what_a_call_hands_over(call: str, argument: str | None) -> None:
     project, home, scope = _function({"a.py": f"from home import Base\n{call}", "home.py": HOME}, "Base.__init__")
-    (site,) = CallGraph.of(project).calls(home, scope)
+    (site,) = CallGraph.of(project).callers(home, scope)
     given = site.argument(scope, "size")
     assert (given and ast.unparse(given)) == argument
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 import pytest
+from perflint.flow.place import Place
 
 from perflint.flow.constant_values import Setter, ValueOrigin
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
 from perflint.index.project import Project
 from tests.support import project
 
@@ -21,7 +21,7 @@ def asked(given: Project, text: str, function: str = "ask") -> list[tuple[object
     file = given.files["train.py"]
     scope = next(scope for scope in file.scopes.scopes if scope.qualname == function)
     node = ast.parse(text, mode="eval").body
-    found = Constants.of(given).possible(node, ReadPlace(file, scope, scope.statements[-1]))
+    found = Constants.of(given).possible(node, Place(file, scope, scope.statements[-1]))
     return [(value.value, [step.origin for step in value.steps], value.setter) for value in found if value.is_constant]
 
 
@@ -73,7 +73,7 @@ def test_a_function_as_one_call_runs_it() -> None:
     file = given.files["train.py"]
     module, function = file.scopes.scopes
     constants, call = Constants.of(given), module.statements[0].calls[0]
-    inside = constants.entered(call, ReadPlace(file, module), file, function)
+    inside = constants.entered(call, Place(file, module), file, function)
     assert inside is not None
     kind = constants.by_default(ast.Name("kind"), inside)
     assert kind is not None and kind.value == "a" and [step.origin for step in kind.steps] == [By.ARGUMENT]

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
+from perflint.flow.place import Place
 
 from perflint.facts.gradient_graphs import NoGrad
 from perflint.flow.constant_values import Value
 from perflint.flow.constants import Constants
 from perflint.flow.resolving import opened
-from perflint.flow.sole_binding import ReadPlace
 from perflint.flow.switches import Switches
 from perflint.flow.values import Values
 from perflint.index.kinds import TENSOR_TAG
@@ -28,7 +28,7 @@ from tests import corpus
 
 def _values(project: Project, file: FileIndex, scope: Scope, name: str) -> list[Value]:
     """The constants that a parameter may be."""
-    found = Constants.of(project).possible(ast.Name(name, ast.Load()), ReadPlace(file, scope))
+    found = Constants.of(project).possible(ast.Name(name, ast.Load()), Place(file, scope))
     return [value for value in found if value.is_constant]
 
 

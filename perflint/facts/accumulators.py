@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from perflint.facts.programs import may_look_at
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, arguments_of
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Loop, Place, Scope, Statement, exits, stops_errors, terminal
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Link, Loop, Scope, Statement, exits, stops_errors, terminal
 from perflint.syntax.tree import base_of, children, walk
 from perflint.syntax.vocabulary import is_bounded
 from perflint.training.steps import Point, points_of
@@ -357,7 +357,7 @@ class Accumulator:
         )
 
     @cached_property
-    def _chain(self) -> list[Place]:
+    def _chain(self) -> list[Link]:
         """The compound statements around the loop, from the inside out."""
         own = self._scope.statements.get(self._loop)
         return list(own.around) if own is not None else []
@@ -563,7 +563,7 @@ def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Use], point: Point
 
 def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
     """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
-    targets = Dispatch.of(point.file.project).targets(point.file, point.scope, call, point.full_env)
+    targets = CallGraph.of(point.file.project).callees(point.file, point.scope, call, point.full_env)
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
 

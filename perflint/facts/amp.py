@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.findings import Confidence
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.switches import State, Switches
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
@@ -112,7 +112,7 @@ def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
         if is_no_training(scope.name):
             continue
         state = min(
-            _enabled(call, ReadPlace(file, scope, statement)),
+            _enabled(call, Place(file, scope, statement)),
             switches.state_of_place(call, statement, scope, file),
             switches.state_of_calls(scope, file),
         )
@@ -144,7 +144,7 @@ def _is_partial(name: str) -> bool:
     return name in ("functools.partial", "partial")
 
 
-def _enabled(call: ast.Call, place: ReadPlace) -> State:
+def _enabled(call: ast.Call, place: Place) -> State:
     """Whether the call's own arguments turn AMP on."""
     names = place.file.names
     given = call.args[1:] if _is_partial(names.resolve(dotted(call.func) or "")) else call.args

@@ -217,7 +217,7 @@ class _Search:
         if first in scope.functions:
             self._definition(file, scope.functions[first])
         if first in all_parameters(scope):
-            for site in CallGraph.of(file.project).calls(file, scope):
+            for site in CallGraph.of(file.project).callers(file, scope):
                 self.value(site.file, site.scope, site.argument(scope, first))
         for statement in bindings_of(scope).get(first, ()):
             self.value(file, scope, getattr(statement.node, "value", None))
@@ -489,7 +489,7 @@ class _SampleWorkSearch:
     def _parameter(self, file: FileIndex, scope: Scope, name: str, depth: int) -> Work:
         """The work for the arguments of calls; without known calls, according to the annotation."""
         handed: list[Work] = []
-        for site in CallGraph.of(file.project).calls(file, scope):
+        for site in CallGraph.of(file.project).callers(file, scope):
             given = site.argument(scope, name)
             if given is not None:
                 handed.append(self.value(site.file, site.scope, site.statement, given, depth))

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from perflint.facts.accumulators import uses_in
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env
 from perflint.index.project import FileIndex
 from perflint.query import query
@@ -119,7 +119,7 @@ def keeps_state(point: Point, log: ast.Call) -> bool:
     """Whether the function of the project that a logging call reaches changes more than what it writes, as its text
     shows: it counts its calls, or keeps their values.
     """
-    targets = Dispatch.of(point.file.project).targets(point.file, point.scope, log, point.full_env)
+    targets = CallGraph.of(point.file.project).callees(point.file, point.scope, log, point.full_env)
     return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
 
 
@@ -148,7 +148,7 @@ def _is_used_there_alone(name: str, point: Point) -> bool:
 
 def _only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool:
     """Whether a call changes nothing; its arguments are not looked at."""
-    targets = Dispatch.of(file.project).targets(file, scope, call, env)
+    targets = CallGraph.of(file.project).callees(file, scope, call, env)
     if any(target.sure for target in targets):
         return all(_changes_nothing(target.file, target.scope, False) for target in targets)
     if isinstance(call.func, ast.Name) and call.func.id in _BUILTINS and not file.names.is_bound(call.func.id):
@@ -250,7 +250,7 @@ def _changes(call: ast.Call, file: FileIndex, scope: Scope, may_write: bool) -> 
     if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS:
         return dotted(call.func.value) not in _made_in(scope)
     if may_write:
-        targets = Dispatch.of(file.project).targets(file, scope, call, {})
+        targets = CallGraph.of(file.project).callees(file, scope, call, {})
         return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
     return not _logs(call) and not _only_reads(file, scope, call, {})
 

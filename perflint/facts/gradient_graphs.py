@@ -18,7 +18,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Loop, Place, Scope, Statement
+from perflint.syntax.scopes import Link, Loop, Scope, Statement
 from perflint.syntax.vocabulary import counts_hits, evaluates, makes, means_loss, means_model, runs_forward
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class NoGrad(Part):
             _OFF.search(dotted(call.func) or "") for call in statement.calls
         )
 
-    def _under_with(self, file: FileIndex, scope: Scope, place: Place | None) -> bool:
+    def _under_with(self, file: FileIndex, scope: Scope, place: Link | None) -> bool:
         return place is not None and any(
             self._turns_off(item.context_expr, file, scope)
             for link in place.chain()
@@ -239,7 +239,7 @@ class NoGrad(Part):
             return False
         open_sites: list[CallSite] = []
         closed = False
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             if site.scope is scope:
                 continue
             if not (

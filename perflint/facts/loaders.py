@@ -13,7 +13,7 @@ from perflint.facts.dataset_samples import Work, work_of
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
@@ -64,7 +64,7 @@ class Site:
 
     def callers(self) -> Iterator[Site]:
         """The places of the calls of the function that this place is in; without programs that only predict."""
-        for site in CallGraph.of(self.file.project).calls(self.file, self.scope):
+        for site in CallGraph.of(self.file.project).callers(self.file, self.scope):
             if not (site.file.is_offline or site.is_unbound):
                 yield self.called_from(site.file, site.scope, site.statement, site.call)
 
@@ -343,7 +343,7 @@ def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.C
     shuffle = argument_of(call, "shuffle", 6)
     if isinstance(shuffle, ast.Constant) and shuffle.value:
         return True
-    sizes = Constants.of(file.project).possible(size, ReadPlace(file, scope, statement)) if size is not None else ()
+    sizes = Constants.of(file.project).possible(size, Place(file, scope, statement)) if size is not None else ()
     return size is not None and all(value.value != 1 for value in sizes)
 
 
@@ -563,7 +563,7 @@ class _Follower:
 def _leaves_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
     """Whether a call never runs a statement of the function that it reaches: ``build(data, is_test=False)``."""
     tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
-    place = ReadPlace(site.file, site.scope, site.statement)
+    place = Place(site.file, site.scope, site.statement)
     constants = Constants.of(file.project)
     inside = constants.entered(site.call, place, file, scope) if tests else None
     if inside is None:

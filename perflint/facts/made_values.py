@@ -200,7 +200,7 @@ def given(frame: Frame, name: str) -> Iterator[Occurrence]:
         if handed is not None:
             yield from _of(handed.frame, frame.depth, handed.statement, handed.node)
         return
-    for site in CallGraph.of(frame.file.project).calls(frame.file, frame.scope):
+    for site in CallGraph.of(frame.file.project).callers(frame.file, frame.scope):
         argument = site.argument(frame.scope, name)
         if argument is not None and not site.file.is_offline:
             yield from _of(frame.other(site.file, site.scope), frame.depth, site.statement, argument)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.switches import State, Switches
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
@@ -84,14 +84,14 @@ def is_always_reached(file: FileIndex, scope: Scope, statement: Statement, calle
     Args:
         callers: for how many levels of callers the tests are examined.
     """
-    switches, place = Switches.of(file.project), ReadPlace(file, scope, statement)
+    switches, place = Switches.of(file.project), Place(file, scope, statement)
     tests = [(link.node.test, link.branch == "body") for link in statement.around if isinstance(link.node, ast.If)]
     chosen = [(test, truth) for test, truth in tests if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
     if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
         return True
-    sites = list(CallGraph.of(file.project).calls(file, scope, Certainty.NAME))
+    sites = list(CallGraph.of(file.project).callers(file, scope, Certainty.NAME))
     return not sites or any(is_always_reached(site.file, site.scope, site.statement, callers - 1) for site in sites)
 
 
@@ -146,7 +146,7 @@ def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
         for call in statement.calls:
             if _CIRCUIT.match(file.names.resolve(dotted(call.func) or "")):
                 given = argument_of(call, "num_qubits", 0) or argument_of(call, "n", 0)
-                yield 0 < _greatest(given, ReadPlace(file, scope, statement)) <= _MOST_QUBITS
+                yield 0 < _greatest(given, Place(file, scope, statement)) <= _MOST_QUBITS
 
 
 def _layers(file: FileIndex, scope: Scope, are_angles: bool) -> Iterator[bool]:
@@ -173,14 +173,14 @@ def _makes_other_weights(name: str, qualified: str, are_angles: bool) -> bool:
 
 def _is_small(call: ast.Call, file: FileIndex, scope: Scope, statement: Statement) -> bool:
     """Whether both widths of a layer are known, and its matrix is small."""
-    weights, place = 1, ReadPlace(file, scope, statement)
+    weights, place = 1, Place(file, scope, statement)
     for position, names in enumerate((("in_features", "input_dim"), ("out_features", "output_dim"))):
         given = next((found for name in names if (found := argument_of(call, name, position)) is not None), None)
         weights *= _greatest(given, place)
     return 0 < weights <= _MOST_WEIGHTS
 
 
-def _greatest(given: ast.expr | None, place: ReadPlace) -> int:
+def _greatest(given: ast.expr | None, place: Place) -> int:
     """The greatest of the whole numbers that an argument may be; 0 if one is not known."""
     values = Constants.of(place.file.project).possible(given, place) if given is not None else ()
     if not values or not all(type(value.value) is int for value in values):
@@ -300,13 +300,13 @@ def _choices(file: FileIndex) -> list[_Choice]:
                 is_choice = bool(call.args) and (dotted(call.func) or "").endswith("set_device")
                 if is_choice and switches.state_of_place(call, statement, scope, file) is not State.OFF:
                     always = _is_unconditional(statement) or switches.is_certain(call, statement, scope, file)
-                    place = ReadPlace(file, scope, statement)
+                    place = Place(file, scope, statement)
                     at_top = scope is file.scopes.module
                     found.append(_Choice(_is_cpu(call.args[0], place), always, at_top))
     return found
 
 
-def _is_cpu(device: ast.expr, place: ReadPlace) -> bool:
+def _is_cpu(device: ast.expr, place: Place) -> bool:
     """Whether a device is the CPU, whatever the user chooses."""
     values = Constants.of(place.file.project).possible(device, place)
     return all(value.is_known and value.value == "cpu" and value.setter is not Setter.USER for value in values)

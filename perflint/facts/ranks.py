@@ -16,7 +16,7 @@ from perflint.findings import Confidence
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
@@ -28,7 +28,7 @@ from perflint.query import Memory, query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Place, Scope, Statement, headers
+from perflint.syntax.scopes import Link, Scope, Statement, headers
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
 
@@ -122,7 +122,7 @@ class Ranks(Part):
                 self._busy.discard((scope, name))
 
     def _arguments(self, name: str, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
             argument = site.argument(scope, name)
             if argument is not None and not isinstance(argument, ast.Constant):
                 yield argument, site.scope, site.file
@@ -136,7 +136,7 @@ class Ranks(Part):
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
 
 
-def facts(place: Place | None) -> frozenset[tuple[str, bool]]:
+def facts(place: Link | None) -> frozenset[tuple[str, bool]]:
     """The tests around a place: their text, and whether they are true there."""
     found: set[tuple[str, bool]] = set()
     for test, truth in _tests(place):
@@ -151,13 +151,13 @@ def contradict(one: frozenset[tuple[str, bool]], other: frozenset[tuple[str, boo
     return any((test, not truth) in other for test, truth in one)
 
 
-def _tests(place: Place | None) -> Iterator[tuple[ast.expr, bool]]:
+def _tests(place: Link | None) -> Iterator[tuple[ast.expr, bool]]:
     for link in place.chain() if place is not None else ():
         if isinstance(link.node, (ast.If, ast.While)):
             yield link.node.test, link.branch == "body"
 
 
-def _contexts(place: Place | None) -> Iterator[ast.expr]:
+def _contexts(place: Link | None) -> Iterator[ast.expr]:
     for link in place.chain() if place is not None else ():
         if isinstance(link.node, (ast.With, ast.AsyncWith)):
             yield from (item.context_expr for item in link.node.items)
@@ -288,7 +288,7 @@ def leaves_out(site: CallSite, file: FileIndex, scope: Scope, at: Statement) -> 
     if not any(isinstance(link.node, ast.If) for link in at.around):
         return False
     constants = Constants.of(file.project)
-    inside = constants.entered(site.call, ReadPlace(site.file, site.scope, site.statement), file, scope)
+    inside = constants.entered(site.call, Place(site.file, site.scope, site.statement), file, scope)
     if inside is None:
         return False
     return any(
@@ -445,7 +445,7 @@ class _Finder:
             return own
         if depth >= _SHARED_SAVES_MAX_DEPTH:
             return None
-        sites = CallGraph.of(self._project).calls(file, scope)
+        sites = CallGraph.of(self._project).callers(file, scope)
         open_sites = [
             site
             for site in sites
@@ -488,7 +488,7 @@ class _Finder:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
             return True
-        calls = CallGraph.of(self._project).calls(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
+        calls = CallGraph.of(self._project).callers(site.file, site.scope) if depth < _SHARED_SAVES_MAX_DEPTH else []
         return bool(calls) and all(self._is_confined(call, depth + 1) for call in calls)
 
     def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
@@ -568,13 +568,13 @@ _LAST = frozenset(name.rpartition(".")[2] for name in _STARTS | PARALLEL)
 
 
 @query
-def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Place | None]]]:
+def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Link | None]]]:
     """The saves of a file without a rank test in their own function that write one common file."""
     found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
     return {scope: saves for scope, saves in found.items() if saves}
 
 
-def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Place | None]]:
+def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Link | None]]:
     ranks = Ranks.of(file.project)
     if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
         return
@@ -604,7 +604,7 @@ def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
     )
 
 
-def _first_of_each_block(saves: list[tuple[ast.Call, Place | None]]) -> Iterator[tuple[ast.Call, int]]:
+def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[tuple[ast.Call, int]]:
     """The first save of each block, with how many follow it there."""
     blocks: dict[tuple[int, str], list[ast.Call]] = defaultdict(list)
     for call, place in saves:

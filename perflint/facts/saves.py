@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.query import query
@@ -263,7 +263,7 @@ class _Search:
         runs = cadence(statement.place, loop, around.HotPath(definitions, scope), definitions)
         if runs.seldom:
             return None
-        interval = _interval(runs, ReadPlace(file, scope, statement)) or interval
+        interval = _interval(runs, Place(file, scope, statement)) or interval
         if loop is None:
             at_epochs = self._at_epochs(file, scope, statement, calls) if interval is None else None
             return at_epochs or self._above(file, scope, calls, interval)
@@ -275,7 +275,7 @@ class _Search:
     def _above(self, file: FileIndex, scope: Scope, calls: _Calls, interval: Interval | None) -> _Reached | None:
         if isinstance(scope.node, ast.Module):
             return None
-        for site in CallGraph.of(file.project).calls(file, scope):
+        for site in CallGraph.of(file.project).callers(file, scope):
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)
@@ -323,13 +323,13 @@ def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
     return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
 
 
-def _interval(runs: Cadence, place: ReadPlace) -> Interval | None:
+def _interval(runs: Cadence, place: Place) -> Interval | None:
     if not runs.every:
         return None
     return every(runs.every[0], _number(runs.every[0], place))
 
 
-def _number(node: ast.expr, place: ReadPlace) -> int | None:
+def _number(node: ast.expr, place: Place) -> int | None:
     """The whole number that an expression is, as far as the code shows, including the default of an option.
 
     The arguments of known calls take precedence over the default of a parameter; if they differ, the number is unknown.
@@ -356,5 +356,5 @@ def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
             continue
         counted = one.iter
         if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
-            return _number(counted.args[0], ReadPlace(file, scope))
+            return _number(counted.args[0], Place(file, scope))
     return None

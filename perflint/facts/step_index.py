@@ -218,7 +218,7 @@ def _call_at(project: Project, path: str, line: int, called: Scope) -> ast.Call 
 def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> set[str]:
     bound = bindings_of(called).keys()
     handed: set[str] = set()
-    if len(CallGraph.of(file.project).calls(file, called)) == 1:
+    if len(CallGraph.of(file.project).callers(file, called)) == 1:
         for parameter in called.parameters:
             argument = argument_for(called, call, parameter)
             if argument is not None and _counts(argument, known):

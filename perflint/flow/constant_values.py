@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perflint.flow.calls import CallSite
 from perflint.flow.objects import Object, ObjectKind
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
 
@@ -93,7 +93,7 @@ class Value:
 
     value: Any
     node: ast.expr | None = None
-    place: ReadPlace | None = None
+    place: Place | None = None
     steps: tuple[OriginStep, ...] = ()
 
     @property

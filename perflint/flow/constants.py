@@ -31,7 +31,8 @@ from perflint.flow.constant_values import (
     parsed,
 )
 from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.sole_binding import ReadPlace, binding
+from perflint.flow.place import Place
+from perflint.flow.sole_binding import binding
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
@@ -158,17 +159,17 @@ class Constants(Part):
         super().__init__(project)
         self._depth = 0
 
-    def possible(self, node: ast.expr, place: ReadPlace) -> Found:
+    def possible(self, node: ast.expr, place: Place) -> Found:
         """The values that the code gives an expression; an unknown one among them means that there may be others."""
         return self._ask(self._values, node, place, Want.POSSIBLE)
 
     def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
         """The constant that a dotted name has, whoever calls its function; None if it may differ."""
-        found = self._ask(self._named, name, ReadPlace(file, scope), Want.CERTAIN)
+        found = self._ask(self._named, name, Place(file, scope), Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
-    def by_default(self, node: ast.expr, place: ReadPlace) -> Value | None:
+    def by_default(self, node: ast.expr, place: Place) -> Value | None:
         """The single value of an expression, if unknown calls leave all parameters at their defaults.
 
         Its steps of origin ``DEFAULT`` show for which parameters that is assumed.
@@ -176,11 +177,11 @@ class Constants(Part):
         found = self._ask(self._values, node, place, Want.DEFAULT)
         return found[0] if len(found) == 1 and found != OPEN else None
 
-    def handed(self, call: ast.Call, name: str, place: ReadPlace) -> Found:
+    def handed(self, call: ast.Call, name: str, place: Place) -> Found:
         """The argument of a call for a parameter, ``LEFT_OUT`` if there is none; also through ``**options``."""
         return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
 
-    def entered(self, call: ast.Call, place: ReadPlace, file: FileIndex, scope: Scope) -> ReadPlace | None:
+    def entered(self, call: ast.Call, place: Place, file: FileIndex, scope: Scope) -> Place | None:
         """The inside of a function as run by one call; None if the call hides its arguments.
 
         A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
@@ -197,7 +198,7 @@ class Constants(Part):
             else:
                 given[name] = after(self._ask(self._values, argument, place, Want.DEFAULT), OriginStep(origin, name))
                 given.pop(f"**{name}", None)
-        return ReadPlace(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
+        return Place(file, scope, None, (*place.bound, (scope, tuple(given.items()))))
 
     def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
         """The answer to a question; parts that need too many steps are answered separately first, and so cached."""
@@ -223,12 +224,12 @@ class Constants(Part):
         finally:
             self._depth -= 1
 
-    def _possible(self, node: ast.expr, place: ReadPlace) -> Found:
+    def _possible(self, node: ast.expr, place: Place) -> Found:
         return self._values(node, place, Want.POSSIBLE)
 
     # -- expressions -------------------------------------------------------------------------------------------
 
-    def _values(self, node: ast.expr, place: ReadPlace, want: Want) -> Found:
+    def _values(self, node: ast.expr, place: Place, want: Want) -> Found:
         if isinstance(node, ast.Constant):
             return (Value(node.value, node, place),)
         name = dotted(node)
@@ -245,13 +246,13 @@ class Constants(Part):
             return self._computed(*worked_out, place, want)
         return self._looked_up(node, place) if want is Want.POSSIBLE else OPEN
 
-    def _computed(self, parts: list[ast.expr], compute: Compute, place: ReadPlace, want: Want) -> Found:
+    def _computed(self, parts: list[ast.expr], compute: Compute, place: Place, want: Want) -> Found:
         alternatives = [self._values(part, place, want) for part in parts]
         if prod(map(len, alternatives)) > MOST:
             return OPEN
         return joined(map(compute, product(*alternatives)), want)
 
-    def _item(self, node: ast.Subscript, place: ReadPlace, want: Want) -> Found:
+    def _item(self, node: ast.Subscript, place: Place, want: Want) -> Found:
         """``widths[0]`` of a literal list."""
         found: list[Value] = []
         bases, indices = self._values(node.value, place, want), self._values(node.slice, place, want)
@@ -265,7 +266,7 @@ class Constants(Part):
             found += after(inner, *base.steps, *index.steps)
         return joined(found, want)
 
-    def _looked_up(self, node: ast.expr, place: ReadPlace) -> Found:
+    def _looked_up(self, node: ast.expr, place: Place) -> Found:
         if written_entries(node) is not None:
             return (Value(Object(ObjectKind.DICT, place, node)),)
         if isinstance(node, ast.Attribute):
@@ -274,7 +275,7 @@ class Constants(Part):
             return self._entry(node.value, string_of(node.slice), None, place)
         return self._call(node, place) if isinstance(node, ast.Call) else OPEN
 
-    def _call(self, node: ast.Call, place: ReadPlace) -> Found:
+    def _call(self, node: ast.Call, place: Place) -> Found:
         name, last, given = dotted(node.func), terminal(node), node.args
         if name == "getattr" and len(given) == 3:
             return self._entry(given[0], string_of(given[1]), given[2], place)
@@ -285,7 +286,7 @@ class Constants(Part):
                 return joined(map(parsed, self._possible(node.func.value, place)), Want.POSSIBLE)
         return self._made(node, name, place) if name is not None else OPEN
 
-    def _made(self, node: ast.Call, name: str, place: ReadPlace) -> Found:
+    def _made(self, node: ast.Call, name: str, place: Place) -> Found:
         """The result of a call of a class or function of the project, if its parts can be looked up."""
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
@@ -296,13 +297,13 @@ class Constants(Part):
             init = owner.methods.get("__init__")
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
-            return (Value(Object(ObjectKind.PARSER, ReadPlace(file, init))),) if init is not None else OPEN
+            return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
         function = Values.of(self._project).callee(place.file, place.scope, name, {})
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(*function)
 
-    def _passed_on(self, call: ast.Call, place: ReadPlace, scope: Scope) -> Found:
+    def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
         name = handed_back(scope)
         argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
@@ -327,17 +328,17 @@ class Constants(Part):
             value if isinstance(value.value, Object) else OPEN[0]
             for statement in scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
-            for value in self._possible(statement.node.value, ReadPlace(file, scope, statement))
+            for value in self._possible(statement.node.value, Place(file, scope, statement))
         )
         return joined(values, Want.POSSIBLE)
 
     # -- names -------------------------------------------------------------------------------------------------
 
     @query(cycle=())  # a function that passes its own parameter on, a name that is bound to itself
-    def _named(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _named(self, name: str, place: Place, want: Want) -> Found:
         return self._nested(self._named, self._name, name, place, want)
 
-    def _name(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _name(self, name: str, place: Place, want: Want) -> Found:
         found = binding(name, place)
         if found is None:
             return self._beyond(name, place, want)
@@ -356,7 +357,7 @@ class Constants(Part):
         step = OriginStep(ValueOrigin.NAME, name)
         return after((applied(bool, (value,)) if found.is_truth else value for value in values), step)
 
-    def _beyond(self, name: str, place: ReadPlace, want: Want) -> Found:
+    def _beyond(self, name: str, place: Place, want: Want) -> Found:
         """The values of a dotted name that no enclosing function binds: an import, an attribute."""
         receiver, _, last = name.rpartition(".")
         owner = place.scope.owner
@@ -382,19 +383,19 @@ class Constants(Part):
         modules = Modules.of(self._project)
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
-            there = ReadPlace(found[0], found[0].scopes.module)
+            there = Place(found[0], found[0].scopes.module)
             return (Value(Object(ObjectKind.CLASS, there, None, (found[0], found[1]))),)
         if found is not None:
             return OPEN
         module = modules.module_named(qualified, file)
         if module is not None:
-            return (Value(Object(ObjectKind.MODULE, ReadPlace(module, module.scopes.module))),)
+            return (Value(Object(ObjectKind.MODULE, Place(module, module.scopes.module))),)
         parent, _, last = qualified.rpartition(".")
         module = modules.module_named(parent, file)
         return self._constant_of(module, last) if module is not None and module is not file else None
 
     def _constant_of(self, module: FileIndex, name: str) -> Found:
-        values = self._named(name, ReadPlace(module, module.scopes.module), Want.POSSIBLE)
+        values = self._named(name, Place(module, module.scopes.module), Want.POSSIBLE)
         return after(values, OriginStep(ValueOrigin.IMPORTED, name))
 
     # -- parameters --------------------------------------------------------------------------------------------
@@ -417,7 +418,7 @@ class Constants(Part):
     def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
         """The value of a parameter in one call."""
         position = position_of(scope, name)
-        place = ReadPlace(site.file, site.scope, site.statement)
+        place = Place(site.file, site.scope, site.statement)
         position = position if position is None else position + site.is_unbound
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
@@ -433,9 +434,9 @@ class Constants(Part):
 
     def _default(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
         default = default_of(scope, name)
-        return self._values(default, ReadPlace(file, scope.parent or scope), want) if default is not None else OPEN
+        return self._values(default, Place(file, scope.parent or scope), want) if default is not None else OPEN
 
-    def _handed(self, call: ast.Call, name: str, position: int | None, place: ReadPlace, want: Want) -> Found:
+    def _handed(self, call: ast.Call, name: str, position: int | None, place: Place, want: Want) -> Found:
         given = argument_of(call, name, position)
         if given is not None:
             return self._values(given, place, want)
@@ -448,7 +449,7 @@ class Constants(Part):
                 found = self._spread(node, name, call, place)
         return found
 
-    def _spread(self, node: ast.expr, name: str, call: ast.Call, place: ReadPlace) -> Found:
+    def _spread(self, node: ast.expr, name: str, call: ast.Call, place: Place) -> Found:
         """The value of a parameter from ``**node``."""
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
@@ -462,15 +463,15 @@ class Constants(Part):
         if changes(scope, own):
             return OPEN
         found: list[Value] = []
-        for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME):
-            place = ReadPlace(site.file, site.scope, site.statement)
+        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
+            place = Place(site.file, site.scope, site.statement)
             handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
             found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))
         return joined(found, Want.POSSIBLE)
 
     # -- what is looked up -------------------------------------------------------------------------------------
 
-    def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: ReadPlace) -> Found:
+    def _entry(self, holder: ast.expr, key: str | None, fallback: ast.expr | None, place: Place) -> Found:
         """``holder[key]``, ``holder.get(key, fallback)`` or ``getattr(holder, key, fallback)``."""
         if key is None:
             return OPEN
@@ -501,11 +502,11 @@ class Constants(Part):
                 found += after(missing, *base.steps)
         return joined(found, Want.POSSIBLE) if is_clear else None
 
-    def _members(self, bases: Found, name: str, place: ReadPlace) -> Found:
+    def _members(self, bases: Found, name: str, place: Place) -> Found:
         """The values of an attribute of an expression."""
         return joined((value for base in bases for value in self._member(base, name, place)), Want.POSSIBLE)
 
-    def _member(self, base: Value, name: str, place: ReadPlace) -> Found:
+    def _member(self, base: Value, name: str, place: Place) -> Found:
         thing = base.value
         if is_kind(base, ObjectKind.NAMESPACE):
             return self._option(thing.place, name, place, base.steps)
@@ -524,7 +525,7 @@ class Constants(Part):
                 return OPEN
         return after(self._stored(name, file, owner, Want.POSSIBLE), *base.steps)
 
-    def _option(self, parser: ReadPlace, name: str, place: ReadPlace, steps: tuple[OriginStep, ...]) -> Found:
+    def _option(self, parser: Place, name: str, place: Place, steps: tuple[OriginStep, ...]) -> Found:
         """The default of an option of the command line."""
         found = objects.option(parser, name) if parser.file.has("add_argument") else None
         if found is None:
@@ -553,7 +554,7 @@ class Constants(Part):
             return OPEN
         if want is Want.CERTAIN and not self._is_set_up(name, file, owner):
             return OPEN
-        places = ((value, ReadPlace(file, where, statement, bound)) for value, where, statement in assigned)
+        places = ((value, Place(file, where, statement, bound)) for value, where, statement in assigned)
         found = joined(chain.from_iterable(self._values(value, place, want) for value, place in places), want)
         steps = [OriginStep(ValueOrigin.ATTRIBUTE, name)]
         if want is Want.POSSIBLE and not (is_sole and all(at is None or at.place is None for _, _, at in assigned)):

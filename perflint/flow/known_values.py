@@ -13,7 +13,7 @@ from perflint.flow.arguments import Told, in_order
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import ValueOrigin
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, Kind
@@ -260,7 +260,7 @@ class Size:
         return self.value if isinstance(self.value, int) else None
 
 
-def size_of(node: ast.expr | None, place: ReadPlace) -> Size | None:
+def size_of(node: ast.expr | None, place: Place) -> Size | None:
     """The number that an expression evaluates to, None if the code does not show it or the data decide."""
     value = Constants.of(place.file.project).by_default(node, place) if node is not None else None
     if value is None or isinstance(value.value, (bool, str)) or value.value is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.syntax.bindings import bound_by, targets_of
@@ -43,7 +43,7 @@ class Object:
     """One such object: ``node`` is the display or the call that creates it, at ``place``; ``owner`` its class."""
 
     kind: ObjectKind
-    place: ReadPlace
+    place: Place
     node: ast.expr | None = None
     owner: tuple[FileIndex, Class] | None = None
 
@@ -118,11 +118,11 @@ _OVERRIDES_ANY = re.compile(
 )
 _OVERRIDES_ONE = r"\.{0}\s*=[^=]|set_defaults\([^()]*\b{0}\s*=|setattr\(\s*[\w.]+\s*,\s*[\"']{0}[\"']"
 
-Option = tuple[ReadPlace, ast.Call]
+Option = tuple[Place, ast.Call]
 """The ``add_argument`` call, and its place."""
 
 
-def option(parser: ReadPlace, dest: str) -> Option | None:
+def option(parser: Place, dest: str) -> Option | None:
     """The one option of a parser that is stored in an attribute; None if there are none or several.
 
     Args:
@@ -155,7 +155,7 @@ def default_of(call: ast.Call) -> ast.expr | bool | None:
     return given.get("default")
 
 
-def _options(places: Iterable[ReadPlace], dest: str) -> Iterator[Option]:
+def _options(places: Iterable[Place], dest: str) -> Iterator[Option]:
     for place in places:
         for statement in place.scope.statements:
             for call in statement.calls:
@@ -173,7 +173,7 @@ def _dest(call: ast.Call) -> str:
     return long[0].lstrip("-").replace("-", "_") if long else ""
 
 
-def _helpers(parser: ReadPlace) -> Iterator[ReadPlace]:
+def _helpers(parser: Place) -> Iterator[Place]:
     """The functions that a scope passes its parser to, or gets a parent parser from."""
     file, scope = parser.file, parser.scope
     for statement in scope.statements:
@@ -185,4 +185,4 @@ def _helpers(parser: ReadPlace) -> Iterator[ReadPlace]:
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
                 reached = Values.of(file.project).callee(file, scope, dotted(one.func) or "", {})
                 if reached is not None:
-                    yield ReadPlace(*reached)
+                    yield Place(*reached)

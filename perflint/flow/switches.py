@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Setter, Value, ValueOrigin
 from perflint.flow.constants import Constants
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.index.project import Part
 from perflint.query import query
 from perflint.syntax.parameters import default_of, is_spread
@@ -42,12 +42,12 @@ class Switches(Part):
 
     def state_of_place(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a call is reached by default, according to the tests around it in its function."""
-        tests = _tests_of(call, statement, ReadPlace(file, scope))
+        tests = _tests_of(call, statement, Place(file, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
     def state_of_statement(self, statement: Statement, scope: Scope, file: FileIndex) -> State:
         """Whether a statement is reached by default, according to the tests around it in its function."""
-        place = ReadPlace(file, scope)
+        place = Place(file, scope)
         tests = ((test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope))
         return min((self.state(*test) for test in tests), default=State.ON)
 
@@ -56,7 +56,7 @@ class Switches(Part):
 
         For a loop, only the tests inside count: people run it with the option for ``if args.do_train:`` around it.
         """
-        place, constants = ReadPlace(file, scope), Constants.of(self._project)
+        place, constants = Place(file, scope), Constants.of(self._project)
         loop = next((link.node for link in statement.around if isinstance(link.node, LOOPS)), None)
         return any(
             _fails_by_option(constants.possible(test, place.at(scope, at)), truth)
@@ -80,21 +80,21 @@ class Switches(Part):
 
     def _is_never_given(self, flag: str, scope: Scope, file: FileIndex) -> bool:
         """Whether each known call of a function leaves a flag at its default, or passes something that is off."""
-        sites = CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
+        sites = CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
         sure = [site for site in sites if site.certainty is Certainty.SURE] or sites
         return not any(is_spread(site.call) or self._may_turn_on(site, site.argument(scope, flag)) for site in sure)
 
     def _may_turn_on(self, site: CallSite, given: ast.expr | None) -> bool:
         if given is None:
             return False
-        values = Constants.of(self._project).possible(given, ReadPlace(site.file, site.scope, site.statement))
+        values = Constants.of(self._project).possible(given, Place(site.file, site.scope, site.statement))
         return not all(value.is_known and not value.value for value in values)
 
     def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
         """Whether a call is reached whenever its function is called: constants decide the tests around it."""
         if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
             return False
-        tests = _tests_of(call, statement, ReadPlace(file, scope))
+        tests = _tests_of(call, statement, Place(file, scope))
         return all(self.state(test, place, not truth) is State.OFF for test, place, truth in tests)
 
     @query
@@ -111,11 +111,11 @@ class Switches(Part):
                 self.state_of_place(site.call, site.statement, site.scope, site.file),
                 self.state_of_calls(site.scope, site.file, callers - 1),
             )
-            for site in CallGraph.of(self._project).calls(file, scope, Certainty.NAME)
+            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
         ]
         return max(states, default=State.ON)
 
-    def state(self, node: ast.expr, place: ReadPlace, truth: bool = True) -> State:
+    def state(self, node: ast.expr, place: Place, truth: bool = True) -> State:
         """The state of an expression as a switch if no default is changed; without ``truth``, of its negation."""
         return _state(Constants.of(self._project).possible(node, place), truth)
 
@@ -148,7 +148,7 @@ def _state_of(value: Value, truth: bool) -> State:
     return State.ON if bool(value.value) is truth else _OFF[value.setter]
 
 
-def _tests_of(call: ast.Call, statement: Statement, place: ReadPlace) -> list[tuple[ast.expr, ReadPlace, bool]]:
+def _tests_of(call: ast.Call, statement: Statement, place: Place) -> list[tuple[ast.expr, Place, bool]]:
     """The tests that a call is under, each with its place and result."""
     scope = place.scope
     tests = [(test, place.at(scope, at), truth) for test, at, truth in _tests_around(statement, scope)]

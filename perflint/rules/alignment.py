@@ -11,7 +11,7 @@ from perflint.facts.amp import confidence_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.known_values import Size, size_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
@@ -70,7 +70,7 @@ def files(project: Project) -> frozenset[str]:
     for _ in range(MAX_DEPTH):
         for maker in search.taken_makers():
             for site in CallGraph.of(project).each(*maker, Certainty.SURE):
-                search.look(ReadPlace(site.file, site.scope, site.statement), arguments_of(site.call), MULTIPLE)
+                search.look(Place(site.file, site.scope, site.statement), arguments_of(site.call), MULTIPLE)
     return frozenset(search.found)
 
 
@@ -88,7 +88,7 @@ class _Search:
         self._seen.update(found)
         return found
 
-    def look(self, place: ReadPlace, arguments: Iterable[ast.expr | None], least: int) -> None:
+    def look(self, place: Place, arguments: Iterable[ast.expr | None], least: int) -> None:
         """Examine the numbers that a call of a function passes; those below ``least`` do not count."""
         for argument in arguments:
             if argument is None or _is_no_number(argument):
@@ -109,14 +109,14 @@ def _is_open(size: Size | None) -> bool:
     return size is None or size.value is None or bool(size.assumed)
 
 
-def _layer_calls(file: FileIndex) -> Iterator[tuple[ReadPlace, ast.Call, str]]:
+def _layer_calls(file: FileIndex) -> Iterator[tuple[Place, ast.Call, str]]:
     """The calls of a file that create a layer, and which one."""
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
         for scope, statement, call in file.calls_named(name):
             kind = file.names.resolve(dotted(call.func) or "")
             if kind in KINDS:
-                yield ReadPlace(file, scope, statement), call, kind
+                yield Place(file, scope, statement), call, kind
 
 
 # PPF306: layer widths that Tensor Cores cannot fill, if AMP is used.

@@ -19,7 +19,7 @@ from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.flow import Flow
 from perflint.flow.objects import Object, entries_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
@@ -66,13 +66,13 @@ class WorkerOrigin:
 
 def zeros(node: ast.expr, site: Site) -> list[WorkerOrigin]:
     """The zeros that an expression may get its value from; none if unknown."""
-    values = Constants.of(site.file.project).possible(node, ReadPlace(site.file, site.scope, site.statement))
+    values = Constants.of(site.file.project).possible(node, Place(site.file, site.scope, site.statement))
     return _origins(values, "", site)
 
 
 def left_out(name: str, site: Site, call: ast.Call) -> list[WorkerOrigin]:
     """The value of a parameter that a call does not name: from its ``**``, or none at all."""
-    place = ReadPlace(site.file, site.scope, site.statement)
+    place = Place(site.file, site.scope, site.statement)
     values = Constants.of(site.file.project).handed(call, name, place)
     return _origins(values, name, site)
 
@@ -92,7 +92,7 @@ def _origins(values: Found, name: str, site: Site) -> list[WorkerOrigin]:
     return found
 
 
-def _written(zero: ast.expr, place: ReadPlace, steps: tuple[OriginStep, ...], site: Site) -> Iterator[WorkerOrigin]:
+def _written(zero: ast.expr, place: Place, steps: tuple[OriginStep, ...], site: Site) -> Iterator[WorkerOrigin]:
     """A 0, with its kind; none if it is explained."""
     last = steps[-1] if steps else None
     kind = _KINDS.get(last.origin, "value") if last is not None else "value"
@@ -126,7 +126,7 @@ def _is_of_loader(step: OriginStep) -> bool:
     return owner is not None and is_loader_class(file.project, file, owner)
 
 
-def _is_explained(default: ast.expr, place: ReadPlace) -> bool:
+def _is_explained(default: ast.expr, place: Place) -> bool:
     """Whether the help of an option says why it is 0."""
     calls = place.statement.calls if place.statement is not None else []
     texts = (
@@ -139,7 +139,7 @@ def _is_explained(default: ast.expr, place: ReadPlace) -> bool:
     return any(text is not None and _EXPLAINED.search(text) for text in texts)
 
 
-def _names(site: Site, place: ReadPlace, call: ast.Call) -> frozenset[str]:
+def _names(site: Site, place: Place, call: ast.Call) -> frozenset[str]:
     """The keywords of some calls, and the entries of the dicts that the outermost one gets with ``**``."""
     names = {keyword.arg for _, _, _, each in site.calls for keyword in each.keywords if keyword.arg}
     for keyword in call.keywords:

@@ -13,7 +13,7 @@ from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
 from perflint.facts.kept_gradients import kept_gradient, left_by_forward
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.flow.calls import CallGraph, Certainty, Dispatch
+from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.flow import Flow, backward_names, is_generator
 from perflint.flow.values import Values
@@ -338,7 +338,7 @@ def _records_no_graph(file: FileIndex, scope: Scope, statement: Statement) -> bo
     before = _switches_before(scope, statement)
     if before:
         return _evaluates_at(before, statement)
-    sites = [site for site in CallGraph.of(file.project).calls(file, scope) if site.scope is not scope]
+    sites = [site for site in CallGraph.of(file.project).callers(file, scope) if site.scope is not scope]
     return bool(sites) and all(
         _evaluates_at(_switches_before(site.scope, site.statement), site.statement) for site in sites
     )
@@ -420,7 +420,7 @@ def _risk(file: FileIndex, found: SilentLoop, whole: bool) -> str:
         return _MAY_CALL
     if _asks_whether(file, found.scope):
         return _TELLS
-    for site in CallGraph.of(file.project).calls(file, found.scope):
+    for site in CallGraph.of(file.project).callers(file, found.scope):
         if isinstance(site.statement.node, ast.Assign):
             kept = {name for target in site.statement.node.targets for name in stored_names(target)}
             if kept & backward_names(site.scope):
@@ -553,7 +553,7 @@ class _Finder:
         if scope is file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for site in CallGraph.of(file.project).calls(file, scope, Certainty.NAME):
+        for site in CallGraph.of(file.project).callers(file, scope, Certainty.NAME):
             if site.scope is not scope and not self._only_predicts(site.file, site.scope, depth + 1):
                 return False
             found = found or site.scope is not scope

@@ -92,7 +92,7 @@ def _runs_once(file: FileIndex, scope: Scope) -> bool:
     """Whether all calls of a function are in an ``__init__``: its result is a constant."""
     if scope.name == "__init__":
         return True
-    sites = CallGraph.of(file.project).calls(file, scope, Certainty.NAME)
+    sites = CallGraph.of(file.project).callers(file, scope, Certainty.NAME)
     return bool(sites) and all(site.scope.name == "__init__" for site in sites)
 
 

@@ -22,7 +22,7 @@ from perflint.rules.spelled import paddle_at, spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, names_in
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Place, Statement, terminal
+from perflint.syntax.scopes import Link, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_accumulation, means_epoch, means_model
 from perflint.training.branches import as_remainder, remainder_of
@@ -165,7 +165,7 @@ def _test_around(point: Point, statement: Statement) -> ast.expr | None:
     return None
 
 
-def _spaces_passes(link: Place, point: Point) -> bool:
+def _spaces_passes(link: Link, point: Point) -> bool:
     if not isinstance(link.node, ast.If):
         return False
     definitions = Known(point.file, point.scope)

@@ -137,7 +137,7 @@ def _callers(point: Point) -> list[Point]:
     """
     if point.step is not None and point.step.via:
         return [here for here, _ in calls_for(point)]
-    sites = CallGraph.of(point.file.project).calls(point.file, point.scope, Certainty.NAME)
+    sites = CallGraph.of(point.file.project).callers(point.file, point.scope, Certainty.NAME)
     found = [points_of(site.file).get(site.statement.node) for site in sites]
     return [here for here in found if here is not None and here.step is not None]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
-from perflint.flow.sole_binding import ReadPlace
+from perflint.flow.place import Place
 from perflint.index.hierarchy import Hierarchy
 from perflint.query import query
 from perflint.syntax.names import dotted
@@ -135,10 +135,10 @@ def _layers(file: FileIndex) -> Iterator[LayerSize]:
 def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
     """The layers that a function of a file creates."""
     group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(ReadPlace(file, scope), group, None, 0))
+    return list(_layers_of(Place(file, scope), group, None, 0))
 
 
-def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
+def _layers_of(inside: Place, group: str, site: ast.Call | None, depth: int) -> Iterator[LayerSize]:
     """The layers that the statements of a function create; ``site`` is the call that represents them outside."""
     for statement in inside.scope.statements:
         place = inside.at(inside.scope, statement)
@@ -152,7 +152,7 @@ def _layers_of(inside: ReadPlace, group: str, site: ast.Call | None, depth: int)
                 yield from _layers_through(call, place, group, site or call, depth)
 
 
-def _layers_through(call: ast.Call, place: ReadPlace, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
+def _layers_through(call: ast.Call, place: Place, group: str, site: ast.Call, depth: int) -> Iterator[LayerSize]:
     """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
     reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
@@ -168,7 +168,7 @@ def _is_alias(call: ast.Call, file: FileIndex) -> bool:
     return isinstance(call.func, ast.Name) and not file.names.is_bound(call.func.id) and not file.names.stars
 
 
-def _hands_odd_number(call: ast.Call, place: ReadPlace) -> bool:
+def _hands_odd_number(call: ast.Call, place: Place) -> bool:
     """Whether an argument is a number that may lead to a misaligned width: others are aligned, or too small."""
     for argument in arguments_of(call):
         if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
@@ -185,7 +185,7 @@ def is_followed(scope: Scope) -> bool:
     return scope.parent is not None and scope.parent.parent is None
 
 
-def _layer(call: ast.Call, kind: str, group: str, place: ReadPlace, site: ast.Call | None) -> LayerSize:
+def _layer(call: ast.Call, kind: str, group: str, place: Place, site: ast.Call | None) -> LayerSize:
     first, second = width_arguments(call, kind)
     inside = (place.file.path, place.file.row(call)) if site is not None else None
     inputs, outputs = size_of(first, place), size_of(second, place)
@@ -207,7 +207,7 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return None
 
 
-def _is_grouped(call: ast.Call, place: ReadPlace) -> bool:
+def _is_grouped(call: ast.Call, place: Place) -> bool:
     """Whether a convolution has groups, or may have: then it is not one matrix product."""
     bound = place.given(place.scope)
     for keyword in call.keywords:

@@ -33,7 +33,7 @@ that leave early, only the first ones are recorded, since each later statement i
 """
 
 
-class Place:
+class Link:
     """The place of a statement in its scope: one link in the chain of compound statements around it.
 
     ``branch`` says which part of ``node`` the statement is in: ``body``, ``else``, ``handler``, ``finally``, or
@@ -45,7 +45,7 @@ class Place:
     __slots__ = ("_from", "_links", "_whole", "branch", "loop", "node", "parent")
 
     def __init__(
-        self, parent: Place | None, node: ast.stmt, branch: str, block: list[ast.stmt] | None = None, start: int = 0
+        self, parent: Link | None, node: ast.stmt, branch: str, block: list[ast.stmt] | None = None, start: int = 0
     ) -> None:
         self.parent = parent
         self._links: int = parent._links + 1 if parent else 1
@@ -69,9 +69,9 @@ class Place:
         block: list[ast.stmt] = getattr(self.node, "orelse" if self.branch == "else" else "body")
         return block
 
-    def chain(self) -> Iterator[Place]:
+    def chain(self) -> Iterator[Link]:
         """This link and those around it, from the inside out."""
-        link: Place | None = self
+        link: Link | None = self
         while link is not None:
             yield link
             link = link.parent
@@ -82,7 +82,7 @@ class Statement:
 
     __slots__ = ("_parts", "node", "place")
 
-    def __init__(self, node: ast.stmt, place: Place | None) -> None:
+    def __init__(self, node: ast.stmt, place: Link | None) -> None:
         self.node = node
         self.place = place
         self._parts: tuple[list[ast.Call], bool, list[ast.Call]] | None = None
@@ -117,7 +117,7 @@ class Statement:
         return self.place.loop if self.place else None
 
     @property
-    def around(self) -> Iterator[Place]:
+    def around(self) -> Iterator[Link]:
         """The links of its place, from the inside out: one for each compound statement around it in its scope."""
         return self.place.chain() if self.place is not None else iter(())
 
@@ -247,13 +247,13 @@ class FileScopes:
         """The functions by qualified name, such as ``Class.method``; of several with the same name, the last."""
         return {scope.qualname: scope for scope in self.scopes}
 
-    def _block(self, scope: Scope, body: list[ast.stmt], place: Place | None) -> None:
+    def _block(self, scope: Scope, body: list[ast.stmt], place: Link | None) -> None:
         for index, node in enumerate(body):
             self._statement(scope, node, place)
             if isinstance(node, ast.If) and not node.orelse and leaves(node.body) and not (place and place.is_deep):
-                place = Place(place, node, "after", body, index + 1)
+                place = Link(place, node, "after", body, index + 1)
 
-    def _statement(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
+    def _statement(self, scope: Scope, node: ast.stmt, place: Link | None) -> None:
         if isinstance(node, FUNCTIONS):
             self._function(scope, node, None)
         elif isinstance(node, ast.ClassDef):
@@ -267,31 +267,31 @@ class FileScopes:
             elif not isinstance(node, (ast.Expr, ast.Return)):
                 self._compound(scope, node, place)
 
-    def _compound(self, scope: Scope, node: ast.stmt, place: Place | None) -> None:
+    def _compound(self, scope: Scope, node: ast.stmt, place: Link | None) -> None:
         if isinstance(node, ast.If):
             self._if(scope, node, place)
         elif isinstance(node, LOOPS):
-            self._block(scope, node.body, Place(place, node, "body"))
+            self._block(scope, node.body, Link(place, node, "body"))
             if node.orelse:
-                self._block(scope, node.orelse, Place(place, node, "else"))
+                self._block(scope, node.orelse, Link(place, node, "else"))
         elif isinstance(node, (ast.With, ast.AsyncWith)):
-            self._block(scope, node.body, Place(place, node, "body"))
+            self._block(scope, node.body, Link(place, node, "body"))
         elif isinstance(node, TRIES):
             self._try(scope, node, place)
         elif isinstance(node, ast.Match):
             for case in node.cases:
-                self._block(scope, case.body, Place(place, node, "body", case.body))
+                self._block(scope, case.body, Link(place, node, "body", case.body))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             self._self_attribute(scope, [node.target], node.value)
 
-    def _if(self, scope: Scope, node: ast.If, place: Place | None) -> None:
+    def _if(self, scope: Scope, node: ast.If, place: Link | None) -> None:
         # An ``elif`` is an ``if`` alone in the previous ``else``; a chain of them must not nest our calls.
         while True:
-            self._block(scope, node.body, Place(place, node, "body"))
+            self._block(scope, node.body, Link(place, node, "body"))
             if not node.orelse:
                 return
             if not (place and place.is_deep):
-                place = Place(place, node, "else")
+                place = Link(place, node, "else")
             inner = node.orelse[0]
             if len(node.orelse) > 1 or not isinstance(inner, ast.If):
                 self._block(scope, node.orelse, place)
@@ -299,12 +299,12 @@ class FileScopes:
             scope.statements.append(Statement(inner, place))
             node = inner
 
-    def _try(self, scope: Scope, node: ast.Try, place: Place | None) -> None:
-        self._block(scope, node.body, Place(place, node, "body"))
+    def _try(self, scope: Scope, node: ast.Try, place: Link | None) -> None:
+        self._block(scope, node.body, Link(place, node, "body"))
         for handler in node.handlers:
-            self._block(scope, handler.body, Place(place, node, "handler", handler.body))
-        self._block(scope, node.orelse, Place(place, node, "else"))
-        self._block(scope, node.finalbody, Place(place, node, "finally", node.finalbody))
+            self._block(scope, handler.body, Link(place, node, "handler", handler.body))
+        self._block(scope, node.orelse, Link(place, node, "else"))
+        self._block(scope, node.finalbody, Link(place, node, "finally", node.finalbody))
 
     def _function(self, scope: Scope, node: Function, owner: Class | None) -> None:
         prefix = owner.qualname + "." if owner else (scope.qualname + "." if scope.qualname else "")

@@ -13,7 +13,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, Loop, Place, Scope, Statement, exits, statements_calling, terminal
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, Link, Loop, Scope, Statement, exits, statements_calling, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_epoch, means_interval, means_rank
 from perflint.training.branches import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps, rare
@@ -32,7 +32,7 @@ _NAMED = frozenset({"items", "named_parameters", "named_children", "named_sublay
 _NO_NAMES: frozenset[str] = frozenset()
 
 
-def is_chosen(link: Place) -> bool:
+def is_chosen(link: Link) -> bool:
     """Whether one link of a chain of places is a test that is true in at most one iteration of its innermost loop."""
     node, loop = link.node, link.loop
     if not isinstance(node, ast.If) or not isinstance(loop, (ast.For, ast.AsyncFor)):
@@ -97,7 +97,7 @@ def _plain(target: ast.expr) -> frozenset[str]:
     return frozenset({target.id}) if isinstance(target, ast.Name) else _NO_NAMES
 
 
-def repeating_loops(place: Place | None) -> Iterator[Loop]:
+def repeating_loops(place: Link | None) -> Iterator[Loop]:
     """The loops that repeat a place, from the inside out, without those of which a test selects one iteration."""
     chosen: list[ast.stmt] = []
     for link in place.chain() if place is not None else ():
@@ -370,11 +370,11 @@ class HotPath:
         self._definitions = definitions
         self._scope = scope
         self._flow = flow
-        self._known: dict[tuple[Place, ast.stmt | None], bool] = {}
+        self._known: dict[tuple[Link, ast.stmt | None], bool] = {}
 
-    def is_off(self, place: Place | None, loop: ast.stmt | None) -> bool:
+    def is_off(self, place: Link | None, loop: ast.stmt | None) -> bool:
         """Whether a guard is between a place and its step loop (None: the top of a function called at each step)."""
-        waiting: list[Place] = []
+        waiting: list[Link] = []
         found = False
         for link in place.chain() if place is not None else ():
             if (link, loop) in self._known:
@@ -387,7 +387,7 @@ class HotPath:
             found = self._known[link, loop] = found or self.guards(link, loop)
         return found
 
-    def guards(self, link: Place, loop: ast.stmt | None) -> bool:
+    def guards(self, link: Link, loop: ast.stmt | None) -> bool:
         """Whether the code in one link of a chain of places is skipped at most steps."""
         node, branch = link.node, link.branch
         if branch == "handler" or (branch == "else" and isinstance(node, (ast.For, ast.While))):
@@ -436,7 +436,7 @@ def _trains(body: list[ast.stmt]) -> bool:
     )
 
 
-def _ends_the_loop(body: list[ast.stmt], link: Place, loop: ast.stmt | None, skips: bool = True) -> bool:
+def _ends_the_loop(body: list[ast.stmt], link: Link, loop: ast.stmt | None, skips: bool = True) -> bool:
     """Whether a branch ends the run or the step loop, or (``skips``) skips the rest of a rare step."""
     if exits(body):
         return True

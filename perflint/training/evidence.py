@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, own_parts, terminal
+from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _outer_loops(scope: Scope, loop: Loop) -> list[Loop]:
     return [link.node for link in _around(scope, loop) if link.branch == "body" and isinstance(link.node, LOOPS)]
 
 
-def _around(scope: Scope, loop: Loop) -> Iterator[Place]:
+def _around(scope: Scope, loop: Loop) -> Iterator[Link]:
     return next(statement for statement in scope.statements if statement.node is loop).around
 
 

@@ -12,7 +12,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import all_parameters, keyword_parameter
 from perflint.syntax.reaching import is_mutated
-from perflint.syntax.scopes import LOOPS, Loop, Place, Scope, Statement, own_parts, statements_calling, terminal
+from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, own_parts, statements_calling, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import means_interval
 from perflint.training.around import HotPath, chosen_by_filters, repeating_loops, step_loop
@@ -73,7 +73,7 @@ class Cadence:
 EACH, SELDOM = Cadence(), Cadence(seldom=True)
 
 
-def cadence(place: Place | None, loop: ast.stmt | None, path: HotPath, definitions: Definitions) -> Cadence:
+def cadence(place: Link | None, loop: ast.stmt | None, path: HotPath, definitions: Definitions) -> Cadence:
     """On which steps of a loop (None: on which calls of a function) a place runs.
 
     Args:
@@ -92,7 +92,7 @@ def cadence(place: Place | None, loop: ast.stmt | None, path: HotPath, definitio
     return found
 
 
-def _of_link(link: Place, loop: ast.stmt | None, path: HotPath, definitions: Definitions) -> Cadence:
+def _of_link(link: Link, loop: ast.stmt | None, path: HotPath, definitions: Definitions) -> Cadence:
     if not isinstance(link.node, ast.If):
         return SELDOM if path.guards(link, loop) else EACH
     asked = _Asked(definitions, counted_by(loop, definitions))

@@ -222,7 +222,7 @@ def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, dep
         return False
     return any(
         site.scope is not scope and runs_while_training(site.file, site.scope, site.statement, depth + 1)
-        for site in CallGraph.of(file.project).calls(file, scope)
+        for site in CallGraph.of(file.project).callers(file, scope)
     )
 
 

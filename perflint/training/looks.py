@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
-from perflint.flow.calls import CallGraph, Dispatch, Target
+from perflint.flow.calls import Callee, CallGraph
 from perflint.flow.environment import Environment
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
@@ -58,7 +58,7 @@ class Drawn:
     which has no arguments. ``at`` is the place that draws from it.
     """
 
-    target: Target
+    target: Callee
     made: ast.Call | None
     env: Env
     at: ast.expr
@@ -88,7 +88,7 @@ def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, depth: int) -> 
 def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
     passes = terminal(call) in _PASSED_THROUGH and dotted(call.func) is not None
-    targets = [] if passes else Dispatch.of(file.project).targets(file, scope, call, env)
+    targets = [] if passes else CallGraph.of(file.project).callees(file, scope, call, env)
     yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
     if not passes:
         yield from _methods(file, call, env)
@@ -122,7 +122,7 @@ def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
         if found is None or not is_generator(found[1]):
             found = modules.method(part, "__next__")
         if found is not None:
-            yield Drawn(Target(*found), None, env, node)
+            yield Drawn(Callee(*found), None, env, node)
 
 
 # Examines one function, given its arguments: which of its statements run at a step, and which calls.
@@ -324,7 +324,7 @@ class _Looking:
             self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
         return targets[0].sure and targets[0].file is not file
 
-    def _compares_results(self, call: ast.Call, statement: Statement, target: Target) -> bool:
+    def _compares_results(self, call: ast.Call, statement: Statement, target: Callee) -> bool:
         """Whether a function that is named for evaluation gets what the step computed: ``m.evaluate(pred, gt)``.
 
         Such a function computes metrics of the current batch. One that gets a model or a loader evaluates the model on
@@ -341,7 +341,7 @@ class _Looking:
             kind.tag in (LAYER_TAG, LOADER_TAG) for kind in given
         )
 
-    def _targets(self, call: ast.Call, env: Env) -> list[Target]:
+    def _targets(self, call: ast.Call, env: Env) -> list[Callee]:
         """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
         dispatch = Dispatch.of(self._file.project)
         found = dispatch.targets(self._file, self._scope, call, env)
@@ -349,7 +349,7 @@ class _Looking:
             return found
         return found or dispatch.building(self._file, call)
 
-    def _leads_on(self, target: Target) -> bool:
+    def _leads_on(self, target: Callee) -> bool:
         """Whether a function is part of a forward pass in which a rule may find something, unlike a beam search."""
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
@@ -459,12 +459,12 @@ def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> boo
     return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
 
 
-def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Target) -> bool:
+def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Callee) -> bool:
     """Whether the context of a call shows that it is part of a training step, whatever the name of the function."""
     return _shares_step(scope, call, target) or _draws_for(scope, statement, target)
 
 
-def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
+def _shares_step(scope: Scope, call: ast.Call, target: Callee) -> bool:
     """Whether a training step delegates to the step of the evaluation: ``return self.validation_step(batch)``."""
     if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
         return False
@@ -472,7 +472,7 @@ def _shares_step(scope: Scope, call: ast.Call, target: Target) -> bool:
     return any(isinstance(item, ast.Name) and item.id in scope.parameters for item in given)
 
 
-def _draws_for(scope: Scope, statement: Statement, target: Target) -> bool:
+def _draws_for(scope: Scope, statement: Statement, target: Callee) -> bool:
     """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
 
     A call that is not assigned, or that comes after the backward pass, may show a model's output.

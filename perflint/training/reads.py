@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.flow.arguments import Handed, Told, default_values, in_order, parameter_env
-from perflint.flow.calls import Dispatch
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.flow import Flow, is_generator, with_comprehensions
 from perflint.flow.known_values import Known
@@ -38,7 +38,7 @@ class Reads(Part):
 
     def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, depth: int = 0) -> Read | None:
         """The first host read that a call of a project function certainly does; None if none is known."""
-        for target in Dispatch.of(self._project).targets(file, scope, call, env):
+        for target in CallGraph.of(self._project).callees(file, scope, call, env):
             if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
                 return None
             if self._is_a_step(target.file, target.scope):

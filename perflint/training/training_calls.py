@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from perflint.flow.arguments import Told, in_order
-from perflint.flow.calls import CallGraph, Dispatch, closure_of
+from perflint.flow.calls import CallGraph, closure_of
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.kinds import FUNCTION_TAG
