@@ -32,7 +32,7 @@ TESTS = {
     "guards": ("perflint.training.outcomes", _GUARDS),
     "counting": ("perflint.training.counting", _GUARDS),
     "fixer": ("perflint.fix.fixer", ("test_fixer", "test_unused_imports")),
-    "delete": ("perflint.rules.delete", ("test_call_argument", "test_blanks")),
+    "delete": ("perflint.rules.edits", ("test_call_argument", "test_statement_code")),
 }
 _SECONDS = 60
 """How long one test may take."""

@@ -229,6 +229,16 @@ class Rule:
     """What costs the time; None for rules such as those about files that cannot be checked."""
     groups: tuple[str, ...] = ()
     """The groups that it belongs to, including that of its bottleneck."""
+    before: tuple[str, ...] = ()
+    """The rules with lower codes that come after this one where both could report the same place."""
+    role: str = ""
+    """What its findings are among those of one step: a word of ``ROLES``; empty for most rules."""
+    joint_fix: bool = False
+    """Whether its fixes in one step loop only help together, and so are one fix."""
+    same_cause: str = ""
+    """What another place in the same loop does, if all of them have one cause and are reported once."""
+    heeds_comments: bool = False
+    """Whether a comment next to the code can excuse it, without a pattern in ``match``."""
     phase: tuple[str, ...] = ()
     """The phase of a step (a word of ``PHASES``) whose time in a profile limits what the fix can save."""
     beyond_phase: str = ""
@@ -269,6 +279,10 @@ def load(directory: Path) -> dict[str, Rule]:
         if rule.code in rules:
             raise CatalogueError(f"{path}: {rule.code} is also defined in {rules[rule.code].path}")
         rules[rule.code] = rule
+    for rule in rules.values():
+        for later in rule.before:
+            if later not in rules or later >= rule.code:
+                raise CatalogueError(f"{rule.path}: before holds {later!r}, expected a rule with a lower code")
     return rules
 
 
@@ -282,6 +296,22 @@ def events() -> Mapping[str, Event]:
 def shipped() -> Mapping[str, Rule]:
     """The rules that come with perflint."""
     return load(rules_directory())
+
+
+@cache
+def order() -> tuple[str, ...]:
+    """The codes of perflint's own rules in the order in which they may report a place: by number, and ``before``."""
+    found: dict[str, None] = {}
+
+    def put(code: str) -> None:
+        for rule in shipped().values():
+            if code in rule.before:
+                put(rule.code)
+        found.setdefault(code)
+
+    for code in shipped():
+        put(code)
+    return tuple(found)
 
 
 @cache
@@ -352,6 +382,8 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     return data
 
 
+ROLES = ("read", "tensor log", "plain log")
+"""A host read of a tensor, a log line that reads one, and a log line that reads none."""
 _LEVELS = {str(level): level for level in Level}
 
 
@@ -371,6 +403,7 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
         measuring=_read_measuring(path, keys.take("measuring", dict, {})),
         event=events.get(keys.choice("event", [*events], "")),
         phase=_read_phase(path, keys.take("phase", (str, list), [])),
+        role=keys.choice("role", ROLES, ""),
     )
     fix.finish()
     if (rule.beyond_phase or rule.beyond_line) and not rule.phase:

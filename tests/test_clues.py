@@ -30,7 +30,7 @@ def _is_worth_a_look(*lines: str, clues: Clues = CLUES) -> bool:
         ["y = x if x.mean() else 0"],
         ["y = [part for part in x if part.sum()]"],
         ["y = any(part.sum() > 0 for part in x)"],
-        ["y = mask and x.sum()"],
+        ["y = x.sum() and mask"],
         ["y = max(x, mask)"],
         ["total = x.sum()", "if math.isnan(total):", "    x = x + 1"],
         ["total = x.sum()", "y = total in (1, 2)"],
@@ -43,6 +43,7 @@ def test_worth_a_look(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
+        ["y = mask and x.sum()"],  # whoever gets y may test it
         ["return x + 1"],
         ["return x.sum() / mask.sum()"],
         ["if mask is not None:", "    x = x.sum()"],

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import libcst as cst
-import pytest
+import ast
+from collections.abc import Callable
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
-from perflint.lint import registry, units
-from perflint.lint.context import Context, local_name, shorten
-from perflint.lint.registry import Check
-from perflint.lint.walk import Walk
-from perflint.training.steps import points_of
+from perflint.lint import registry
+from perflint.lint.context import Context, shorten
 from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, project
 
 
-def ask(text: str, question: Check, node_type: type[cst.CSTNode] = cst.Call) -> None:
-    """Ask a question at every node of a type, in every unit of a text."""
+def ask(text: str, question: Callable[[ast.Call, Context], object]) -> None:
+    """Ask a question at every call of a text, those around others first."""
     file = project(text).files[PATH]
-    registry.type_all(file)
-    points = {file.source.lines.offset(node.lineno, node.col_offset): point for node, point in points_of(file).items()}
-    for unit in units.units_of(file.tree):
-        parsed = units.parse(file.source, unit)
-        context = Context(file, parsed, Settings(join_lines=False), catalogue.shipped(), frozenset(), points)
-        Walk(context, {node_type.__name__: [question]}).run()
-        assert context.parents == []
-        assert context.statement is None
+    context = Context(file, Settings(join_lines=False), catalogue.shipped(), frozenset())
+    for scope in file.scopes.scopes:
+        registry.ensure_points(file, scope)
+        for statement in scope.statements:
+            for node in context.code(statement.node).order:
+                if isinstance(node, ast.Call):
+                    context.enter(node, statement.node)
+                    question(node, context)
 
 
 def hot_calls(text: str) -> list[str]:
     found: list[str] = []
 
-    def question(call: cst.Call, context: Context) -> None:
+    def question(call: ast.Call, context: Context) -> None:
         if context.step is not None:
             found.append(context.text(call))
 
@@ -104,16 +101,6 @@ def test_text_and_range_leave_out_space_and_parentheses() -> None:
     assert found == ["f(  1 ,(2) )"]
 
 
-@pytest.mark.parametrize(
-    "source", ["x for x in y", "(yield)", "a\n.b", "lambda: 1", "1 if a else\\\n 2", "'''a\nb'''", "f'{x!r:>3}'"]
-)
-def test_an_expression_can_be_handed_to_the_index(source: str) -> None:
-    parsed: list[bool] = []
-    text = f"def g():\n    return f({source})\n"
-    ask(text, lambda call, context: parsed.append(context.expression(call.args[0].value) is not None))
-    assert parsed == [True]
-
-
 def test_one_place_gets_one_finding() -> None:
     expect_marked_in_step(
         """
@@ -140,13 +127,6 @@ def test_one_place_on_several_rows_gets_one_finding() -> None:
 
 def test_a_finding_does_not_take_its_neighbours_place() -> None:
     expect_marked(in_step("a = loss.item() + float(loss) * int(loss)  #: PPF201 PPF201 PPF201"))
-
-
-@pytest.mark.parametrize(
-    ("text", "name"), [("a", "a"), ("a.b.c", "a.b.c"), ("a().b", ""), ("a[0].b", ""), ("'a'.b", "")]
-)
-def test_local_names(text: str, name: str) -> None:
-    assert local_name(cst.parse_expression(text)) == name
 
 
 def test_shortened_text_is_as_long_as_it_may_be() -> None:

@@ -360,13 +360,12 @@ def test_findings_come_in_order_of_path_and_place() -> None:
     assert places(files) == [("a.py", 2, "PPF101"), ("b.py", 2, "PPF101"), ("b.py", 4, "PPF101")]
 
 
-def test_the_same_whether_gated_or_not_and_however_many_processes() -> None:
+def test_the_same_however_many_processes() -> None:
     paths = [f"p{n}/train.py" for n in range(40)]
     files = {path: Source(path, in_step("print(loss.item())") + LOADER) for path in paths}
     expected = engine.check(files, ALL)
     assert len(expected) == 80
     assert engine.check(files, ALL, jobs=2) == expected
-    assert engine.check(files, ALL, gated=False) == expected
 
 
 def test_progress_counts_to_the_end() -> None:

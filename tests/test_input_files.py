@@ -5,15 +5,15 @@ The kind, the fact and the check below are all that it takes: nothing else in pe
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import libcst as cst
 import pytest
 
 from perflint.cli import main
@@ -57,17 +57,21 @@ def is_throttled(file: FileIndex) -> bool:
     return any(each.said for each in files)
 
 
-def meant(call: cst.Call, context: Context) -> None:
+def meant(call: ast.Call, context: Context) -> None:
     """No call is reported in a file that waits on purpose."""
     if is_throttled(context.file):
         context.claim(call)
 
 
 @pytest.fixture(autouse=True)
-def declared(monkeypatch: pytest.MonkeyPatch) -> None:
+def declared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     load_checks()
     monkeypatch.setattr(input_files, "KINDS", (*input_files.KINDS, THROTTLED))
-    monkeypatch.setitem(registry.checks, "Call", [meant, *registry.checks["Call"]])
+    known = list(registry.checks)
+    registry.rule(at=registry.At.STEP, calls=["sleep"])(meant)
+    registry.replace_checks(registry.checks)
+    yield
+    registry.replace_checks(known)
 
 
 @pytest.fixture

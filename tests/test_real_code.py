@@ -154,10 +154,6 @@ def test_findings_are_those_that_were_read(sources: dict[str, Source], findings:
     assert sorted(found) == sorted(expected)
 
 
-def test_gates_lose_nothing(sources: dict[str, Source], findings: list[Finding]) -> None:
-    assert engine.check(sources, ALL, gated=False) == findings
-
-
 def test_processes_find_the_same(sources: dict[str, Source], findings: list[Finding]) -> None:
     assert engine.check(sources, ALL, jobs=2) == findings
 

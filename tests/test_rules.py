@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -187,6 +188,61 @@ def test_phase_of_a_profile_that_is_none(tmp_path: Path, written: str, problem: 
     (tmp_path / "PPF204.yaml").write_text(text.replace("event: wait\n", "").replace("phase: wait", written))
     with pytest.raises(CatalogueError, match=re.escape(problem)):
         catalogue.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("before: [PPF201]", "before holds 'PPF201', expected a rule with a lower code"),  # not in this directory
+        ("before: [PPF204]", "before holds 'PPF204', expected a rule with a lower code"),
+        ("role: log", "role is 'log', expected one of read, tensor log, plain log"),
+        ("joint_fix: yes please", "joint_fix is 'yes please', expected bool"),
+    ],
+)
+def test_what_an_engine_has_to_know_is_checked(tmp_path: Path, written: str, problem: str) -> None:
+    text = RULES["PPF204"].path.read_text(encoding="utf-8")
+    (tmp_path / "PPF204.yaml").write_text(text.replace("event: wait\n", f"{written}\n"))
+    with pytest.raises(CatalogueError, match=re.escape(problem)):
+        catalogue.load(tmp_path)
+
+
+def test_rules_come_in_order_except_before_others() -> None:
+    order = catalogue.order()
+    assert sorted(order) == list(RULES)
+    for code, rule in RULES.items():
+        assert all(order.index(code) < order.index(later) for later in rule.before)
+    others = [
+        code for code in order if not any(code in (rule.code, *rule.before) for rule in RULES.values() if rule.before)
+    ]
+    assert others == sorted(others)
+
+
+@pytest.mark.parametrize("codes", [("PPF201",), ("PPF202",), ("PPF201", "PPF202"), ("PPF203", "PPF207"), ("PPF208",)])
+def test_what_is_selected_does_not_change_what_a_place_is_reported_for(codes: tuple[str, ...]) -> None:
+    text = dedent(
+        """
+        import paddle
+        import paddle.nn.functional as F
+
+        def train(model, loader, optimizer):
+            metric = paddle.metric.Accuracy()
+            for step, (x, y) in enumerate(loader):
+                out = model(x)
+                loss = F.cross_entropy(out, y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                print(step, loss.item(), float(out[out > 0].sum()))
+                metric.update(metric.compute(out, y).numpy())
+                if loss.numpy() > max(loss, 3):
+                    break
+                paddle.save(loss.numpy(), "loss")
+        """
+    )
+    every = _check(text, "ALL")
+    assert {finding.code for finding in every} >= {"PPF202", "PPF203", "PPF208", "PPF401"}
+    expected = [(finding.code, finding.start) for finding in every if finding.code in codes]
+    assert [(finding.code, finding.start) for finding in _check(text, *codes)] == expected
 
 
 @pytest.mark.parametrize("rule", list(RULES.values()), ids=list(RULES))

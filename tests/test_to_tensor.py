@@ -41,10 +41,10 @@ class Net(nn.Layer):
 ZEROS = "if lengths > 0: x = x + 1\n        else: x = paddle.to_tensor([0.0])"
 
 
-def found(text: str, gated: bool = True) -> list[Finding]:
+def found(text: str) -> list[Finding]:
     """The findings of the rule, down to the least sure."""
     settings = Settings(join_lines=False, select=(RULE,), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
-    return engine.check(sources(text), settings, gated=gated)
+    return engine.check(sources(text), settings)
 
 
 def only(body: str) -> Finding:
@@ -494,14 +494,6 @@ def test_a_tensor_without_dimensions_needs_paddle_2_5() -> None:
         fix = only(f"loss = loss * paddle.to_tensor({value})").fix
         assert fix is not None
         assert (fix.level, fix.paddle) == (Level.SAFE, needed)
-
-
-def test_gates_lose_nothing() -> None:
-    body = "m = paddle.to_tensor(x)\nloss = loss * paddle.to_tensor(0.5)\nloss = paddle.Tensor(np.ones(3)) + loss"
-    text = in_step(body)
-    assert found(text) == found(text, gated=False)
-    text = FORWARD.format(body="x = x * paddle.to_tensor(0.5)")
-    assert found(text) == found(text, gated=False) != []
 
 
 @pytest.mark.parametrize(

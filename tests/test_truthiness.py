@@ -17,10 +17,10 @@ from tests.support import check, expect_marked, expect_marked_in_step, in_step, 
 RULE = "PPF203"
 
 
-def found(files: dict[str, str] | str, confidence: Confidence = Confidence.LOW, gated: bool = True) -> list[Finding]:
+def found(files: dict[str, str] | str, confidence: Confidence = Confidence.LOW) -> list[Finding]:
     """The findings of the rule down to a confidence."""
     settings = Settings(join_lines=False, select=(RULE,), min_confidence=confidence, min_impact=ImpactLevel.LOW)
-    return engine.check(sources(files), settings, gated=gated)
+    return engine.check(sources(files), settings)
 
 
 def only(body: str) -> Finding:
@@ -313,12 +313,6 @@ def test_evaluation_and_cpu_runs_are_quiet() -> None:
         "import paddle\n\n\ndef evaluate(model, loader):\n    for x in loader:\n        assert model(x) > 3\n"
     )
     assert not found("import paddle\npaddle.set_device('cpu')\n" + in_step("if loss > 3: pass"))
-
-
-def test_gates_lose_nothing() -> None:
-    body = "if args.a and (loss > 3 or x.any()): pass\nz = max(loss, y)\nok = [a for a in (x, y) if a.sum() > 0]"
-    text = in_step(body)
-    assert found(text) == found(text, gated=False) != []
 
 
 # --- what is said

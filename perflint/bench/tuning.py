@@ -18,7 +18,7 @@ from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
-from perflint.rules.edits import add_keyword
+from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none
 from perflint.syntax.scopes import Scope, Statement, terminal
@@ -221,18 +221,18 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     source = file.source
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
-        edit: Edit | None = Edit(*source.lines.span(argument), str(value))
+        edits = [Edit(*source.lines.span(argument), str(value))]
     elif any(each.arg is None for each in call.keywords) or any(isinstance(each, ast.Starred) for each in call.args):
         raise CannotTune(
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )
     elif call.keywords:
         start = source.lines.offset(call.keywords[0].lineno, call.keywords[0].col_offset)
-        edit = Edit(start, start, f"{name}={value}, ")
+        edits = [Edit(start, start, f"{name}={value}, ")]
     else:
-        edit = add_keyword(call, f"{name}={value}", source)
-    text = spliced(source.text, 0, len(source.text), [edit] if edit is not None else [])
-    if edit is None or not Reading(text).compiles:
+        edits = insert_argument(call, f"{name}={value}", file)
+    text = spliced(source.text, 0, len(source.text), edits)
+    if not edits or not Reading(text).compiles:
         raise CannotTune(f"{place}: {name} could not be inserted there: write it out, as in {name}={value}")
     return text
 

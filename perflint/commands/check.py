@@ -24,7 +24,6 @@ from perflint.commands.write_fixes import print_diff, print_shortcomings, save_f
 from perflint.findings import Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
-from perflint.later import import_later
 from perflint.output import summary
 from perflint.output.console import Console, Progress
 from perflint.output.report import Report
@@ -337,7 +336,6 @@ def _check_projects(
     options: argparse.Namespace, batch: Batch, projects: list[dict[str, Source]]
 ) -> list[list[Finding]]:
     """The findings of each project under this run's options."""
-    import_later("libcst")
     from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None

@@ -204,7 +204,7 @@ def usages(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
     """What the value of an expression of a statement is used for; empty if unknown.
 
     Args:
-        node: the expression, or an equal one: before Python 3.12, expressions in f-strings have no position.
+        node: the expression.
         point: its statement.
         scope: what the function does with its names.
     """

@@ -1,1 +1,1 @@
-"""Turns what the index knows into findings: rules, gates, the walk, and messages."""
+"""Turns what the index knows into findings: the registry of rules, their candidates, and messages."""

@@ -1,14 +1,12 @@
-"""What a check can query: the current place of the walk, and what the index knows about the current node."""
+"""What a rule can ask about its candidate, what it needs for its edits, and how it reports."""
 
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
-
-import libcst as cst
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from perflint import catalogue
 from perflint.catalogue import Rule
@@ -20,22 +18,27 @@ from perflint.flow.known_values import Known
 from perflint.flow.surely import Surely
 from perflint.flow.type_tests import impossible
 from perflint.index.in_use import InUse
-from perflint.index.kinds import UNKNOWN, Kind
+from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex
 from perflint.lint.impacts import Cost, cost
-from perflint.lint.units import ParsedUnit
+from perflint.lint.statement_code import StatementCode, span_of
 from perflint.suppress import noqa
-from perflint.syntax.scopes import Statement, nth_in_block, own_parts
-from perflint.syntax.tree import children
-from perflint.text.source import LineTable
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import FUNCTIONS, nth_in_block
 from perflint.training import every as frequency
 from perflint.training.every import Arms, Interval, arms_of, is_never_reached
 from perflint.training.outcomes import often
-from perflint.training.steps import Point, Step
+from perflint.training.steps import Point, Step, points_of
+
+if TYPE_CHECKING:
+    from libcst import BaseExpression
+
+    from perflint.lint.written import Argument
 
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000
 """The most statements that all fixes of one function together may look at."""
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 TOO_MANY = "this function has too many findings to look around each of them at once"
 
 
@@ -90,45 +93,50 @@ class Draft:
     """Whether a ``# noqa`` applies to the place, respected or not."""
 
 
-@dataclass
 class Context:
-    """The state of the walk over one unit of one file."""
+    """One file while its candidates are checked: the current candidate, and the findings so far."""
 
-    file: FileIndex
-    unit: ParsedUnit
-    settings: Settings
-    rules: Mapping[str, Rule]
-    codes: frozenset[str]
-    points: Mapping[int, Point]
-    answers: dict[Hashable, Any] = field(default_factory=dict)
-    """What ``once`` remembers while one file is checked."""
-    node: cst.CSTNode | None = None
-    parents: list[cst.CSTNode] = field(default_factory=list)
-    drafts: list[Draft] = field(default_factory=list)
-    _statements: list[tuple[cst.CSTNode, Point | None]] = field(default_factory=list)
-    _claimed: set[cst.CSTNode] = field(default_factory=set)
-    _inside_claimed: dict[cst.CSTNode, tuple[int, bool]] = field(default_factory=dict)
-    """Whether a node is inside a claimed one, valid for this number of claims."""
-    _expressions: dict[cst.CSTNode, ast.expr | None] = field(default_factory=dict)
-    _rare: dict[tuple[cst.CSTNode, bool], bool] = field(default_factory=dict)
-    _guarded: list[bool] = field(default_factory=list)
-    """For the current node and its parents: whether a test in its statement makes it rare."""
-
-    @property
-    def point(self) -> Point | None:
+    def __init__(self, file: FileIndex, settings: Settings, rules: Mapping[str, Rule], codes: frozenset[str]) -> None:
+        self.file = file
+        self.settings = settings
+        self.rules = rules
+        self.codes = codes
+        self.drafts: list[Draft] = []
+        self.node: ast.AST = file.tree
+        self.statement: ast.stmt | None = None
+        self.point: Point | None = None
         """The facts of the index at the current statement."""
-        return self._statements[-1][1] if self._statements else None
+        self._code = ""
+        self._step: Step | None = None
+        self._claims = True
+        self._answers: dict[Hashable, Any] = {}
+        self._codes: dict[ast.stmt, StatementCode] = {}
+        self._claimed: set[ast.AST] = set()
+        self._claimed_definitions: list[ast.stmt] = []
+        self._guarded: dict[ast.AST, bool] = {}
+
+    def enter(self, node: ast.AST, statement: ast.stmt | None) -> None:
+        """Go to a candidate; ``statement``: the one that it belongs to."""
+        self.node, self.statement = node, statement
+        self.point = points_of(self.file).get(statement) if statement is not None else None
+
+    def begin(self, code: str, at_step: bool, claims: bool) -> None:
+        """Begin a rule at the current candidate; ``claims``: nothing inside what it reports is reported again."""
+        self._code, self._step, self._claims = code, self.hot if at_step else None, claims
+
+    # -- where the candidate is --------------------------------------------------------------------------------------
 
     @property
     def here(self) -> Point:
-        """The same for a check that runs at a step, where the facts always exist."""
+        """The facts at the current statement, for a rule about steps, where they always exist."""
         assert self.point is not None
         return self.point
 
     @property
-    def statement(self) -> cst.CSTNode | None:
-        """The current statement."""
-        return self._statements[-1][0] if self._statements else None
+    def running(self) -> Step:
+        """The step that the current node runs at, for a rule about steps and forward passes."""
+        assert self.hot is not None
+        return self.hot
 
     @property
     def step(self) -> Step | None:
@@ -143,70 +151,79 @@ class Context:
     def hot(self) -> Step | None:
         """The step the current node runs at, in the training loop or in a ``forward`` (``Step.forward``)."""
         point = self.point
-        return None if point is None or self._guarded[-1] else point.step
+        return None if point is None or point.step is None or self._is_guarded(self.node) else point.step
 
-    def range(self, node: cst.CSTNode) -> tuple[int, int]:
+    def code(self, statement: ast.stmt) -> StatementCode:
+        """The nodes of a statement of the file, and their places."""
+        if statement not in self._codes:
+            self._codes[statement] = StatementCode(statement, self.file.source)
+        return self._codes[statement]
+
+    def around(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """The nodes around one of the current statement, from the inside out, each with its child that contains it."""
+        return self.code(self.statement).around(node) if self.statement is not None else iter(())
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node around one of the current statement."""
+        return next((parent for parent, _ in self.around(node)), None)
+
+    def is_within(self, kind: type[ast.AST]) -> bool:
+        """Whether the current node is inside a node of this type, in its statement."""
+        return any(isinstance(parent, kind) for parent, _ in self.around(self.node))
+
+    # -- what a node is ----------------------------------------------------------------------------------------------
+
+    def cst(self, node: ast.AST) -> BaseExpression | None:
+        """The node of LibCST for an expression of the current statement, for an edit."""
+        return self.code(self.statement).cst(node) if self.statement is not None else None
+
+    def arguments(self, call: ast.Call) -> list[Argument] | None:
+        """The arguments of a call of the current statement as they are written; None if LibCST cannot parse it."""
+        return self.code(self.statement).written.arguments(self.range(call)) if self.statement is not None else None
+
+    def range(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
-        return self.unit.span(node)
+        code = self.code(self.statement) if self.statement is not None else None
+        return code.span(node) if code is not None and node in code.order else span_of(node, self.file.source)
 
-    def rows(self, node: cst.CSTNode) -> tuple[int, int]:
+    def rows(self, node: ast.AST) -> tuple[int, int]:
         """The first and the last row of a node."""
         position = self.file.source.lines.position
         start, end = self.range(node)
         return position(start)[0], position(end)[0]
 
-    def text(self, node: cst.CSTNode) -> str:
+    def text(self, node: ast.AST) -> str:
         """The source of a node."""
         start, end = self.range(node)
         return self.file.source.text[start:end]
 
-    def expression(self, node: cst.CSTNode) -> ast.expr | None:
-        """The same expression in the tree of the index, about which gates and facts have cached answers."""
-        if node not in self._expressions:
-            statement = self.point.statement if self.point is not None else None
-            lines = self.file.source.lines
-            known = self.once((_by_range, statement), lambda: _by_range(statement, lines)) if statement else {}
-            self._expressions[node] = known.get(self.range(node)) or _parsed(self.text(node))
-        return self._expressions[node]
-
-    def kind(self, node: cst.CSTNode) -> Kind:
+    def kind(self, node: ast.expr) -> Kind:
         """The kind of value of an expression at the current statement."""
-        point, expression = self.point, self.expression(node)
-        if expression is None:
-            return UNKNOWN
-        return Evaluator(self.file, point.full_env if point else {}).kind(expression)
+        return Evaluator(self.file, self.point.full_env if self.point else {}).kind(node)
 
-    def is_surely_tensor(self, node: cst.CSTNode) -> bool:
+    def is_surely_tensor(self, node: ast.expr) -> bool:
         """Whether an expression of the current statement is a tensor on every path: a safe edit needs that."""
-        point, expression = self.point, self.expression(node)
-        if point is None or expression is None:
-            return False
-        return Surely.of(self.file.project).is_tensor(expression, self.file, point.scope)
+        point = self.point
+        return point is not None and Surely.of(self.file.project).is_tensor(node, self.file, point.scope)
 
-    def name(self, node: cst.CSTNode) -> str:
+    def name(self, node: ast.expr) -> str:
         """The qualified name of a dotted expression, ``""`` if it is not one."""
-        local = local_name(node)
+        local = dotted(node)
         return self.file.names.resolve(local) if local else ""
 
-    def callee(self, call: cst.Call) -> str:
+    def callee(self, call: ast.Call) -> str:
         """The qualified name of what a call reaches: through imports, or through the kind of its receiver."""
         name = self.name(call.func)
-        if name.startswith("paddle.") or not isinstance(call.func, cst.Attribute):
+        if name.startswith("paddle.") or not isinstance(call.func, ast.Attribute):
             return name
         kind = self.kind(call.func.value)
-        return f"{kind.type}.{call.func.attr.value}" if kind.type.startswith("paddle.") else name
-
-    def around(self, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
-        """The nodes around the current one, from the inside out, each with its child that contains the node."""
-        for parent in reversed(self.parents):
-            yield parent, node
-            node = parent
+        return f"{kind.type}.{call.func.attr}" if kind.type.startswith("paddle.") else name
 
     def once(self, question: Hashable, answer: Callable[[], _Answer]) -> _Answer:
         """The answer to a question, computed once and kept for this file, because many of its findings ask it."""
-        if question not in self.answers:
-            self.answers[question] = answer()
-        found: _Answer = self.answers[question]
+        if question not in self._answers:
+            self._answers[question] = answer()
+        found: _Answer = self._answers[question]
         return found
 
     def may_look_around(self) -> bool:
@@ -218,36 +235,27 @@ class Context:
         if self.point is None:
             return True
         scope = self.point.scope
-        looked: int = self.answers.setdefault((_MOST_LOOKS, scope), 0)
-        self.answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
+        looked: int = self._answers.setdefault((_MOST_LOOKS, scope), 0)
+        self._answers[_MOST_LOOKS, scope] = looked + len(scope.statements)
         return looked < _MOST_LOOKS
 
-    def is_within(self, kind: type[cst.CSTNode]) -> bool:
-        """Whether the current node is inside a node of this type."""
-        return any(isinstance(parent, kind) for parent in self.parents)
+    # -- reports -----------------------------------------------------------------------------------------------------
 
-    def claim(self, node: cst.CSTNode) -> None:
+    def claim(self, node: ast.AST) -> None:
         """Claim a place: nothing inside ``node`` is reported again."""
-        self._claimed.add(node)
+        if isinstance(node, FUNCTIONS):
+            self._claimed_definitions.append(node)
+        else:
+            self._claimed.add(node)
 
     @property
     def claimed(self) -> bool:
         """Whether the current node, or a place around it, is already reported."""
-        claimed = self._claimed
-        if not claimed or self.node in claimed:
-            return bool(claimed)
-        now, found = len(claimed), False
-        waiting: list[cst.CSTNode] = []
-        for parent in reversed(self.parents):  # there may be hundreds, in a chain of ``elif``
-            known = self._inside_claimed.get(parent)
-            if known is not None and known[0] == now:
-                found = known[1]
-                break
-            waiting.append(parent)
-        for parent in reversed(waiting):
-            found = found or parent in claimed
-            self._inside_claimed[parent] = now, found
-        return found
+        claimed, node = self._claimed, self.node
+        if claimed and (node in claimed or any(outer in claimed for outer, _ in self.around(node))):
+            return True
+        row = getattr(self.statement, "lineno", 0)
+        return any(outer.lineno <= row <= (outer.end_lineno or row) for outer in self._claimed_definitions)
 
     @property
     def runs_on_cpu(self) -> bool:
@@ -256,13 +264,13 @@ class Context:
 
     def report(
         self,
-        code: str,
-        node: cst.CSTNode,
         fix: Fix | None,
+        node: ast.AST | None = None,
+        *,
+        code: str = "",
         step: Step | None = None,
         related: tuple[Related, ...] = (),
         confidence: Confidence = Confidence.HIGH,
-        claims: bool = True,
         costs_on_cpu: bool = False,
         logs: tuple[int, ...] = (),
         otherwise: Fix | None = None,
@@ -271,13 +279,16 @@ class Context:
         shown: Shown = (),
         read_for: Shown = (),
         guarded: tuple[int, int] | None = None,
+        span: tuple[int, int] | None = None,
         **fields: str,
     ) -> None:
-        """Report a finding at a node, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
+        """Report a finding, if its rule is selected; ``fields`` fill the placeholders of the rule's message.
 
         Args:
-            claims: nothing inside the node is reported again. False for a rule whose cost differs from that of the code
-                inside.
+            fix: what to do about it.
+            node: its place, if it is not the candidate.
+            code: its rule, if the function may report several.
+            step: that of the place, for a rule that does not look for steps.
             costs_on_cpu: a run that is pinned to the CPU does not wait for the device; True if this costs time there
                 too.
             logs: where the log statements begin without whose fixes this fix gains nothing.
@@ -287,7 +298,9 @@ class Context:
             shown: the log lines at each step that are the only use of the value that is read here.
             read_for: the log lines without which that value could stay on the device.
             guarded: what the edits put under a test of the step.
+            span: what is shown, if it is more than the node: ``"num_workers": 0`` for the number.
         """
+        code, node, step = code or self._code, node or self.node, step or self._step
         if self.rules[code].bottleneck == "sync" and not costs_on_cpu and self.runs_on_cpu:
             return
         if self.point is not None and is_never_reached(self.point):
@@ -296,26 +309,30 @@ class Context:
             confidence = min(confidence, Confidence.MEDIUM)
         if self._is_left_over or (step is not None and (self._is_doubtful(step) or (step.forward and not step.sure))):
             confidence = Confidence.LOW
-        if claims:  # whether the rule is selected or not, because that must not change what other rules report
+        if self._claims:  # whether the rule is selected or not, because that must not change what other rules report
             self.claim(node)
         if code not in self.codes:
             return
-        start, end = self.range(node)
-        statement = self.statement
-        fields.setdefault("what", shorten(self.text(node)))
-        source = self.file.source
+        source, statement = self.file.source, self.statement
+        start, end = span or self.range(node)
+        fields.setdefault("what", shorten(source.text[start:end]))
         path, row = source.path, source.lines.position(start)[0]
-        around = self.range(statement) if isinstance(statement, cst.BaseSmallStatement) else None
+        is_simple = statement is not None and not hasattr(statement, "body") and not isinstance(statement, ast.Match)
+        around = self.range(statement) if statement is not None and is_simple else None
         bare = Finding(code, path, start, end, "", statement=around)
         has_noqa = noqa.suppressed(bare, source)
-        place = (code, path, start, end, row)
         known = catalogue.events()[event] if event else self.rules[code].event
-        costs = cost(known, self._asked(node), self.point, step, every) if known is not None else None
+        asked = node if isinstance(node, ast.expr) else None
+        costs = cost(known, asked, self.point, step, every) if known is not None else None
         project, point = self.file.project, self.point
         arms = arms_of(project, point, step) if point is not None and step is not None else {}
         self.drafts.append(
             Draft(
-                *place,
+                code,
+                path,
+                start,
+                end,
+                row,
                 fields,
                 step,
                 fix,
@@ -341,24 +358,6 @@ class Context:
         found = nth_in_block(self.point.scope).get(self.point.statement.node) if self.point is not None else None
         return ((found[0].lineno, found[0].col_offset), found[1]) if found is not None else None
 
-    def _asked(self, node: cst.CSTNode) -> ast.expr | None:
-        return self.expression(node) if isinstance(node, cst.BaseExpression) else None
-
-    def enter(self, node: cst.CSTNode, is_statement: bool) -> None:
-        """Called by the walk for each node on the way down."""
-        self.node = node
-        if is_statement:
-            known = node in self.unit.spans
-            self._statements.append((node, self.points.get(self.unit.span(node)[0]) if known else None))
-        is_inside = not is_statement and bool(self._guarded)
-        self._guarded.append(is_inside and (self._guarded[-1] or self._guards(self.parents[-1], node)))
-
-    def leave(self, is_statement: bool) -> None:
-        """Called by the walk for each node on the way up."""
-        self._guarded.pop()
-        if is_statement:
-            self._statements.pop()
-
     @property
     def _is_left_over(self) -> bool:
         """Whether the code here is unused, or no program loads the file although programs load its neighbours."""
@@ -371,80 +370,42 @@ class Context:
             return True
         return frequency.is_doubtful_on_the_way(self.file.project, step)
 
-    def _guards(self, parent: cst.CSTNode, inner: cst.CSTNode) -> bool:
+    def _is_guarded(self, node: ast.AST) -> bool:
+        """Whether a test in its statement makes a node of a step rare, or it only runs later, or for an error."""
+        known, waiting, found = self._guarded, [], False
+        for parent, inner in self.around(node):
+            if inner in known:
+                found = known[inner]
+                break
+            waiting.append((parent, inner))
+        for parent, inner in reversed(waiting):
+            found = known[inner] = found or self._guards(parent, inner)
+        return found
+
+    def _guards(self, parent: ast.AST, inner: ast.AST) -> bool:
         """Whether a node at a step runs its child only at a few steps, or only to raise an error."""
-        if self.point is None or self.point.step is None:
-            return False
-        if isinstance(parent, cst.Assert):
+        if isinstance(parent, ast.Assert):
             return inner is parent.msg
-        if isinstance(parent, cst.IfExp) and inner is not parent.test:
+        if isinstance(parent, ast.IfExp) and inner is not parent.test:
             return self._is_rare(parent.test, inner is parent.body)
-        if isinstance(parent, cst.BooleanOperation) and inner is parent.right:
-            return self._is_rare(parent.left, isinstance(parent.operator, cst.And))
-        if isinstance(parent, cst.BaseComp) and not isinstance(inner, cst.CompFor):
-            return any(self._is_rare(test.test, True) for test in _tests_of(parent.for_in))
-        return isinstance(parent, cst.Lambda)
+        if isinstance(parent, ast.BoolOp):
+            before = takewhile(lambda value: value is not inner, parent.values)
+            return any(self._is_rare(value, isinstance(parent.op, ast.And)) for value in before)
+        if isinstance(parent, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
+            return any(self._is_rare(test, True) for part in parent.generators for test in part.ifs)
+        return isinstance(parent, ast.Lambda)
 
-    def _is_rare(self, test: cst.BaseExpression, value: bool) -> bool:
-        key = test, value
-        if key not in self._rare:
-            if isinstance(test, cst.BooleanOperation):  # in a long chain, each is the left side of the next
-                parts = (self._is_rare(part, value) for part in (test.left, test.right))
-                self._rare[key] = all(parts) if isinstance(test.operator, cst.And) != value else any(parts)
-            else:
-                expression = self.expression(test)
-                ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
-                self._rare[key] = expression is not None and (
-                    all(often(expression, value, way).is_rare for way in ways)
-                    or impossible(expression, value, Evaluator(self.file, self.here.full_env).kind, self.file)
-                )
-        return self._rare[key]
+    def _is_rare(self, test: ast.expr, value: bool) -> bool:
+        def answer() -> bool:
+            if isinstance(test, ast.BoolOp):
+                parts = (self._is_rare(part, value) for part in test.values)
+                return all(parts) if isinstance(test.op, ast.And) != value else any(parts)
+            ways = (Known(self.file, self.here.scope, dict(told)) for told in self.here.ways)
+            return all(often(test, value, way).is_rare for way in ways) or impossible(
+                test, value, Evaluator(self.file, self.here.full_env).kind, self.file
+            )
 
-
-def _tests_of(part: cst.CompFor | None) -> Iterator[cst.CompIf]:
-    """The tests that decide for which items a comprehension evaluates its element."""
-    while part is not None:
-        yield from part.ifs
-        part = part.inner_for_in
-
-
-def _by_range(statement: Statement, lines: LineTable) -> Mapping[tuple[int, int], ast.expr]:
-    """The expressions of a statement by start and end; before Python 3.12, those in f-strings have no position."""
-    found: dict[tuple[int, int], ast.expr] = {}
-    waiting = own_parts(statement.node)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.expr):
-            found[lines.span(node)] = node
-        if not isinstance(node, ast.JoinedStr):
-            waiting += children(node)
-    return found
-
-
-def _parsed(text: str) -> ast.expr | None:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(f"({text}\n)", mode="eval").body
-    except (SyntaxError, ValueError):
-        return None
-
-
-def local_name(node: Any) -> str:
-    """``a.b.c`` for a chain of attributes on a name, ``""`` for anything else."""
-    parts: list[str] = []
-    while isinstance(node, cst.Attribute):
-        parts.append(node.attr.value)
-        node = node.value
-    if not isinstance(node, cst.Name):
-        return ""
-    parts.append(node.value)
-    return ".".join(reversed(parts))
-
-
-def method_of(call: cst.Call) -> str:
-    """``item`` for ``loss.item()``, ``""`` if the called function is not an attribute."""
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        return self.once((often, test, value), answer)
 
 
 def shorten(text: str, limit: int = 40) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from perflint import catalogue
 from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
-from perflint.lint.grouping import LOG_LINES, PLAIN_LOG, Loop, Trail, is_read, loop_of, may_meet, trail_of
+from perflint.lint.grouping import PLAIN_LOG, Loop, Trail, is_log, is_read, loop_of, may_meet, role_of, trail_of
 from perflint.lint.impacts import WAITS, Cost, impact, row_from
 from perflint.training.every import Arms, exclude
 from perflint.training.steps import Step
@@ -86,7 +86,7 @@ class Costs:
     def reader(self, draft: Draft) -> str:
         """The row that reads from the device for a log line that contains no tensor itself; ``""`` if none does."""
         place = _place(draft)
-        if draft.code != PLAIN_LOG or place is None or not self._shown.get(place):
+        if role_of(draft) != PLAIN_LOG or place is None or not self._shown.get(place):
             return ""
         return row_from(self._readers[place].path, self._readers[place].line, draft.path)
 
@@ -171,7 +171,7 @@ def _key(draft: Draft) -> tuple[str, str, int, int]:
 def _is_log(draft: Draft) -> bool:
     """Whether a finding is about a log line that runs at each step, and is shown by default."""
     is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced
-    return draft.code in LOG_LINES and draft.step is not None and draft.every is None and is_sure
+    return is_log(draft) and draft.step is not None and draft.every is None and is_sure
 
 
 def _place(draft: Draft) -> tuple[str, int] | None:

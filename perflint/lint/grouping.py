@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import chain, islice
 
+from perflint import catalogue
 from perflint.findings import Confidence, Fix, Level, Related, imports_of, merged, overlap
 from perflint.lint.context import Draft, Shown
 from perflint.training.every import Arms, exclude
@@ -16,11 +17,9 @@ from perflint.training.steps import Step
 
 # Groups the findings of a step loop whose costs are paid by one program in the same step.
 
-TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
-"""Log lines that read a tensor, and log lines that read none."""
+TENSOR_LOG, PLAIN_LOG, READ = "tensor log", "plain log", "read"
+"""Log lines that read a tensor, log lines that read none, and host reads."""
 
-LOG_LINES = frozenset({TENSOR_LOG, PLAIN_LOG})
-HOST_READS = frozenset({TENSOR_LOG, "PPF201", "PPF203", "PPF206", "PPF208", "PPF209"})
 _MOST_LINES = 6
 _MOST_TRAILS = 500
 """How many paths from one loop to its reads are compared; with more, all are assumed to run in one program."""
@@ -51,7 +50,17 @@ def may_meet(first: Trail, second: Trail) -> bool:
 
 def is_read(draft: Draft) -> bool:
     """Whether a finding is about a host read, at the read itself, not at a call that leads there."""
-    return draft.code in HOST_READS and "place" not in draft.fields
+    return role_of(draft) in (READ, TENSOR_LOG) and "place" not in draft.fields
+
+
+def is_log(draft: Draft) -> bool:
+    """Whether a finding is about a log line."""
+    return role_of(draft) in (TENSOR_LOG, PLAIN_LOG)
+
+
+def role_of(draft: Draft) -> str:
+    """What a finding is among those of its step."""
+    return catalogue.shipped()[draft.code].role
 
 
 class LoopReads:
@@ -197,9 +206,6 @@ def _release(version: str) -> tuple[int, ...]:
 # method that a step calls like a logger (``self.logger.log(step)``, which prints) is reported where the step calls
 # the method: that is where the code can log less often.
 
-_TOLD_ONCE = {"PPF212": "keeps a graph, too"}
-"""Rules whose places in one loop share one cause and one edit: fixing only some of them gains nothing."""
-
 _Cause = tuple[str, str, Loop, bool]
 
 
@@ -207,20 +213,19 @@ def without_wrapped_logs(drafts: Sequence[Draft]) -> list[Draft]:
     """The drafts of a whole project, without log lines whose calls are themselves reported as log lines."""
     logs: dict[tuple[str, int], list[Draft]] = defaultdict(list)
     for draft in drafts:
-        if draft.code in LOG_LINES and draft.step is not None and not draft.is_silenced:
+        if is_log(draft) and draft.step is not None and not draft.is_silenced:
             logs[draft.path, draft.line].append(draft)
     return [draft for draft in drafts if not any(_says_as_much(caller, draft) for caller in _callers(draft, logs))]
 
 
 def _callers(draft: Draft, logs: Mapping[tuple[str, int], Sequence[Draft]]) -> Sequence[Draft]:
     """The log lines that call the function that contains a log line."""
-    is_log = draft.code in LOG_LINES
-    return logs.get(draft.step.via[-1], ()) if is_log and draft.step is not None and draft.step.via else ()
+    return logs.get(draft.step.via[-1], ()) if is_log(draft) and draft.step is not None and draft.step.via else ()
 
 
 def _says_as_much(caller: Draft, draft: Draft) -> bool:
     """Whether the call of a log line is reported with the same confidence, and for a tensor if the line itself is."""
-    return caller.confidence >= draft.confidence and (caller.code == TENSOR_LOG or draft.code == PLAIN_LOG)
+    return caller.confidence >= draft.confidence and (role_of(caller) == TENSOR_LOG or role_of(draft) == PLAIN_LOG)
 
 
 def told_once(drafts: Sequence[Draft]) -> list[Draft]:
@@ -243,7 +248,7 @@ def told_once(drafts: Sequence[Draft]) -> list[Draft]:
 
 def _cause(draft: Draft) -> _Cause | None:
     """The key by which findings are combined; None for one that is reported separately, such as a silenced one."""
-    if draft.code not in _TOLD_ONCE or draft.step is None or draft.is_silenced:
+    if not catalogue.shipped()[draft.code].same_cause or draft.step is None or draft.is_silenced:
         return None
     return draft.code, draft.path, loop_of(draft.step), draft.confidence is Confidence.LOW
 
@@ -260,7 +265,8 @@ def _named(group: list[Draft]) -> Draft:
         return first
     lines = f", at {LoopPlaces((first.path, row) for row in rows).lines(first.path)}" if rows else ""
     said = f" (and {len(others)} more{lines})"
-    related = tuple(Related(first.path, row, _TOLD_ONCE[first.code]) for row in rows)
+    says = catalogue.shipped()[first.code].same_cause
+    related = tuple(Related(first.path, row, says) for row in rows)
     return replace(first, fields={**first.fields, "others": said}, related=(*first.related, *related))
 
 
@@ -268,10 +274,6 @@ def _named(group: list[Draft]) -> Draft:
 #
 # Each check makes the fix for its own place. Here those of one loop are combined into one fix, which each of its
 # findings offers. If a read of the same step has to stay, nothing is gained, and the fix only says so in words.
-
-_READS = "PPF201"
-_TOGETHER = (_READS, "PPF212")
-"""Rules whose fixes in one loop are one fix."""
 
 _MOST_TOGETHER = 50
 """How many findings of one loop may offer the same edits: each writes out those of all."""
@@ -303,7 +305,11 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
     fixes: dict[_Group | None, Fix] = {}
     for group, members in groups.items():
         code, loop, _, _ = group
-        others = [other for other in reads[loop] if _group_of(other) != group] if code == _READS else []
+        others = (
+            [other for other in reads[loop] if _group_of(other) != group]
+            if catalogue.shipped()[code].role == READ
+            else []
+        )
         fix = _fix(members, others, logs)
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
@@ -362,7 +368,7 @@ class _Logs:
         self._at: dict[tuple[str, int], Draft] = {}
         guarded: dict[tuple[str, Fix | None], list[Draft]] = defaultdict(list)
         for draft in drafts:
-            if draft.code in LOG_LINES and draft.statement is not None and _has_edits(draft):
+            if is_log(draft) and draft.statement is not None and _has_edits(draft):
                 self._at[draft.path, draft.statement[0]] = draft
                 guarded[draft.path, draft.fix].append(draft)
         self._runs: dict[str, list[tuple[int, int, Confidence]]] = defaultdict(list)
@@ -398,7 +404,7 @@ def _as_its_logs_allow(draft: Draft, guarded: _Logs) -> Draft:
 def _group_of(draft: Draft) -> _Group | None:
     """The group whose fix a draft joins; None if it has no edits, or none that may be applied."""
     fix, step = draft.fix, draft.step
-    if draft.code not in _TOGETHER or step is None or draft.is_silenced or fix is None:
+    if not catalogue.shipped()[draft.code].joint_fix or step is None or draft.is_silenced or fix is None:
         return None
     if not fix.edits or fix.level is Level.DISPLAY:
         return None

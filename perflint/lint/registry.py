@@ -1,243 +1,298 @@
-"""Registers checks and gates, and asks the gates which statements can hold a finding of the selected rules."""
+"""Registers rules, and finds their candidates: the places of a file that a selected rule has to look at.
+
+A rule is a function with the decorator ``rule``, which says where its candidates are. It is called for these only, gets
+what was found there, and reports with the node.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Flag, auto
+from functools import cache
+from typing import Any, NamedTuple
 
+from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.flow.flow import Flow
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
+from perflint.lint.context import Context, Draft
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.stopwatch import phase
 from perflint.syntax.names import dotted, spellings
-from perflint.syntax.scopes import Scope, Statement
+from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.tree import walk
 from perflint.training.clues import Clues
-from perflint.training.evidence import terminal_names
 from perflint.training.steps import Point, points_of
 
-if TYPE_CHECKING:
-    from perflint.findings import Confidence
-    from perflint.index.project import FileIndex
-    from perflint.lint.context import Context
-    from perflint.syntax.scopes import Statement
-    from perflint.training.steps import Point, Step
 
-# Registers checks (plain functions by LibCST node type, all run in one walk) and gates (where to run them).
+class At(Flag):
+    """Where candidates are."""
 
-Check = Callable[[Any, "Context"], None]
-StepCheck = Callable[[Any, "Context", "Step"], None]
-Gate = Callable[[ast.Call, "FileIndex"], bool]
-StatementGate = Callable[["Point"], "bool | Confidence"]
-PlaceGate = Callable[["FileIndex"], "Iterable[tuple[Statement, Confidence]]"]
-RowGate = Callable[["FileIndex"], Iterable[int]]
-_Names = defaultdict[str, set[str]]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+    STEP = auto()
+    """In statements that run at each step, outside of models."""
 
-checks: defaultdict[str, list[Check]] = defaultdict(list)
-"""Functions by the name of a LibCST node type."""
+    FORWARD = auto()
+    """In the forward pass of a model."""
 
-step_triggers: _Names = _Names(set)
-"""Code to the last names of calls that may make a finding of it in step code (``*format*``: formatting)."""
-
-renamed_triggers: _Names = _Names(set)
-"""Code to the qualified names of calls that may make one under another name: ``from gc import collect as sweep``."""
-
-declared_triggers: _Names = _Names(set)
-"""Code to the settings (``sync_calls``) that name calls which may make one."""
-
-forward_triggers: _Names = _Names(set)
-"""Code to the last names of calls that may make a finding of it in the forward pass of a model."""
-
-close_clues: _Names = _Names(set)
-"""Those among them that cost too little to follow calls of functions that contain nothing else."""
-
-forward_clues: _Names = _Names(set)
-"""Code to the last names of calls without which the ``step_gate`` of the rule need not look at a forward pass."""
-
-forward_decisions: _Names = _Names(set)
-"""The same, for calls whose result Python also has to test (``training.clues``)."""
-
-method_triggers: _Names = _Names(set)
-"""Code to the last names of methods that may make a finding of it anywhere (``fit`` of a ``paddle.Model``)."""
-
-step_statements: defaultdict[str, list[StatementGate]] = defaultdict(list)
-any_statements: defaultdict[str, list[PlaceGate]] = defaultdict(list)
-row_gates: defaultdict[str, list[RowGate]] = defaultdict(list)
-"""Code to its functions, as registered by ``step_gate``, ``statement_gate`` and ``row_gate``."""
-
-call_gates: defaultdict[str, list[tuple[str, Gate]]] = defaultdict(list)
-"""Qualified name of a call to (code, gate): the call may be a finding anywhere if the gate says so."""
+    HOT = STEP | FORWARD
+    ANYWHERE = auto()
 
 
-def _entered(table: defaultdict[str, list[Any]], key: str) -> Callable[[_Function], _Function]:
-    """A decorator that adds a function to a table."""
+class Candidate(NamedTuple):
+    """A place that a rule has to look at.
 
-    def enter(function: _Function) -> _Function:
-        table[key].append(function)
-        return function
-
-    return enter
-
-
-def check(node_type: str) -> Callable[[Check], Check]:
-    """Register a function for a LibCST node type (``Call``); it reports findings through its context.
-
-    All checks run whatever is selected, so that rules that share a place always agree on which one reports it.
-    """
-    return _entered(checks, node_type)
-
-
-def step_check(node_type: str, forward: bool = False) -> Callable[[StepCheck], StepCheck]:
-    """Register a function for nodes that run at each training step, if nothing is reported there yet; it gets the step.
-
-    ``forward``: also for those in the forward pass of a model (``Step.forward``).
+    ``statement``: the one that contains it. ``fact``: what the rule gets in place of the node. ``confidence``: the
+    highest that a finding there can have; what will not be shown is not looked at.
     """
 
-    def register(function: StepCheck) -> StepCheck:
-        @check(node_type)
-        @wraps(function)
-        def ask(node: Any, context: Context) -> None:
-            step = context.hot if forward else context.step
-            if step is not None and not context.claimed:
-                function(node, context, step)
+    node: ast.AST
+    statement: ast.stmt
+    fact: Any = None
+    confidence: Confidence = Confidence.HIGH
 
+
+Judge = Callable[[Any, Context], None]
+InFile = Callable[[FileIndex], Iterable[Candidate]]
+AtPoint = Callable[[Point], Iterable[Any]]
+MayMatch = Callable[[ast.Call], bool]
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A function that is a rule, with what makes code its candidate.
+
+    Attributes:
+        codes: those that it may report.
+        judge: the function. It gets each candidate (or what was found there), and the context.
+        at: where its candidates are.
+        calls: last names of calls that are candidates, in statements that run at each step or in a forward pass.
+        names: qualified names of calls that are candidates; by code, with a quick look at their arguments, where a
+            selected rule decides whether there is something to look at.
+        declared: the setting (``sync_calls``) that names calls which are candidates.
+        find: what finds candidates in a file, for each code if they differ. It is called for every file, so it should
+            look at the words of the file first.
+        find_at: what finds candidates in a statement of a step: nodes, or tuples of a node, what is known about it,
+            and the highest confidence that a finding can have.
+        clues: calls without which a forward pass need not be looked at; those in ``calls``, unless given.
+        decided: the same for calls whose result Python also has to test (``training.clues``).
+        is_close: the clues are not worth following calls of functions that contain nothing else.
+        claims: nothing inside what it reports is reported again.
+        heeds_claims: it says nothing inside a place that is reported already.
+        needs_kinds: it needs the kinds of values outside of steps.
+    """
+
+    codes: tuple[str, ...]
+    judge: Judge
+    at: At
+    calls: Collection[str] = ()
+    names: Mapping[str, Mapping[str, MayMatch]] = field(default_factory=dict)
+    declared: str = ""
+    find: InFile | Mapping[str, InFile] | None = None
+    find_at: AtPoint | None = None
+    clues: Collection[str] = ()
+    decided: Collection[str] = ()
+    is_close: bool = False
+    claims: bool = True
+    heeds_claims: bool = True
+    needs_kinds: bool = True
+
+    def finders(self) -> Mapping[str, InFile]:
+        """The functions that find candidates in a file, by code."""
+        if self.find is None or isinstance(self.find, Mapping):
+            return self.find or {}
+        return dict.fromkeys(self.codes, self.find)
+
+
+checks: list[Check] = []
+"""All rules, in no particular order."""
+
+
+def rule(*codes: str, at: At, **asked: Any) -> Callable[[Judge], Judge]:
+    """Register a function as a rule; see ``Check`` for what it may ask for."""
+
+    def register(function: Judge) -> Judge:
+        checks.append(Check(codes, function, at, **asked))
         return function
 
     return register
 
 
-def step_gate(code: str) -> Callable[[StatementGate], StatementGate]:
-    """Register a gate for statements in steps (``point.step.forward``: in a forward pass) that a rule needs parsed.
-
-    A gate may answer with the highest confidence that a finding there can have: what will not be shown is not parsed.
-    """
-    return _entered(step_statements, code)
+def named(*names: str, code: str) -> Mapping[str, Mapping[str, MayMatch]]:
+    """Calls for ``Check.names`` that one rule looks at, whatever their arguments."""
+    return {name: {code: any_call} for name in names}
 
 
-def statement_gate(code: str) -> Callable[[PlaceGate], PlaceGate]:
-    """Register a gate for statements anywhere that a rule needs parsed, with the highest confidence of a finding.
-
-    It is called for every file, so it should look at the words of the file before anything that parses it.
-    """
-    return _entered(any_statements, code)
-
-
-def row_gate(code: str) -> Callable[[RowGate], RowGate]:
-    """Register a gate for rows that a rule needs parsed, for findings that come from the index alone."""
-    return _entered(row_gates, code)
-
-
-def gate(code: str, call: str, may_match: Gate = lambda _call, _file: True) -> None:
-    """Register a gate for calls anywhere that a rule needs parsed."""
-    call_gates[call].append((code, may_match))
-
-
-# The gates decide which statements can contain a finding, from the index alone, before LibCST parses anything.
-#
-# A gate may pass a statement that turns out to be clean; it must never stop one that a check would report.
-# ``tests/test_real_code.py`` compares gated with ungated runs on real code.
-
-FORMATTING = "*format*"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The first rows of the statements of a file that can contain a finding.
-
-    ``typed``: those among them for which a check needs kinds of values outside the hot path.
-    """
-
-    all: frozenset[int] = frozenset()
-    typed: frozenset[int] = frozenset()
-
-    def __or__(self, other: Rows) -> Rows:
-        return Rows(self.all | other.all, self.typed | other.typed)
-
-
-@phase("gates")
-def step_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> frozenset[int]:
-    """The rows in steps where these rules can find something; the step loops must be known."""
-    calls = _selected(renamed_triggers, codes)
-    renamed = frozenset(name for name in file.names.bound if file.names.resolve(name) in calls)
-    triggers = _selected(step_triggers, codes) | _declared(codes, settings) | renamed
-    forward = _selected(forward_triggers, codes) | renamed
-    asked = [gate for code, gates in step_statements.items() if code in codes for gate in gates]
-    return frozenset(
-        point.statement.node.lineno
-        for point in points_of(file).values()
-        if point.step is not None
-        and (
-            _triggered(point.statement, forward if point.step.forward else triggers)
-            or any(_is_shown(gate(point), settings) for gate in asked)
-        )
-    )
-
-
-@phase("gates")
-def named_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
-    """The rows of a file with calls that these rules know by name, or that facts about the whole project name."""
-    named = {row for code, gates in row_gates.items() if code in codes for gate in gates for row in gate(file)}
-    calls = _calls(file, codes)
-    return Rows(frozenset(named | calls), frozenset(calls))
-
-
-@phase("gates")
-def place_rows(file: FileIndex, codes: frozenset[str], settings: Settings) -> Rows:
-    """The rows of a file at which these rules can find something in the statement itself, wherever it runs."""
-    found = frozenset(
-        statement.node.lineno
-        for code, gates in any_statements.items()
-        if code in codes
-        for gate in gates
-        for statement, confidence in gate(file)
-        if confidence >= settings.min_confidence
-    )
-    return Rows(found, found)
-
-
-def _is_shown(answer: bool | Confidence, settings: Settings) -> bool:
-    return answer >= settings.min_confidence if isinstance(answer, Confidence) else answer
-
-
-def _declared(codes: frozenset[str], settings: Settings) -> frozenset[str]:
-    """Last names of the calls that the user has declared, for these rules."""
-    wanted = _selected(declared_triggers, codes)
-    return frozenset(name.rpartition(".")[2] for setting in wanted for name in getattr(settings, setting))
+def any_call(_: ast.Call) -> bool:
+    """Look at every call."""
+    return True
 
 
 def forward_clues_of(codes: frozenset[str], sure: bool = False) -> Clues:
     """What makes a model's forward pass worth checking for these rules; ``sure``: if it certainly leads there."""
-    calls = _selected(forward_triggers, codes) | _selected(forward_clues, codes)
-    every = (*forward_triggers.items(), *forward_clues.items())
-    far = frozenset().union(*(names - close_clues[code] for code, names in every if code in codes))
-    return Clues(calls, _selected(forward_decisions, codes), sure, calls - far)
+    chosen = [each for each in checks if not codes.isdisjoint(each.codes) and At.FORWARD in each.at]
+    calls = frozenset().union(*(each.clues or each.calls for each in chosen))
+    far = frozenset().union(*(each.clues or each.calls for each in chosen if not each.is_close))
+    return Clues(calls, frozenset().union(*(each.decided for each in chosen)), sure, calls - far)
 
 
-def _selected(names: Mapping[str, set[str]], codes: frozenset[str]) -> frozenset[str]:
-    return frozenset().union(*(found for code, found in names.items() if code in codes))
+# Finds the candidates of one file.
+
+Found = tuple[Check, Candidate]
 
 
-@phase("kinds")
-def type_rows(file: FileIndex, rows: Container[int]) -> None:
-    """Compute the kinds of values in the functions that have statements on these rows."""
-    for scope in file.scopes.scopes:
-        if any(statement.node.lineno in rows for statement in scope.statements):
+@phase("gates")
+def candidates(file: FileIndex, codes: frozenset[str], settings: Settings) -> list[Found]:
+    """The candidates of a file for some rules, in no particular order; the steps and their kinds must be known.
+
+    A rule that is not selected is asked as well where a selected one has candidates, if it may claim the place: what is
+    selected must not change which rule a place belongs to.
+    """
+    chosen, others = _chosen(codes)
+    found = _Finding(file, codes, settings).of(chosen)
+    at = frozenset(candidate.statement for each, candidate in found if each.heeds_claims)
+    everywhere = _Finding(file, None, settings).of(others, at) if at else []
+    beside = [each for each in everywhere if each[1].statement in at]
+    _type(file, [*found, *beside])
+    return [*found, *beside]
+
+
+def replace_checks(others: Iterable[Check]) -> None:
+    """Use other rules from now on: the same ones, measured."""
+    checks[:] = list(others)
+    _chosen.cache_clear()
+
+
+@cache
+def _chosen(codes: frozenset[str]) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
+    """The rules that may report one of these codes, and those of the others that may claim a place."""
+    chosen = tuple(each for each in checks if not codes.isdisjoint(each.codes))
+    return chosen, tuple(each for each in checks if each.claims and each not in chosen)
+
+
+@dataclass
+class _Finding:
+    """Finds candidates in one file; ``codes``: those that may be reported, None for all."""
+
+    file: FileIndex
+    codes: frozenset[str] | None
+    settings: Settings
+
+    def of(self, some: tuple[Check, ...], only: frozenset[ast.stmt] | None = None) -> list[Found]:
+        """The candidates of some rules, in all statements or only in these."""
+        found = [*self._in_steps(some, only), *self._named(some, only), *self.anywhere(some)]
+        least = self.settings.min_confidence
+        return [(each, candidate) for each, candidate in found if candidate.confidence >= least]
+
+    def anywhere(self, some: tuple[Check, ...]) -> Iterator[Found]:
+        """What functions find in the whole file."""
+        for each in some:
+            for finder in dict.fromkeys(finder for code, finder in each.finders().items() if self._may_report(code)):
+                yield from ((each, candidate) for candidate in finder(self.file))
+
+    def _may_report(self, code: str) -> bool:
+        return self.codes is None or code in self.codes
+
+    def _in_steps(self, some: tuple[Check, ...], only: frozenset[ast.stmt] | None) -> Iterator[Found]:
+        tables = {kind: self._by_call(some, kind) for kind in (At.STEP, At.FORWARD)}
+        for node, point in points_of(self.file).items():
+            if point.step is None or (only is not None and node not in only):
+                continue
+            by_call, finding = tables[At.FORWARD if point.step.forward else At.STEP]
+            for call in point.statement.calls:
+                for each in by_call.get(terminal(call) or "", ()):
+                    yield each, Candidate(call, node)
+            for each in finding:
+                for item in each.find_at(point) if each.find_at is not None else ():
+                    place, *known = item if isinstance(item, tuple) else (item,)
+                    yield each, Candidate(place, node, *known)
+
+    def _by_call(self, some: tuple[Check, ...], kind: At) -> tuple[Mapping[str, list[Check]], list[Check]]:
+        """The rules by the last names of the calls that they look at, and those that find candidates themselves."""
+        by_call: dict[str, list[Check]] = {}
+        names = self.file.names
+        for each in some:
+            if kind not in each.at:
+                continue
+            known = {name for name, codes in each.names.items() if any(map(self._may_report, codes))}
+            renamed = {name for name in names.bound if names.resolve(name) in known} if known else set()
+            said = getattr(self.settings, each.declared) if each.declared else ()
+            for name in {*each.calls, *renamed, *(name.rpartition(".")[2] for name in (*known, *said))}:
+                by_call.setdefault(name, []).append(each)
+        return by_call, [each for each in some if kind in each.at and each.find_at is not None]
+
+    def _named(self, some: tuple[Check, ...], only: frozenset[ast.stmt] | None) -> Iterator[Found]:
+        """The calls anywhere that rules know by their qualified names."""
+        methods, words = _words(some, self.codes)
+        if not self.file.has_words(*words, *(methods if self.file.has("paddle") else ())):
+            return
+        for scope in self.file.scopes.scopes:
+            for each, call, node in _named_in(self.file, scope, some, self.codes):
+                if only is None or node in only:
+                    yield each, Candidate(call, node)
+
+
+@cache
+def _words(some: tuple[Check, ...], codes: frozenset[str] | None) -> tuple[frozenset[str], frozenset[str]]:
+    """The methods that some rules look for anywhere, and the words without which a file has none of their calls."""
+    anywhere = [each for each in some if At.ANYWHERE in each.at]
+    known = {name for each in anywhere for name, by in each.names.items() if codes is None or not codes.isdisjoint(by)}
+    return frozenset(filter(None, map(_method, known))), frozenset(name.rpartition(".")[2] for name in spellings(known))
+
+
+def _method(name: str) -> str:
+    """``fit`` for ``paddle.Model.fit``, which is called on an object; empty for a function."""
+    owner, _, last = name.rpartition(".")
+    return last if owner.rpartition(".")[2][:1].isupper() else ""
+
+
+@query
+def _named_in(
+    file: FileIndex, scope: Scope, some: tuple[Check, ...], codes: frozenset[str] | None
+) -> list[tuple[Check, ast.Call, ast.stmt]]:
+    """The calls of a function that some rules know by name, each with its statement."""
+    anywhere = [each for each in some if At.ANYWHERE in each.at]
+    methods = _words(some, codes)[0] if file.has("paddle") else frozenset()
+    found = []
+    for statement in scope.statements:
+        for call in (*statement.calls, *statement.later):
+            local = dotted(call.func)
+            name = file.names.resolve(local) if local is not None else ""
+            method = call.func.attr if isinstance(call.func, ast.Attribute) and call.func.attr in methods else ""
+            for each in anywhere:
+                asked = each.names.get(name, {})
+                if (method and any(method == _method(known) for known in each.names)) or any(
+                    (codes is None or code in codes) and may_match(call) for code, may_match in asked.items()
+                ):
+                    found.append((each, call, statement.node))
+    return found
+
+
+def nodes_at(file: FileIndex, starts: Collection[int]) -> Iterator[tuple[ast.expr, ast.stmt]]:
+    """The expressions of a file that begin at some offsets, each with its statement."""
+    lines = file.source.lines
+    rows = {lines.position(start)[0] for start in starts}
+    for node in walk(file.tree) if rows else ():
+        if isinstance(node, ast.expr) and node.lineno in rows and lines.span(node)[0] in starts:
+            statement = statement_around(file.tree, node)
+            if statement is not None:
+                yield node, statement
+
+
+def _type(file: FileIndex, found: Iterable[Found]) -> None:
+    """Compute the kinds of values in the functions with candidates whose rules need them outside of steps."""
+    asked = {candidate.statement for each, candidate in found if At.ANYWHERE in each.at and each.needs_kinds}
+    for scope in file.scopes.scopes if asked else ():
+        if any(statement.node in asked for statement in scope.statements):
             ensure_points(file, scope)
 
 
-def type_all(file: FileIndex) -> None:
-    """Compute the kinds of values at every statement, as an ungated run needs them."""
-    for scope in file.scopes.scopes:
-        ensure_points(file, scope)
-
-
+@phase("kinds")
 def ensure_points(file: FileIndex, scope: Scope) -> None:
     """Compute the kinds of values at each statement of a scope outside the hot path."""
     if all(statement.node in points_of(file) for statement in scope.statements):
@@ -249,42 +304,41 @@ def ensure_points(file: FileIndex, scope: Scope) -> None:
             points_of(file)[statement.node] = Point(statement, scope, None, env, None, file)
 
 
-def _triggered(statement: Statement, triggers: frozenset[str]) -> bool:
-    return not triggers.isdisjoint(terminal_names(statement)) or (FORMATTING in triggers and statement.formats)
+# Checks one file.
+
+
+def drafts_of(file: FileIndex, settings: Settings, asked: Settings, codes: frozenset[str]) -> list[Draft]:
+    """The findings of some rules in a file before their messages are written.
+
+    Args:
+        file: the file; the steps of its project must be known.
+        settings: those of the run.
+        asked: the same, unless findings count that would not be shown.
+        codes: those of the rules.
+    """
+    found = candidates(file, codes, asked)
+    if not found:
+        return []
+    context = Context(file, settings, catalogue.shipped(), codes)
+
+    def place(item: Found) -> tuple[int, int, int, int]:
+        each, candidate = item
+        statement = candidate.statement
+        order = context.code(statement).order.get(candidate.node, 0)
+        return statement.lineno, statement.col_offset, order, _rank(each)
+
+    for each, candidate in sorted(found, key=place):
+        context.enter(candidate.node, candidate.statement)
+        at_step = At.ANYWHERE not in each.at
+        if (each.heeds_claims and context.claimed) or (at_step and context.hot is None):
+            continue
+        context.begin(each.codes[0] if each.codes else "", at_step, each.claims)
+        with suppress(RecursionError):  # the rest of the file is still worth checking
+            each.judge(candidate.node if candidate.fact is None else candidate.fact, context)
+    return context.drafts
 
 
 @cache
-def _wanted_calls(
-    codes: frozenset[str],
-) -> tuple[dict[str, list[tuple[str, Gate]]], frozenset[str], frozenset[str]]:
-    """The calls that have gates for these rules, by qualified name; the methods; the last names of all those calls."""
-    wanted = {name: gates for name, gates in call_gates.items() if any(code in codes for code, _ in gates)}
-    methods = _selected(method_triggers, codes)
-    return wanted, methods, frozenset(name.rpartition(".")[2] for name in spellings(wanted))
-
-
-def _calls(file: FileIndex, codes: frozenset[str]) -> set[int]:
-    _, methods, words = _wanted_calls(codes)
-    methods = methods if file.has("paddle") else frozenset()
-    found: set[int] = set()
-    if not file.has_words(*words, *methods):
-        return found
-    for scope in file.scopes.scopes:
-        found.update(node.lineno for node in _with_calls(file, scope, codes, methods))
-    return found
-
-
-@query
-def _with_calls(file: FileIndex, scope: Scope, codes: frozenset[str], methods: frozenset[str]) -> list[ast.stmt]:
-    """The statements of a function with calls that have gates and pass them."""
-    wanted, names = _wanted_calls(codes)[0], file.names
-    found: list[ast.stmt] = []
-    for statement in scope.statements:
-        for call in (*statement.calls, *statement.later):
-            if isinstance(call.func, ast.Attribute) and call.func.attr in methods:
-                found.append(statement.node)
-            local = dotted(call.func)
-            asked = wanted.get(names.resolve(local), ()) if local is not None else ()
-            if any(code in codes and gate(call, file) for code, gate in asked):
-                found.append(statement.node)
-    return found
+def _rank(each: Check) -> int:
+    """The place of a rule in the order of those that report a shared place."""
+    return min(map(catalogue.order().index, each.codes), default=-1)

@@ -9,15 +9,11 @@ on a file that does not parse, or on a rule that is not selected.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES, Rule
@@ -26,15 +22,9 @@ from perflint.findings import Edit, Finding, Fix
 from perflint.suppress import noqa
 from perflint.text.source import CodeLine, Source, code_lines
 
-if TYPE_CHECKING:
-    from perflint.lint.units import Unit
-
 CODE = "PPF002"
 _OWN = re.compile(r"PPF[0-9]+")
 _CODE = re.compile(r"[A-Z]+[0-9]+")
-_HEEDS_COMMENTS = frozenset({"PPF801"})
-"""Rules whose checks have their own patterns for comments that excuse a finding; others have them in their files."""
-
 _BLANKS = " \t\f"
 _REASON = re.compile(r"[-:;,.(\u2013\u2014]")
 """How a reason after the codes begins; other words are an independent comment."""
@@ -69,9 +59,9 @@ def find(
     for source in worth:
         ignored = ignored_for(source.path, settings)
         judged = {code for code in codes if code not in ignored and code not in FILE_CODES} if is_whole else set()
-        found_on, units = _by_row(by_path[source.path], source), _Units(source)
+        found_on = _by_row(by_path[source.path], source)
         for comment in _comments(source):
-            about = _Judge(source, comment, rules, judged, found_on, units).finding()
+            about = _Judge(source, comment, rules, judged, found_on).finding()
             if about is not None:
                 result.append(about)
     return result
@@ -125,38 +115,6 @@ def _is_code(word: tuple[str, int]) -> bool:
     return _CODE.fullmatch(word[0]) is not None
 
 
-class _Units:
-    """Whether LibCST can parse the units of a file, each checked once."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._read: dict[Unit, bool] = {}
-
-    def are_read(self, rows: Iterable[int]) -> bool:
-        """Whether it can parse all units with one of these rows."""
-        from perflint.lint.units import chosen  # this imports LibCST
-
-        return self._all is not None and all(map(self._is_read, chosen(self._all, rows)))
-
-    @cached_property
-    def _all(self) -> list[Unit] | None:
-        from perflint.lint.units import units_of
-
-        try:
-            return units_of(ast.parse(self._source.text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-
-    def _is_read(self, unit: Unit) -> bool:
-        from perflint.lint import units
-
-        if unit not in self._read:
-            self._read[unit] = False
-            with suppress(units.UnparsableError, RecursionError):
-                self._read[unit] = not unit.is_too_deep and bool(units.parse(self._source, replace(unit, rows=None)))
-        return self._read[unit]
-
-
 @dataclass(frozen=True)
 class _Judge:
     """Decides about one comment.
@@ -169,14 +127,11 @@ class _Judge:
     rules: Mapping[str, Rule]
     judged: Collection[str]
     found: Mapping[int, set[str]]
-    units: _Units
 
     def finding(self) -> Finding | None:
         """The finding about the unused codes, if there are any."""
         unknown = [item for item in self._own() if not self._meant(item[0])]
         unused = [item for item in self._own() if self._meant(item[0]) and self._is_unused(item[0])]
-        if unused and not self.units.are_read(self._rows):
-            unused = []  # code that LibCST cannot parse was not checked
         useless = sorted([*unknown, *unused], key=lambda item: item[1])
         if not useless:
             return None
@@ -210,7 +165,8 @@ class _Judge:
         last, start = comment.codes[-1]
         words = text[comment.hash : comment.start] + text[start + len(last) : comment.end]
         return re.search(r"\w", words) is not None and any(
-            code in _HEEDS_COMMENTS or any(match.unless_comment for match in self.rules[code].match) for code in codes
+            rule.heeds_comments or any(match.unless_comment for match in rule.match)
+            for rule in map(self.rules.__getitem__, codes)
         )
 
     def _edits(self, useless: Collection[int]) -> tuple[Edit, ...]:

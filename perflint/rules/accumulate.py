@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-import libcst as cst
-
 from perflint.facts import accumulators
 from perflint.facts.accumulators import Accumulator
 from perflint.findings import Edit, Fix, Level
@@ -14,15 +12,19 @@ from perflint.flow.surely import Surely
 from perflint.flow.uses import ScopeUses, uses_in
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
-from perflint.rules.edits import insert_row_after_loop, on_device, source_of
+from perflint.rules.edits import call_in, insert_row_after_loop, on_device, source_of
 from perflint.syntax.bindings import Mention, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Loop, Statement
-from perflint.training.steps import Point
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import FUNCTIONS, Loop, Statement
+from perflint.syntax.tree import children
+from perflint.training.steps import Point, points_of
 
 # Finds the places that read a sum while it is a tensor, and the edits that turn it into a number there.
 
-_OPERATORS = {"DivideAssign": "/", "MultiplyAssign": "*", "SubtractAssign": "-"}
+_OPERATORS = {ast.Div: "/", ast.Mult: "*", ast.Sub: "-"}
+_Around = tuple[ast.AST, ...]
+"""The nodes around another one, from the outside in."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +33,17 @@ class SumLook:
 
     Attributes:
         node: the name.
+        holder: the statement that it is in.
         each_step: whether it runs at each step.
         statement: its statement, if the index knows it.
         updated: the ``total /= n`` that it is the target of.
     """
 
-    node: cst.Name
+    node: ast.Name
+    holder: ast.stmt
     each_step: bool
     statement: Statement | None
-    updated: cst.AugAssign | None = None
+    updated: ast.AugAssign | None = None
 
 
 def later_reads(held: Accumulator, loop: Loop, last: ast.stmt, context: Context) -> list[SumLook] | None:
@@ -51,44 +55,45 @@ def later_reads(held: Accumulator, loop: Loop, last: ast.stmt, context: Context)
     Returns:
         None if a place cannot be edited so that it reads the same number.
     """
-    node = _node_of(last, context)
-    if node is None:
-        return None
     found: list[SumLook] = []
-    names = context.once((later_reads, node), lambda: _by_name(node))
+    names = context.once((later_reads, last), lambda: _by_name(last))
     for name, parents in names.get(held.name, ()):
         parent = parents[-1]
-        if isinstance(parent, cst.AssignTarget) or _is_label(name, parent) or _comes_first(name, loop, last, context):
-            continue
-        if any(isinstance(item, (cst.Lambda, cst.FunctionDef)) or _shows_its_text(item) for item in parents):
+        holder = next(item for item in reversed(parents) if isinstance(item, ast.stmt))
+        is_target = isinstance(parent, ast.Assign) and name in parent.targets
+        if is_target or (last is not loop and _place(holder, "") < _place(loop, "")):
+            continue  # in the ``try`` around a loop, before it, the sum is still a number
+        if any(isinstance(item, (ast.Lambda, *FUNCTIONS)) for item in parents):
             return None
-        statement = _statement_of(parents, context)
-        each_step = _is_in(name, loop, context) and _runs_each_step(parents, context)
-        if isinstance(parent, cst.AugAssign) and parent.target is name:
-            if isinstance(parent.operator, cst.AddAssign):
+        if not isinstance(name, ast.Name) or _is_bound(name, parent) or _shows_its_text(name, holder, context):
+            return None
+        point = points_of(context.file).get(holder)
+        statement = point.statement if point is not None else None
+        each_step = loop in parents and _runs_each_step(parents, context)
+        if isinstance(parent, ast.AugAssign) and parent.target is name:
+            if isinstance(parent.op, ast.Add):
                 continue
-            if type(parent.operator).__name__ not in _OPERATORS:
+            if type(parent.op) not in _OPERATORS:
                 return None
-            found.append(SumLook(name, each_step, statement, parent))
-        elif isinstance(parent, (cst.Del, cst.NamedExpr, cst.CompFor, cst.AsName)) and _is_bound(name, parent):
-            return None
+            found.append(SumLook(name, holder, each_step, statement, parent))
         else:
-            found.append(SumLook(name, each_step, statement))
+            found.append(SumLook(name, holder, each_step, statement))
     return found
 
 
 def reading(look: SumLook, context: Context) -> list[Edit]:
     """Edits that read the sum as a number: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
-    name = look.node.value
+    name, span = look.node.id, context.code(look.holder).span
+    start, end = span(look.node)
     if look.updated is None:
-        return [Edit(*context.range(look.node), f"float({name})")]
-    start = context.range(look.node)[0]
+        return [Edit(start, end, f"float({name})")]
     value = look.updated.value
-    value_start, value_end = context.range(value)
-    head = f"{name} = float({name}) {_OPERATORS[type(look.updated.operator).__name__]} "
-    bare = isinstance(value, (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.Integer, cst.Float)) or value.lpar
-    if bare:
-        return [Edit(start, value_start - sum(len(_code(paren)) for paren in value.lpar), head)]
+    value_start, value_end = span(value)
+    head = f"{name} = float({name}) {_OPERATORS[type(look.updated.op)]} "
+    bracket = context.file.source.text.find("(", end, value_start)
+    is_number = isinstance(value, ast.Constant) and not isinstance(value.value, (str, bytes, complex))
+    if bracket >= 0 or is_number or isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)):
+        return [Edit(start, bracket if bracket >= 0 else value_start, head)]
     return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
 
 
@@ -116,74 +121,45 @@ def _place(node: ast.AST, end: str) -> tuple[int, int]:
     return getattr(node, f"{end}lineno"), getattr(node, f"{end}col_offset")
 
 
-def _is_in(node: cst.CSTNode, outer: ast.stmt, context: Context) -> bool:
-    start, end = context.file.source.lines.span(outer)
-    return start <= context.range(node)[0] < end
-
-
-def _comes_first(node: cst.CSTNode, loop: Loop, last: ast.stmt, context: Context) -> bool:
-    """Whether a place in the ``try`` around a loop precedes the loop, where the sum is still a number."""
-    lines = context.file.source.lines
-    return last is not loop and context.range(node)[0] < lines.span(loop)[0]
-
-
-def _shows_its_text(node: cst.CSTNode) -> bool:
+def _shows_its_text(name: ast.Name, holder: ast.stmt, context: Context) -> bool:
     """Whether an f-string prints the expression itself before its value: ``{total=}``."""
-    return isinstance(node, cst.FormattedStringExpression) and node.equal is not None
-
-
-def _is_label(found: cst.Name, parent: cst.CSTNode) -> bool:
-    """Whether a name is a keyword or an attribute that happens to have the same spelling."""
-    return (isinstance(parent, cst.Arg) and parent.keyword is found) or (
-        isinstance(parent, cst.Attribute) and parent.attr is found
+    code = context.code(holder)
+    return any(
+        isinstance(outer, ast.JoinedStr) and any(part.equal is not None for part in code.parts_of(outer))
+        for outer, _ in code.around(name)
     )
 
 
-def _is_bound(found: cst.Name, parent: cst.CSTNode) -> bool:
-    return getattr(parent, "target", found) is found
+def _is_bound(found: ast.Name, parent: ast.AST) -> bool:
+    if isinstance(parent, ast.withitem):
+        return parent.optional_vars is found
+    is_target = isinstance(parent, (ast.NamedExpr, ast.comprehension)) and parent.target is found
+    return is_target or isinstance(parent, ast.Delete)
 
 
-def _runs_each_step(parents: tuple[cst.CSTNode, ...], context: Context) -> bool:
+def _runs_each_step(parents: _Around, context: Context) -> bool:
     for parent in reversed(parents):
         if parent is parents[0]:  # the header of the loop: its iterable is read once, its test each time
-            return isinstance(parent, cst.While)
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            point = context.points.get(context.range(parent)[0])
+            return isinstance(parent, ast.While)
+        if isinstance(parent, ast.stmt):
+            point = points_of(context.file).get(parent)
             return point is None or point.step is not None
     return True
 
 
-def _statement_of(parents: tuple[cst.CSTNode, ...], context: Context) -> Statement | None:
-    for parent in reversed(parents):
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
-            point = context.points.get(context.range(parent)[0])
-            return point.statement if point is not None else None
-    return None
-
-
-def _by_name(root: cst.CSTNode) -> dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]]:
-    """All names inside a node, each with the nodes around it from the outside in."""
-    found: dict[str, list[tuple[cst.Name, tuple[cst.CSTNode, ...]]]] = {}
-    stack: list[tuple[cst.CSTNode, tuple[cst.CSTNode, ...]]] = [(root, ())]
+def _by_name(root: ast.stmt) -> dict[str, list[tuple[ast.AST, _Around]]]:
+    """All names inside a statement, each with the nodes around it; also those of exceptions."""
+    found: dict[str, list[tuple[ast.AST, _Around]]] = {}
+    stack: list[tuple[ast.AST, _Around]] = [(root, ())]
     while stack:
         node, parents = stack.pop()
-        if isinstance(node, cst.Name):
-            found.setdefault(node.value, []).append((node, parents))
-        else:
-            inner = (*parents, node)
-            stack += [(child, inner) for child in reversed(node.children)]
+        if isinstance(node, ast.Name):
+            found.setdefault(node.id, []).append((node, parents))
+        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
+            found.setdefault(node.name, []).append((node, parents))
+        inner = (*parents, node)
+        stack += [(child, inner) for child in reversed(children(node))]
     return found
-
-
-def _node_of(statement: ast.stmt, context: Context) -> cst.CSTNode | None:
-    lines = context.file.source.lines
-    start = lines.span(statement)[0]
-    kinds = (cst.For, cst.While, cst.Try, cst.TryStar, cst.With)
-    return next((item for item in context.parents if isinstance(item, kinds) and context.range(item)[0] == start), None)
-
-
-def _code(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
 
 
 # The fix for a host read that feeds a sum or a list: keep the value on the device, read it once after the loop.
@@ -221,8 +197,8 @@ _SAFE: _Trust = (Level.SAFE, "")
 class _Read:
     """A read in its statement: ``node`` is what the fix replaces, ``tensor`` what it reads."""
 
-    node: cst.BaseExpression
-    tensor: cst.BaseExpression
+    node: ast.expr
+    tensor: ast.expr
     spelling: str
 
 
@@ -237,7 +213,7 @@ class KeptSum:
     logs: tuple[int, ...] = ()
 
 
-def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum | None:
+def fix(call: ast.Call, tensor: ast.expr, context: Context) -> KeptSum | None:
     """The fix of a read that feeds a sum or a list of its function; None if it does not, or if others may see that."""
     read = _whole_read(call, tensor, context)
     point = context.point
@@ -251,18 +227,14 @@ def fix(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> KeptSum
     return _sum(read, point, point.loop, scope, context) or _list(read, point, point.loop, scope, context)
 
 
-def _whole_read(call: cst.Call, tensor: cst.BaseExpression, context: Context) -> _Read:
+def _whole_read(call: ast.Call, tensor: ast.expr, context: Context) -> _Read:
     """The call, with the ``[0]`` or ``float()`` around it that belong to the same read."""
-    spelling = call.func.attr.value if isinstance(call.func, cst.Attribute) else context.text(call.func)
-    node: cst.BaseExpression = call
-    for parent in reversed(context.parents):
-        if isinstance(parent, cst.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
+    spelling = call.func.attr if isinstance(call.func, ast.Attribute) else context.text(call.func)
+    node: ast.expr = call
+    for parent, _ in context.around(call):
+        if isinstance(parent, ast.Subscript) and parent.value is node and context.text(parent).endswith("[0]"):
             node, spelling = parent, "[0]"
-        elif isinstance(parent, cst.Arg):
-            continue
-        elif isinstance(parent, cst.Call) and context.text(parent.func) == "float" and len(parent.args) == 1:
-            if parent.args[0].value is not node:
-                break
+        elif isinstance(parent, ast.Call) and dotted(parent.func) == "float" and arguments_of(parent) == [node]:
             node = parent
         else:
             break
@@ -287,7 +259,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if looks is None or logs is None:
         return None
     whole = any(isinstance(start, int) for start in starts)
-    plain = all(_is_number(context.expression(factor), context) for factor in factors)
+    plain = all(_is_number(factor, context) for factor in factors)
     trust = _least(
         _trust(read, context),
         _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
@@ -306,12 +278,12 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     return KeptSum(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
 
 
-def _added(statement: cst.CSTNode | None, read: _Read) -> tuple[str, list[cst.BaseExpression]] | None:
+def _added(statement: ast.stmt | None, read: _Read) -> tuple[str, list[ast.expr]] | None:
     """The name that a statement adds a read to, and the factors of the read."""
-    if not isinstance(statement, cst.AugAssign) or not isinstance(statement.operator, cst.AddAssign):
+    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.op, ast.Add):
         return None
     factors = _factors(statement.value, read.node)
-    return (statement.target.value, factors) if isinstance(statement.target, cst.Name) and factors is not None else None
+    return (statement.target.id, factors) if isinstance(statement.target, ast.Name) and factors is not None else None
 
 
 def _logs(looks: list[SumLook], context: Context) -> tuple[int, ...] | None:
@@ -344,15 +316,15 @@ def _is_same_for_any_number(use: Mention) -> bool:
     return ast.unparse(use.parent.format_spec).rstrip("'\"").endswith(("f", "e", "g", "%"))
 
 
-def _factors(value: cst.BaseExpression, read: cst.BaseExpression) -> list[cst.BaseExpression] | None:
+def _factors(value: ast.expr, read: ast.expr) -> list[ast.expr] | None:
     """What the read is multiplied with or divided by; None if it is in any other expression."""
     if value is read:
         return []
-    if not isinstance(value, cst.BinaryOperation):
+    if not isinstance(value, ast.BinOp):
         return None
-    if isinstance(value.operator, cst.Multiply) and _factors(value.right, read) is not None:
+    if isinstance(value.op, ast.Mult) and _factors(value.right, read) is not None:
         return [value.left, *(_factors(value.right, read) or [])]
-    if isinstance(value.operator, (cst.Multiply, cst.Divide)):
+    if isinstance(value.op, (ast.Mult, ast.Div)):
         left = _factors(value.left, read)
         return None if left is None else [*left, value.right]
     return None
@@ -469,20 +441,18 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
     return KeptSum(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
 
 
-def _appended_to(statement: cst.CSTNode | None, read: _Read) -> str | None:
+def _appended_to(statement: ast.stmt | None, read: _Read) -> str | None:
     """The name of the list that a statement appends a read to, and nothing else."""
-    call = statement.value if isinstance(statement, cst.Expr) else None
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.func.attr.value != "append":
+    call = call_in(statement)
+    if call is None or not isinstance(call.func, ast.Attribute) or call.func.attr != "append":
         return None
-    is_read = len(call.args) == 1 and call.args[0].value is read.node
-    return call.func.value.value if isinstance(call.func.value, cst.Name) and is_read else None
+    is_read = arguments_of(call) == [read.node]
+    return call.func.value.id if isinstance(call.func.value, ast.Name) and is_read else None
 
 
 def _may_change(read: _Read, loop: Loop, scope: ScopeUses, context: Context) -> bool:
     """Whether the memory of the read tensor may be written to before the end of the loop."""
-    tensor = context.expression(read.tensor)
-    if tensor is None:
-        return True
+    tensor = read.tensor
     key = (accumulators.may_change, tensor.id, loop) if isinstance(tensor, ast.Name) else tensor
     return context.once(key, lambda: accumulators.may_change(tensor, loop, scope))
 

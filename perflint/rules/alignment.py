@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 
-import libcst as cst
-
 from perflint.facts import amp
 from perflint.facts.amp import confidence_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
@@ -15,7 +13,8 @@ from perflint.flow.known_values import Size, size_of
 from perflint.flow.place import Place
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, row_gate
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import width_chain
 from perflint.rules.width_chain import (
@@ -114,35 +113,29 @@ _BY_HAND = (
 _ADVICE = {True: "choose {width} for it on both sides", False: "choose {width} where the input is made"}
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
-    return [found.layer.call.lineno for found in _misaligned(file).values()]
-
-
 def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
     """The misaligned layers of a file that is trained under AMP; rare conditions are tested first."""
     found = width_chain.misaligned(file) if may_be_misaligned(file) else {}
     return found if found and confidence_in(file) is not None else {}
 
 
-@check("Call")
-def misaligned_layer(call: cst.Call, context: Context) -> None:
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in _misaligned(file).values():
+        statement = statement_around(file.tree, found.layer.call)
+        if statement is not None:
+            yield Candidate(found.layer.call, statement, found)
+
+
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+def misaligned_layer(found: Misaligned, context: Context) -> None:
     """Report a layer whose width is not a multiple of 8."""
-    known, confidence = _misaligned(context.file), confidence_in(context.file)
-    if not known or confidence is None:
-        return
-    start, end = context.range(call)
-    found = known.get(start)
-    if found is None or context.file.source.lines.span(found.layer.call) != (start, end):
-        return
+    confidence = confidence_in(context.file) or Confidence.LOW
     if found.assumed:
         confidence = min(confidence, Confidence.MEDIUM)
     inside = found.layer.inside
     related = (Related(*inside, "the width reaches this layer"),) if inside else ()
     fix = _fix(found, context)
     context.report(
-        CODE,
-        call,
         fix,
         related=related,
         confidence=confidence,

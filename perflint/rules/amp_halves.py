@@ -7,18 +7,15 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts import amp, programs
 from perflint.facts.programs import files_with, is_always_reached
-from perflint.findings import Confidence, Edit, Fix
+from perflint.findings import Fix
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.arguments import find_argument
-from perflint.rules.edits import insert_argument
+from perflint.rules.arguments import set_argument, shown_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement
@@ -114,14 +111,12 @@ def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
 O2, NO_CAST, BFLOAT16 = "PPF302", "PPF304", "PPF305"
 
 
-@statement_gate(NO_CAST)
-def _without_cast(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+def _without_cast(file: FileIndex) -> Iterator[Candidate]:
     if _has_scaler(file) and has_no_half(file) and programs.trains(file):
         yield from _made(file)
 
 
-@statement_gate(BFLOAT16)
-def _for_bfloat16(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+def _for_bfloat16(file: FileIndex) -> Iterator[Candidate]:
     if _has_scaler(file) and has_only_bfloat16(file) and programs.trains(file):
         yield from _made(file)
 
@@ -130,67 +125,50 @@ def _has_scaler(file: FileIndex) -> bool:
     return file.has("Scaler") and bool(scalers(file))
 
 
-def _made(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for _, statement, _ in scalers(file):
-        yield statement, Confidence.HIGH
+def _made(file: FileIndex) -> Iterator[Candidate]:
+    return (Candidate(call, statement.node) for _, statement, call in scalers(file))
 
 
-@statement_gate(O2)
-def _o2(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+@rule(NO_CAST, BFLOAT16, at=At.ANYWHERE, find={NO_CAST: _without_cast, BFLOAT16: _for_bfloat16})
+def scaler(call: ast.Call, context: Context) -> None:
+    """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
+    if has_no_half(context.file):
+        said = catalogue.shipped()[NO_CAST]
+        context.report(Fix(said.fix_title, (), said.fix_level, said.fix_reason), code=NO_CAST)
+    elif has_only_bfloat16(context.file):
+        said = catalogue.shipped()[BFLOAT16]
+        edits = set_argument(call, argument_of(call, "enable", 0), "enable", "False", context)
+        context.report(Fix(said.fix_title, tuple(edits), said.fix_level, said.fix_reason), code=BFLOAT16)
+
+
+def _o2(file: FileIndex) -> Iterator[Candidate]:
     if not file.has("O2") or not file.has("auto_cast"):
         return
     if not keeps_float32(file) or not programs.trains(file):
         return
     for _, statement, call in file.calls_named("auto_cast"):
         if value_of(call, AUTO_CAST, "level") == "O2":
-            yield statement, Confidence.HIGH
+            yield Candidate(call, statement.node)
 
 
-@check("Call")
-def scaler(call: cst.Call, context: Context) -> None:
-    """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
-    if context.callee(call) != SCALER or context.claimed or not _is_made_here(context):
-        return
-    if has_no_half(context.file):
-        rule = catalogue.shipped()[NO_CAST]
-        context.report(NO_CAST, call, Fix(rule.fix_title, (), rule.fix_level, rule.fix_reason))
-    elif has_only_bfloat16(context.file):
-        rule = catalogue.shipped()[BFLOAT16]
-        enable = find_argument(call, "enable", 0)
-        edits = (
-            [Edit(*context.range(enable.value), "False")]
-            if enable is not None
-            else insert_argument(call, "enable=False", context)
-        )
-        context.report(BFLOAT16, call, Fix(rule.fix_title, tuple(edits), rule.fix_level, rule.fix_reason))
-
-
-def _is_made_here(context: Context) -> bool:
-    """Whether the current statement creates a scaler that is always used, in a program that trains."""
-    made = {statement.node for _, statement, _ in scalers(context.file)}
-    point = context.point
-    return point is not None and point.statement.node in made and programs.trains(context.file)
-
-
-@check("Call")
-def o2_alone(call: cst.Call, context: Context) -> None:
+@rule(O2, at=At.ANYWHERE, find=_o2)
+def o2_alone(call: ast.Call, context: Context) -> None:
     """Report ``auto_cast(level="O2")`` at a step of a program that leaves the weights in float32."""
-    if context.callee(call) != AUTO_CAST or context.claimed or context.step is None:
+    if context.callee(call) != AUTO_CAST or context.step is None:
         return
-    level = find_argument(call, "level", POSITIONS[AUTO_CAST]["level"])
-    enable = find_argument(call, "enable", 0)
-    if level is None or not _says(level, "O2", context) or not (enable is None or _says(enable, True, context)):
+    level = argument_of(call, "level", POSITIONS[AUTO_CAST]["level"])
+    enable = argument_of(call, "enable", 0)
+    if level is None or not _says(level, "O2") or not (enable is None or _says(enable, True)):
         return
     point = context.here
-    if not keeps_float32(point.file) or not programs.is_always_reached(point.file, point.scope, point.statement):
+    if not programs.is_always_reached(point.file, point.scope, point.statement):
         return
-    dtype = find_argument(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
-    given = f", dtype={context.text(dtype.value)}" if dtype is not None else ""
-    rule = catalogue.shipped()[O2]
-    title = rule.fix_title.format(dtype=given)
-    context.report(O2, level, Fix(title, (), rule.fix_level, rule.fix_reason), context.step)
+    dtype = argument_of(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
+    given = f", dtype={context.text(dtype)}" if dtype is not None else ""
+    said = catalogue.shipped()[O2]
+    fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
+    context.report(fix, shown_argument(call, level), step=context.step)
 
 
-def _says(argument: cst.Arg, value: object, context: Context) -> bool:
-    node = context.expression(argument.value)
+def _says(node: ast.expr, value: object) -> bool:
     return isinstance(node, ast.Constant) and node.value == value

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import libcst as cst
-
-from perflint.catalogue import NONZERO, ArgumentMatch
+from perflint import catalogue
+from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Edit
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
-from perflint.lint.context import Context, local_name
+from perflint.lint.context import Context
+from perflint.lint.registry import MayMatch, any_call
 from perflint.rules import excuses
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_optimizer
 from perflint.text.source import spans_rows
@@ -24,47 +25,65 @@ from perflint.text.source import spans_rows
 _OPTIMIZER = "paddle.optimizer.Optimizer"
 
 
-def callee(call: cst.Call, context: Context) -> str:
+Matches = dict[str, list[tuple[Rule, ArgumentMatch]]]
+"""The entries of the rule files by the calls that they are about, or by the keys of a dict."""
+
+
+def matches_by(key: Callable[[ArgumentMatch], str]) -> Matches:
+    """The entries that have a key."""
+    found: Matches = {}
+    for rule in catalogue.shipped().values():
+        for match in rule.match:
+            if name := key(match):
+                found.setdefault(name, []).append((rule, match))
+    return found
+
+
+def codes_in(matches: Matches) -> list[str]:
+    """The rules that entries belong to."""
+    return sorted({rule.code for known in matches.values() for rule, _ in known})
+
+
+def names_in(matches: Matches) -> Mapping[str, Mapping[str, MayMatch]]:
+    """All the calls that entries are about, for ``Check.names``."""
+    return {name: {rule.code: any_call for rule, _ in known} for name, known in matches.items()}
+
+
+def callee(call: ast.Call, context: Context) -> str:
     """The qualified name of what a call reaches; ``paddle.device.current_stream().synchronize`` for a call on a
     call.
     """
     function = call.func
-    if isinstance(function, cst.Attribute) and isinstance(function.value, cst.Call):
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
         owner = context.name(function.value.func)
         if owner:
-            return f"{owner}().{function.attr.value}"
+            return f"{owner}().{function.attr}"
     return context.callee(call)
 
 
-def optimizer_method(call: cst.Call, context: Context) -> str:
+def optimizer_method(call: ast.Call, context: Context) -> str:
     """``paddle.optimizer.Optimizer.clear_grad`` for that method of any optimizer of Paddle, "" for other calls.
 
     The optimizer is recognized by its kind, or, if that is unknown, by its name.
     """
-    node = context.expression(call.func)
+    node = call.func
     if not isinstance(node, ast.Attribute):
         return ""
-    kind = context.kind(cst.ensure_type(call.func, cst.Attribute).value)
+    kind = context.kind(node.value)
     receiver = node.value.value if isinstance(node.value, ast.Subscript) else node.value
     named = kind == UNKNOWN and means_optimizer((dotted(receiver) or "").rpartition(".")[2])
     return f"{_OPTIMIZER}.{node.attr}" if named or kind.type.startswith("paddle.optimizer.") else ""
 
 
-def find_argument(call: cst.Call, parameter: str, position: int | None) -> cst.Arg | None:
-    """The argument for a parameter, by keyword or position."""
-    for index, argument in enumerate(call.args):
-        if argument.keyword is not None:
-            if argument.keyword.value == parameter:
-                return argument
-        elif index == position:
-            return argument
-    return None
+def shown_argument(call: ast.Call, value: ast.expr) -> ast.expr | ast.keyword:
+    """What is reported for an argument: with its keyword, if it has one."""
+    return next((keyword for keyword in call.keywords if keyword.value is value), value)
 
 
-def is_bad(argument: cst.Arg, match: ArgumentMatch, context: Context) -> bool:
+def is_bad(call: ast.Call, value: ast.expr, match: ArgumentMatch, context: Context) -> bool:
     """Whether an argument is a literal with one of the costly values, and no comment says why."""
-    return has_bad_value(context.expression(argument.value), match) and not excuses.explained(
-        argument, match.unless_comment, context
+    return has_bad_value(value, match) and not excuses.explained(
+        shown_argument(call, value), match.unless_comment, context
     )
 
 
@@ -85,28 +104,27 @@ def is_bad_when_absent(match: ArgumentMatch) -> bool:
     return match.bad != NONZERO and match.default in match.bad
 
 
-def set_argument(call: cst.Call, argument: cst.Arg | None, parameter: str, value: str, context: Context) -> list[Edit]:
+def set_argument(call: ast.Call, argument: ast.expr | None, parameter: str, value: str, context: Context) -> list[Edit]:
     """The edits that give a parameter a value: in place of its argument, or in a new one."""
     if argument is None:
-        return insert_argument(call, f"{parameter}={value}", context)
-    return [Edit(*context.range(argument.value), value)]
+        return insert_argument(call, f"{parameter}={value}", context.file)
+    return [Edit(*context.range(argument), value)]
 
 
 def _items(node: ast.expr | None) -> list[ast.expr]:
     return node.elts if isinstance(node, (ast.Set, ast.List, ast.Tuple)) else []
 
 
-def without_costly(argument: cst.Arg, match: ArgumentMatch, context: Context) -> str:
+def without_costly(argument: ast.expr, match: ArgumentMatch, context: Context) -> str:
     """The text of a list or set without the costly items; ``""`` if it has comments or more than one row."""
-    text, node = context.text(argument.value), context.expression(argument.value)
-    items = _items(node)
+    text, items = context.text(argument), _items(argument)
     if "#" in text or spans_rows(text) or not all(isinstance(item, ast.Constant) for item in items):
         return ""
     kept = [ast.unparse(item) for item in items if string_of(item) not in match.holds]
     if not kept:
         return match.set
     quoted = [item.replace("'", '"') for item in kept] if '"' in text else kept
-    comma = "," if isinstance(node, ast.Tuple) and len(kept) == 1 else ""
+    comma = "," if isinstance(argument, ast.Tuple) and len(kept) == 1 else ""
     return text[0] + ", ".join(quoted) + comma + text[-1]
 
 
@@ -115,32 +133,32 @@ def typed(values: Any) -> list[tuple[type, Any]]:
     return [(type(value), value) for value in values]
 
 
-def value_of(argument: cst.Arg, context: Context) -> tuple[type, Any] | None:
+def value_of(argument: ast.expr, context: Context) -> tuple[type, Any] | None:
     """The type and the value of an argument that is a literal, or a name bound once to one."""
-    expression = context.expression(argument.value)
-    if isinstance(expression, ast.Name) and context.point is not None:
-        expression = Values.of(context.file.project).definitions(context.file, context.here.scope).get(expression.id)
+    expression: ast.expr | None = argument
+    if isinstance(argument, ast.Name) and context.point is not None:
+        expression = Values.of(context.file.project).definitions(context.file, context.here.scope).get(argument.id)
     return (type(expression.value), expression.value) if isinstance(expression, ast.Constant) else None
 
 
-def declaration(call: cst.Call, table: Mapping[str, DeclaredCall], context: Context) -> DeclaredCall | None:
+def declaration(call: ast.Call, table: Mapping[str, DeclaredCall], context: Context) -> DeclaredCall | None:
     """What a table of the configuration says about the function that a call reaches; None if it says nothing."""
-    name = local_name(call.func) if table else ""
+    name = dotted(call.func) if table else None
     point = context.point
     if not name or point is None:
         return None
     return Values.of(context.file.project).declared(table, context.file, point.scope, name, point.full_env)
 
 
-def given(call: cst.Call, declared: DeclaredCall, context: Context) -> list[cst.Arg]:
+def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.expr]:
     """The arguments that a declaration is about: the one it names, or all of them."""
     if not declared.parameter:
-        return list(call.args)
-    position, file, name = declared.position, context.file, local_name(call.func)
+        return arguments_of(call)
+    position, file, name = declared.position, context.file, dotted(call.func) or ""
     if position is None:
         position = Values.of(file.project).place_of(file, context.here.scope, name, declared.parameter)
-    found = find_argument(call, declared.parameter, position)
-    if found is not None and not found.star:
+    found = argument_of(call, declared.parameter, position)
+    if found is not None:
         return [found]
     # The function's code is not among the files: any of these may be the one.
-    return [] if position is not None else [item for item in call.args if item.keyword is None and not item.star]
+    return [] if position is not None else [item for item in call.args if not isinstance(item, ast.Starred)]

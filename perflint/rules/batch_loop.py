@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
-
-import libcst as cst
 
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
-from perflint.lint.registry import check, close_clues, forward_clues, step_gate
+from perflint.lint.registry import At, rule
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, hands_on, names_in
@@ -38,29 +37,19 @@ _NOT_ALIKE = (ast.For, ast.While, ast.If, ast.IfExp, ast.Break, ast.Continue, as
 _DRAWN = frozenset({"random", "rand", "randn", "randint", "randperm", "uniform", "shuffle", "choice"})
 _PLAIN_INDEX = (ast.Constant, ast.Slice, ast.Tuple, ast.UnaryOp, ast.USub, ast.Load)
 
-forward_clues[CODE].add("range")
-close_clues[CODE].add("range")
 
-
-@step_gate(CODE)
-def _may_match(point: Point) -> bool:
+def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
     node = point.statement.node
-    return isinstance(node, ast.For) and _batch(node, point) is not None
+    batch = _batch(node, point) if isinstance(node, ast.For) else None
+    if batch is not None and isinstance(node, ast.For) and _is_alike(node, point):
+        yield node.iter, batch
 
 
-@check("For")
-def batch_loop(loop: cst.For, context: Context) -> None:
+@rule(CODE, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
+def batch_loop(batch: str, context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
-    point, step = context.point, context.hot
-    node = point.statement.node if point is not None else None
-    if point is None or step is None or not isinstance(node, ast.For):
-        return
-    batch = _batch(node, point)
-    if batch is None or not _is_alike(node, point):
-        return
     fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    confidence = Confidence.MEDIUM
-    context.report(CODE, loop.iter, fix, step, confidence=confidence, claims=False, costs_on_cpu=True, batch=batch)
+    context.report(fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:

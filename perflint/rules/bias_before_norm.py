@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import libcst as cst
-
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.edits import add_keyword
+from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import Class, Statement, terminal
@@ -180,37 +178,22 @@ _REASON = (
 _LOADED = ("pretrained", "load_dygraph_pretrain", "set_state_dict", "set_dict", "load_dict", "load_pretrained_model")
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for found in biases_before_norm(file):
-        yield found.statement, _confidence(file)
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in biases_before_norm(file) if not file.is_offline else ():
+        yield Candidate(found.layer, found.statement.node, found, _confidence(file))
 
 
-@check("Call")
-def bias_before_norm(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+def bias_before_norm(found: Bias, context: Context) -> None:
     """Report a layer that is created with a bias and followed by a batch norm."""
-    point, file = context.point, context.file
-    if point is None or file.is_offline:
-        return
-    known = context.once(CODE, lambda: {item.layer: item for item in biases_before_norm(file)})
-    statements = context.once((CODE, "statements"), lambda: {item.statement.node for item in known.values()})
-    if point.statement.node not in statements:
-        return
-    expression = context.expression(call)
-    found = known.get(expression) if isinstance(expression, ast.Call) else None
-    if found is None:
-        return
-    edit = add_keyword(found.layer, "bias_attr=False", file.source)
-    level = Level.UNSAFE if edit is not None else Level.DISPLAY
-    fix = Fix(_TITLE, (edit,) if edit is not None else (), level, _REASON)
+    file = context.file
+    edits = insert_argument(found.layer, "bias_attr=False", file)
+    fix = Fix(_TITLE, tuple(edits), Level.UNSAFE if edits else Level.DISPLAY, _REASON)
     related = (Related(file.path, file.row(found.norm), "the batch norm"),)
     context.report(
-        CODE,
-        call,
         fix,
         related=related,
         confidence=_confidence(file),
-        claims=False,
         costs_on_cpu=True,
         layer=terminal(found.layer) or "",
         norm=terminal(found.norm) or "",

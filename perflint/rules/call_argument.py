@@ -1,82 +1,79 @@
-"""Declarative rules: a call with a certain argument (``match`` in a rule file). No rule needs code here."""
+"""Declarative rules about calls (``match`` in a rule file): their arguments, or that they run at each step or epoch."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-import libcst as cst
-
-from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
-from perflint.facts import programs
+from perflint.facts import programs, saves
+from perflint.facts.fluid import imports_fluid
 from perflint.facts.loaders import Worth
-from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.index.project import FileIndex
+from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.lint.context import Context
-from perflint.lint.registry import Gate, check, gate, method_triggers
+from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
 from perflint.rules.arguments import (
     callee,
-    find_argument,
+    codes_in,
     is_bad,
     is_bad_when_absent,
+    matches_by,
+    names_in,
+    optimizer_method,
     set_argument,
+    shown_argument,
     typed,
     value_of,
     without_costly,
 )
-from perflint.rules.edits import delete_argument
+from perflint.rules.edits import call_in, delete_argument, deletion
 from perflint.rules.loader_advice import WORKERS, sibling_workers
+from perflint.syntax.parameters import argument_of, is_spread
+from perflint.training.steps import Step
 
 _LOG_INTERVAL = "{log-interval}"
 _HAND_OVER = (WORKERS, "use_shared_memory")
 """Parameters that decide how a loader's workers pass samples on."""
 _EACH_BATCH = (*_HAND_OVER, "use_buffer_reader")
 """Parameters that decide what each batch costs, so that it matters who draws them."""
-_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
 
 
-def register(rule: Rule) -> None:
-    """Make a rule's ``match`` entries known to the walk and the gates."""
-    for match in rule.match:
-        if match.where == "step" or match.entry:  # see step_call and dict_entry
-            continue
-        _MATCHES.setdefault(match.call, []).append((rule, match))
-        gate(rule.code, match.call, _gate(match))
-        owner, _, method = match.call.rpartition(".")
-        if owner.rpartition(".")[2][:1].isupper():
-            method_triggers[rule.code].add(method)
+def _names() -> dict[str, dict[str, MayMatch]]:
+    """The calls to look at, for each rule with a quick look at the arguments."""
+
+    def any_of(matches: Sequence[ArgumentMatch]) -> MayMatch:
+        return lambda call: any(_may_match(call, match) for match in matches)
+
+    found: dict[str, dict[str, MayMatch]] = {}
+    for name, known in _MATCHES.items():
+        codes = {each.code for each, _ in known}
+        found[name] = {code: any_of([match for each, match in known if each.code == code]) for code in codes}
+    return found
 
 
-def _gate(match: ArgumentMatch) -> Gate:
-    def may_match(call: ast.Call, _: FileIndex) -> bool:
-        given = {keyword.arg for keyword in call.keywords}
-        needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
-        return needed and not given & set(match.unless)
-
-    return may_match
+def _may_match(call: ast.Call, match: ArgumentMatch) -> bool:
+    given = {keyword.arg for keyword in call.keywords}
+    needed = is_bad_when_absent(match) or match.parameter in given or len(call.args) > (match.position or 0)
+    return needed and not given & set(match.unless)
 
 
-for _rule in catalogue.shipped().values():
-    register(_rule)
+_MATCHES = matches_by(lambda match: "" if match.entry or match.where in ("step", "epoch") else match.call)
 
 
-@check("Call")
-def call_argument(call: cst.Call, context: Context) -> None:
+@rule(*codes_in(_MATCHES), at=At.ANYWHERE, names=_names())
+def call_argument(call: ast.Call, context: Context) -> None:
     """Report a call whose argument has one of the costly values."""
-    if context.claimed or context.file.is_offline:
-        return
-    matches = _MATCHES.get(callee(call, context), ())
+    matches = () if context.file.is_offline else _MATCHES.get(callee(call, context), ())
     if not matches or excuses.goes_nowhere(context):
         return
-    for rule, match in matches:
-        if rule.code in context.rules:
-            _one(call, rule, match, context)
+    for each, match in matches:
+        _one(call, each, match, context)
 
 
-def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
-    argument = find_argument(call, match.parameter, match.position)
-    is_costly = is_bad_when_absent(match) if argument is None else is_bad(argument, match, context)
+def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    argument = argument_of(call, match.parameter, match.position)
+    is_costly = is_bad_when_absent(match) if argument is None else is_bad(call, argument, match, context)
     if not is_costly or not _concerns(call, match):
         return
     if excuses.tested(match.unless_test, context) or _is_fine(call, match, context):
@@ -102,9 +99,9 @@ def _one(call: cst.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     advice = f"give it num_workers={workers} to load in the background"
     event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
-        rule.code,
-        argument or call,
         fix,
+        call if argument is None else shown_argument(call, argument),
+        code=rule.code,
         confidence=confidence,
         event="" if turns_on and event == "batch" else event,
         message=match.message,
@@ -123,28 +120,29 @@ def _is_no_part_of_training(match: ArgumentMatch, context: Context) -> bool:
     )
 
 
-def _concerns(call: cst.Call, match: ArgumentMatch) -> bool:
+def _concerns(call: ast.Call, match: ArgumentMatch) -> bool:
     """Whether a call shows all its arguments, and has those that a match needs and none that rules it out."""
-    if any(argument.star or (argument.keyword and argument.keyword.value in match.unless) for argument in call.args):
+    if is_spread(call) or any(keyword.arg in match.unless for keyword in call.keywords):
         return False
-    return not match.needs or any(find_argument(call, name, match.positions.get(name)) for name in match.needs)
+    given = (argument_of(call, name, match.positions.get(name)) for name in match.needs)
+    return not match.needs or any(item is not None for item in given)
 
 
-def _is_fine(call: cst.Call, match: ArgumentMatch, context: Context) -> bool:
+def _is_fine(call: ast.Call, match: ArgumentMatch, context: Context) -> bool:
     """Whether another argument makes the call fine."""
     for name, kinds in match.unless_kind.items():
-        argument = find_argument(call, name, match.positions.get(name))
-        if (context.kind(argument.value).tag if argument is not None else "absent") in kinds:
+        argument = argument_of(call, name, match.positions.get(name))
+        if (context.kind(argument).tag if argument is not None else "absent") in kinds:
             return True
     for name, values in match.unless_value.items():
-        argument = find_argument(call, name, match.positions.get(name))
+        argument = argument_of(call, name, match.positions.get(name))
         if argument is not None and value_of(argument, context) in typed(values):
             return True
     return False
 
 
 def _fix(
-    call: cst.Call, argument: cst.Arg | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
+    call: ast.Call, argument: ast.expr | None, rule: Rule, match: ArgumentMatch, given: str, context: Context
 ) -> Fix:
     settings = context.settings
     if rule.fix_level is Level.DISPLAY:
@@ -154,7 +152,7 @@ def _fix(
     value = match.set.replace("{default-workers}", str(settings.default_workers))
     value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
     if argument is not None and not match.set:
-        edits = delete_argument(call, argument, context)
+        edits = delete_argument(call, argument, context.file)
     else:
         edits = set_argument(call, argument, match.parameter, value, context)
     title = rule.fix_title.format(value=value, parameter=match.parameter)
@@ -164,10 +162,99 @@ def _fix(
     return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
 
 
-def _without(argument: cst.Arg, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+def _without(argument: ast.expr, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
     """The edits that remove the costly items of a list or set."""
     value = without_costly(argument, match, context)
     title = rule.fix_title.format(parameter=match.parameter)
     if not value:
         return Fix(title, (), Level.DISPLAY, rule.fix_reason)
-    return Fix(title, (Edit(*context.range(argument.value), value),), rule.fix_level, rule.fix_reason)
+    return Fix(title, (Edit(*context.range(argument), value),), rule.fix_level, rule.fix_reason)
+
+
+# Declarative rules with ``where: step`` in their ``match``: this call, at each training step.
+
+_BY_HAND = "the call is part of a larger statement, or shares its row with another call: remove it by hand"
+_AT_STEPS = matches_by(lambda match: match.call if match.where == "step" else "")
+
+
+@rule(*codes_in(_AT_STEPS), at=At.STEP, names=names_in(_AT_STEPS))
+def step_call(call: ast.Call, context: Context) -> None:
+    """Report a call that should not run at each step."""
+    for each, match in _matches(call, context):
+        _report_at_step(call, each, match, context)
+
+
+def _matches(call: ast.Call, context: Context) -> list[tuple[Rule, ArgumentMatch]]:
+    if not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return []
+    by_name = _AT_STEPS.get(callee(call, context), [])
+    return by_name or _AT_STEPS.get(optimizer_method(call, context), [])
+
+
+def _report_at_step(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    step = context.running
+    argument = argument_of(call, match.parameter, match.position) if match.parameter else None
+    if match.paddle and imports_fluid(context.file):
+        return  # code for Paddle 1.x, which has no such parameter
+    if match.parameter and not _is_costly(call, argument, match, context):
+        return
+    if excuses.explained(call, match.unless_comment, context) or excuses.tested(match.unless_test, context):
+        return
+    if excuses.called(match.unless_called, context) or (match.unless_within and excuses.in_inner_loop(context)):
+        return
+    fix = _setting(call, argument, rule, match, context) if match.set else _deletion(rule, context)
+    confidence = _confidence(match, step, context)
+    context.report(fix, call, code=rule.code, confidence=confidence, message=match.message)
+
+
+def _is_costly(call: ast.Call, argument: ast.expr | None, match: ArgumentMatch, context: Context) -> bool:
+    if argument is not None:
+        return is_bad(call, argument, match, context)
+    return is_bad_when_absent(match) and not is_spread(call)
+
+
+def _setting(call: ast.Call, argument: ast.expr | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
+    edits = set_argument(call, argument, match.parameter, match.set, context)
+    title = rule.fix_title.format(value=match.set, parameter=match.parameter)
+    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
+    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+
+
+def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
+    """The confidence: next to a clock, a call in the loop itself is there on purpose; in a helper, it need not be."""
+    if not excuses.beside(match.unless_beside, context):
+        return Confidence.HIGH
+    return Confidence.MEDIUM if step.via else Confidence.LOW
+
+
+def _deletion(rule: Rule, context: Context) -> Fix:
+    edits = deletion(context, lambda statement: is_for_each_step(statement, context))
+    if edits is None:
+        return Fix(rule.fix_title, (), Level.DISPLAY, _BY_HAND)
+    return Fix(rule.fix_title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
+
+
+def is_for_each_step(statement: ast.stmt, context: Context) -> bool:
+    """Whether a statement is only a call that these rules delete if it runs at each step."""
+    call = call_in(statement)
+    found = _matches(call, context) if call is not None else []
+    return any(rule.fix_level is not Level.DISPLAY and not match.set for rule, match in found)
+
+
+# Declarative rules with ``where: epoch`` in their ``match``: this call, once in each epoch.
+
+_EACH_EPOCH = matches_by(lambda match: match.call if match.where == "epoch" else "")
+
+
+@rule(*codes_in(_EACH_EPOCH), at=At.ANYWHERE, names=names_in(_EACH_EPOCH))
+def epoch_call(call: ast.Call, context: Context) -> None:
+    """Report a call that should not run at each epoch."""
+    if context.point is None or context.step is not None:
+        return
+    for each, match in _EACH_EPOCH.get(callee(call, context), ()):
+        loop = saves.loop_of(context.here.statement)
+        if loop is None or excuses.tested(match.unless_test, context):
+            continue
+        fix = Fix(each.fix_title, (), Level.DISPLAY, each.fix_reason)
+        related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
+        context.report(fix, code=each.code, related=related, message=match.message, line=str(loop.lineno))

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
-import libcst as cst
-
 from perflint.facts import amp
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.evaluate import Evaluator
@@ -17,12 +15,11 @@ from perflint.index.kinds import EITHER, LAYER_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.arguments import find_argument
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Class, Scope, Statement, headers
+from perflint.syntax.scopes import Class, Scope, headers
 from perflint.syntax.tree import walk
 from perflint.training.steps import Point, points_of
 
@@ -133,8 +130,7 @@ _REASON = (
 )
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+def _places(file: FileIndex) -> Iterator[Candidate]:
     """The statements that turn AMP on for training, if the project has convolutions and does not tune the layout."""
     mentions = file.project.mentions
     if not amp.mentions_amp(file) or not mentions.of("Conv2D", "Conv2DTranspose"):
@@ -142,19 +138,16 @@ def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
     confidence = amp.confidence_in(file)
     if confidence is None or any(other.has_words("set_config") for other in mentions.of("autotune")):
         return
-    for _, statement, _ in amp.places(file):
-        yield statement, confidence
+    for node in dict.fromkeys(statement.node for _, statement, _ in amp.places(file)):
+        calls = (item for part in headers(node) for item in walk(part) if isinstance(item, ast.Call))
+        yield from (Candidate(call, node, confidence=confidence) for call in calls)
 
 
-@check("Call")
-def channels_first(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, heeds_claims=False)
+def channels_first(call: ast.Call, context: Context) -> None:
     """Report AMP that is turned on for a model whose convolutions have their channels first."""
-    point = context.point
-    places = context.once(CODE, lambda: {statement.node: sure for statement, sure in _places(context.file)})
-    confidence = places.get(point.statement.node) if point is not None else None
-    if point is None or confidence is None:
-        return
-    if context.callee(call) not in _SCOPES and find_argument(call, "amp_configs", None) is None:
+    point, confidence = context.here, amp.confidence_in(context.file) or Confidence.LOW
+    if context.callee(call) not in _SCOPES and argument_of(call, "amp_configs", None) is None:
         return
     models = {model for kind in _trained(call, point, context) for model in _layers(kind, context.file)}
     first = [model for model in models if channels_of(*model) == {Channels.FIRST}]
@@ -162,10 +155,10 @@ def channels_first(call: cst.Call, context: Context) -> None:
         ((file, owner),) = first
         related = (Related(file.path, file.row(owner.node), "the model"),)
         fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-        context.report(CODE, call, fix, related=related, confidence=confidence, model=owner.name)
+        context.report(fix, related=related, confidence=confidence, model=owner.name)
 
 
-def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
+def _trained(call: ast.Call, point: Point, context: Context) -> Iterator[Kind]:
     """What a call turns AMP on for: the objects that are called in its block, or the one that it gets."""
     if context.callee(call) == "paddle.amp.auto_cast":
         for statement in point.scope.statements:
@@ -173,10 +166,10 @@ def _trained(call: cst.Call, point: Point, context: Context) -> Iterator[Kind]:
             if at is not None and statement.is_in(point.statement.node):
                 yield from (Evaluator(point.file, at.full_env).kind(made.func) for made in statement.calls)
     elif context.callee(call) == "paddle.amp.decorate":
-        model = find_argument(call, "models", 0)
+        model = argument_of(call, "models", 0)
         if model is not None:
-            yield context.kind(model.value)
-    elif isinstance(call.func, cst.Attribute):
+            yield context.kind(model)
+    elif isinstance(call.func, ast.Attribute):
         made = Values.of(point.file.project).definitions(point.file, point.scope).get(context.text(call.func.value))
         network = argument_of(made, "network", 0) if isinstance(made, ast.Call) else None
         if network is not None:

@@ -7,35 +7,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
-import libcst as cst
-
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name, method_of
-from perflint.lint.registry import (
-    check,
-    declared_triggers,
-    gate,
-    statement_gate,
-    step_check,
-    step_triggers,
-)
+from perflint.lint.context import Context
+from perflint.lint.registry import At, Candidate, named, rule
 from perflint.rules import guard
-from perflint.rules.arguments import declaration, find_argument
+from perflint.rules.arguments import declaration
 from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
 from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
-from perflint.syntax.names import names_in
-from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement, terminal
+from perflint.syntax.names import dotted, names_in
+from perflint.syntax.parameters import argument_of, arguments_of, is_spread
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
 from perflint.syntax.tree import alike, walk
 from perflint.syntax.vocabulary import means_model
-from perflint.training.steps import Step
 
 # The fix for a checkpoint each epoch: pass a snapshot to Paddle's writer thread, and wait for it at the end.
 #
@@ -84,7 +74,7 @@ _SINCE = "2.6"
 """The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
 
 
-def snapshot_fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
+def snapshot_fix(call: ast.Call, loop: Loop, context: Context) -> Fix:
     """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
     if imports_fluid(context.file):
         return Fix(_FLUID, (), Level.DISPLAY, _NOT_IN_FLUID)
@@ -99,17 +89,16 @@ def snapshot_fix(call: cst.Call, loop: Loop, context: Context) -> Fix:
         *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
-    reason = _REASON + (_SAME_PATH if _is_one_path(call, context) else "")
+    reason = _REASON + (_SAME_PATH if _is_one_path(call) else "")
     return spelled.trusted(Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, spelled.imports, _SINCE))
 
 
-def _is_one_path(call: cst.Call, context: Context) -> bool:
+def _is_one_path(call: ast.Call) -> bool:
     """Whether each save writes to the same path, judging by its text."""
-    path = find_argument(call, "path", 1)
-    return path is not None and isinstance(context.expression(path.value), ast.Constant)
+    return isinstance(argument_of(call, "path", 1), ast.Constant)
 
 
-def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
+def periodic_fix(call: ast.Call, found: PeriodicSave, context: Context) -> Fix:
     """The same for a save every n steps; in words if its loop is in another function."""
     loop = found.loop
     if imports_fluid(context.file):
@@ -123,43 +112,41 @@ def periodic_fix(call: cst.Call, found: PeriodicSave, context: Context) -> Fix:
     return made if made.edits else Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {made.reason}")
 
 
-def _call_edits(call: cst.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
+def _call_edits(call: ast.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
     """The new call, with its arguments on separate rows, or unchanged if they were already on several rows.
 
     ``sync_other_task=True`` makes each save wait for the previous one: otherwise two threads may write one file at the
     same time, and snapshots pile up if the disk is slower than an epoch.
     """
     element, source = snapshot
+    given = context.arguments(call)
+    if not given:
+        return []
+    state, *others = given
     first, last = context.rows(call)
     if first != last:
         return [
             Edit(*context.range(call.func), name),
-            Edit(*context.range(call.args[0].value), f"{{{element} {source}}}"),
-            *insert_argument(call, "sync_other_task=True", context),
+            Edit(*state.value, f"{{{element} {source}}}"),
+            *insert_argument(call, "sync_other_task=True", context.file),
         ]
     outer = indentation(context.file.source, first)
     inner = outer + one_level(outer)
-    own = f"{call.args[0].keyword.value}=" if call.args[0].keyword else ""
+    own = f"{state.keyword}=" if state.keyword else ""
     rows = [f"{own}{{{element} {source}}}"]
     if len(inner) + len(rows[0]) >= _WIDTH:
         deeper = inner + inner[len(outer) :]
         rows = [f"{own}{{", *(f"{deeper[len(inner) :]}{part}" for part in snapshot), "}"]
     rows[-1] += ","
-    rows += [f"{_plain(argument, context)}," for argument in call.args[1:]]
+    rows += [f"{other.keyword}={other.text}," if other.keyword else f"{other.text}," for other in others]
     rows.append("sync_other_task=True,")
     text = context.file.source.newline.join([f"{name}(", *(f"{inner}{row}" for row in rows), f"{outer})"])
     return [Edit(*context.range(call), text)]
 
 
-def _plain(argument: cst.Arg, context: Context) -> str:
-    value = context.text(argument.value)
-    value = f"({value})" if argument.value.lpar else value
-    return f"{argument.keyword.value}={value}" if argument.keyword else value
-
-
-def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
+def _why_not(call: ast.Call, loop: Loop, context: Context) -> str:
     """Why the snapshot of a model cannot be written later, ``""`` if it can."""
-    if not isinstance(context.statement, cst.Expr):
+    if not isinstance(context.statement, ast.Expr):
         return _NO_STATEMENT
     if not _is_plain(call):
         return _SETTINGS
@@ -168,14 +155,13 @@ def _why_not(call: cst.Call, loop: Loop, context: Context) -> str:
         return _LEFT_EARLY
     if _is_caught(loop, context):
         return _CAUGHT
-    if _file_is_used_again(call, loop, context) or _is_loaded_in_a_call(loop, context):
+    if _file_is_used_again(call, loop) or _is_loaded_in_a_call(loop, context):
         return _USED_AGAIN
     return ""
 
 
-def _is_plain(call: cst.Call) -> bool:
-    names = {argument.keyword.value for argument in call.args if argument.keyword}
-    return not any(argument.star for argument in call.args) and names <= _PARAMETERS
+def _is_plain(call: ast.Call) -> bool:
+    return not is_spread(call) and {keyword.arg for keyword in call.keywords} <= _PARAMETERS
 
 
 def _is_caught(loop: Loop, context: Context) -> bool:
@@ -184,16 +170,16 @@ def _is_caught(loop: Loop, context: Context) -> bool:
     return any(isinstance(link.node, TRIES) and link.branch == "body" and link.node.handlers for link in within)
 
 
-def _file_is_used_again(call: cst.Call, loop: Loop, context: Context) -> bool:
+def _file_is_used_again(call: ast.Call, loop: Loop) -> bool:
     """Whether the loop reads, moves or removes files, or passes the path to something that may."""
-    path = context.expression(call.args[1].value) if len(call.args) > 1 else None
-    start, span = context.range(call)[0], context.file.source.lines.span
+    given = arguments_of(call)
+    path = given[1] if len(given) > 1 else None
     calls = [item for item in walk(loop) if isinstance(item, ast.Call)]
     if any(terminal(item) in _READS for item in calls):
         return True
     if path is None:
         return False
-    unrelated = (item for item in calls if terminal(item) in _HARMLESS or span(item)[0] == start)
+    unrelated = (item for item in calls if terminal(item) in _HARMLESS or item is call)
     excepted = {part for item in unrelated for part in walk(item)}
     others = (item for item in walk(loop) if item not in excepted)
     return any(alike(item, path) for item in others) or _folder_is_handed_on(path, loop, excepted)
@@ -245,14 +231,15 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     return False
 
 
-def _model(call: cst.Call, context: Context) -> str | None:
-    if not call.args or call.args[0].star or (call.args[0].keyword and call.args[0].keyword.value != "obj"):
+def _model(call: ast.Call, context: Context) -> str | None:
+    state = argument_of(call, "obj", 0)
+    is_first = state is not None and arguments_of(call)[0] is state
+    if not is_first or not isinstance(state, ast.Call) or arguments_of(state):
         return None
-    state = call.args[0].value
-    if not isinstance(state, cst.Call) or state.args or method_of(state) != "state_dict":
+    if not isinstance(state.func, ast.Attribute) or state.func.attr != "state_dict":
         return None
-    owner = cst.ensure_type(state.func, cst.Attribute).value
-    name = local_name(owner)
+    owner = state.func.value
+    name = dotted(owner) or ""
     is_model = context.kind(owner).tag == LAYER_TAG or means_model(name.rpartition(".")[2])
     return name if is_model and name else None
 
@@ -268,43 +255,34 @@ _IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after
 IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = saves.SAVES | {"paddle.Model.save"}
 
-declared_triggers[IN_STEP].add("checkpoint_calls")
-step_triggers[IN_STEP] |= {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
-
-for _name in sorted(SAVES):
-    gate(EACH_EPOCH, _name)
+_SAVE_NAMES = {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
 
 
-@step_check("Call")
-def save_in_step(call: cst.Call, context: Context, step: Step) -> None:
+@rule(IN_STEP, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
+def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
-    is_save = context.callee(call) in SAVES and not _writes_memory(call, context)
+    is_save = context.callee(call) in SAVES and not writes_memory(call, context.file, context.here.scope)
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
-        context.report(IN_STEP, call, guard.checkpoint_fix(context), step)
+        context.report(guard.checkpoint_fix(context))
 
 
-@statement_gate(IN_STEP)
-def _statements(file: FileIndex) -> list[tuple[Statement, Confidence]]:
-    return [(found.statement, Confidence.HIGH) for found in periodic_saves(file).values()]
+def _saves(file: FileIndex) -> Iterator[Candidate]:
+    return (Candidate(call, found.statement.node, found) for call, found in periodic_saves(file).items())
 
 
-@check("Call")
-def save_every_so_often(call: cst.Call, context: Context) -> None:
+@rule(IN_STEP, at=At.ANYWHERE, find=_saves)
+def save_every_so_often(found: PeriodicSave, context: Context) -> None:
     """Report a checkpoint that training waits for every n steps."""
-    point = context.point
-    if point is None or context.step is not None or context.claimed:
+    call = context.node
+    if not isinstance(call, ast.Call) or context.step is not None:
         return
-    asked = context.expression(call)
-    found = periodic_saves(context.file).get(asked) if isinstance(asked, ast.Call) else None
-    if found is None or context.range(call)[0] in every_rank_in(context.file):
+    if context.range(call)[0] in every_rank_in(context.file):
         return
     step, interval, evaluates = found.reached
     more = f" (and {found.more} more here)" if found.more else ""
     context.report(
-        IN_STEP,
-        call,
         periodic_fix(call, found, context),
-        step,
+        step=step,
         event=_event(found, call),
         every=replace(interval, beside="an evaluation") if evaluates else interval,
         message=_MESSAGE,
@@ -313,30 +291,24 @@ def save_every_so_often(call: cst.Call, context: Context) -> None:
     )
 
 
-def _event(found: PeriodicSave, call: cst.Call) -> str:
+def _event(found: PeriodicSave, call: ast.Call) -> str:
     """What is saved: ``save_pretrained`` belongs to networks that are larger than most."""
-    if method_of(call) == "save_pretrained":
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "save_pretrained":
         return _PRETRAINED
     return _WITH_OPTIMIZER if found.with_optimizer else ""
 
 
-@check("Call")
-def save_each_epoch(call: cst.Call, context: Context) -> None:
+@rule(EACH_EPOCH, at=At.ANYWHERE, names=named("paddle.save", code=EACH_EPOCH))
+def save_each_epoch(call: ast.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
-    if context.callee(call) != "paddle.save" or context.claimed:
+    if context.point is None or context.step is not None or context.callee(call) != "paddle.save":
         return
-    loop = saves.loop_of(context.here.statement) if context.point is not None else None
-    if loop is None or context.step is not None or _writes_memory(call, context):
+    loop = saves.loop_of(context.here.statement)
+    if loop is None or writes_memory(call, context.file, context.here.scope):
         return
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
     advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
     fix = snapshot_fix(call, loop, context)
-    context.report(EACH_EPOCH, call, fix, related=related, line=str(loop.lineno), advice=advice)
-
-
-def _writes_memory(call: cst.Call, context: Context) -> bool:
-    """Whether a save writes to memory, which is much faster than a disk."""
-    asked = context.expression(call)
-    return isinstance(asked, ast.Call) and writes_memory(asked, context.file, context.here.scope)
+    context.report(fix, related=related, line=str(loop.lineno), advice=advice)

@@ -6,22 +6,21 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from enum import Enum
-
-import libcst as cst
+from functools import partial
 
 from perflint import catalogue
 from perflint.facts.dataset_samples import wrapped
-from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, speaks_of, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
 from perflint.flow.place import Place
 from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, scope_binding
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, rule
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.rules.entry_advice import above_training, entry_of_model, places_beside
+from perflint.rules.entry_advice import above_training, models_in, places_beside
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -399,13 +398,6 @@ _LINES = ("if {paddle}.is_compiled_with_cuda():", '    {paddle}.set_flags({{"FLA
 _BY_CUDNN = {DeviceWork.CONVOLUTIONS, DeviceWork.OTHER_CONVOLUTIONS}
 
 
-@statement_gate(CODE)
-def _guessing(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for entry in entries_of(file):
-        if entry.model_call is not None and leaves_cudnn_to_guess(entry):
-            yield entry.model_call[0], Confidence.MEDIUM
-
-
 def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
     """Whether a step spends its time on convolutions of one size, and nothing turns on the kernel search."""
     if speaks_of(entry, *_CHOSEN) or entry.file.has_words(*_SCALED) or entry.driven_from.has_words(*_SCALED):
@@ -416,18 +408,12 @@ def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
     return sizes_of_images(entry) is Sizes.ONE
 
 
-@check("Call")
-def no_search(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=partial(models_in, is_worth=leaves_cudnn_to_guess), claims=False, heeds_claims=False)
+def no_search(entry: EntryPoint, context: Context) -> None:
     """Report the model of a training step whose convolutions use kernels that cuDNN only estimates to be fastest."""
-    entry = entry_of_model(call, context, CODE)
-    if entry is None or not leaves_cudnn_to_guess(entry):
-        return
     fix = above_training(entry, _LINES, catalogue.shipped()[CODE])
     context.report(
-        CODE,
-        call,
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
     )

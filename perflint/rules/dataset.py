@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.place import Place
@@ -18,7 +16,8 @@ from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, row_gate
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
@@ -390,44 +389,37 @@ _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
 
 
-@row_gate(TENSORS)
-def _tensor_rows(file: FileIndex) -> list[int]:
-    return [file.row(sample.tensors[0].call) for sample in sample_tensors(file)]
+def _tensor_places(file: FileIndex) -> Iterator[Candidate]:
+    for sample in sample_tensors(file):
+        call = sample.tensors[0].call
+        statement = statement_around(file.tree, call)
+        if statement is not None:
+            yield Candidate(call, statement, sample)
 
 
-@check("Call")
-def tensors_of_samples(call: cst.Call, context: Context) -> None:
+@rule(TENSORS, at=At.ANYWHERE, find=_tensor_places, claims=False, heeds_claims=False, needs_kinds=False)
+def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
-    if TENSORS not in context.codes:
-        return
-    places = context.once(TENSORS, lambda: _by_place(context.file))
-    found = places.get(context.range(call))
-    if found is None:
-        return
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
     related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
     count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
     confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
     event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(TENSORS, call, fix, None, related, confidence, claims=False, event=event, count=count)
-
-
-def _by_place(file: FileIndex) -> dict[tuple[int, int], TensorSample]:
-    return {file.source.lines.span(sample.tensors[0].call): sample for sample in sample_tensors(file)}
+    context.report(fix, related=related, confidence=confidence, event=event, count=count)
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:
-    rule = catalogue.shipped()[TENSORS]
+    said = catalogue.shipped()[TENSORS]
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+        return Fix(said.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
     if found.is_drawn or found.is_indexed:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+        return Fix(said.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
     spelled = spelling("numpy.asarray", found.tensors[0].call, file)
     if spelled is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _TAKEN)
+        return Fix(said.fix_title, (), Level.DISPLAY, _TAKEN)
     edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
-    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
+    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports))
 
 
 def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
@@ -570,19 +562,16 @@ _LAZILY = "open it lazily and keep it in the object, since worker processes must
 _HANDLES = ("h5py.File", "lmdb.open")
 
 
-@row_gate(READ_AGAIN)
-def _repeated_rows(file: FileIndex) -> list[int]:
-    return [file.row(call) for call in repeated_reads(file)]
+def _repeated_places(file: FileIndex) -> Iterator[Candidate]:
+    for call in repeated_reads(file):
+        statement = statement_around(file.tree, call)
+        if statement is not None:
+            yield Candidate(call, statement)
 
 
-@check("Call")
-def reads_again(call: cst.Call, context: Context) -> None:
+@rule(READ_AGAIN, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
+def reads_again(call: ast.Call, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    if READ_AGAIN not in context.codes:
-        return
-    spans = context.once(READ_AGAIN, lambda: set(map(context.file.source.lines.span, repeated_reads(context.file))))
-    if context.range(call) in spans:
-        rule = catalogue.shipped()[READ_AGAIN]
-        reason = _LAZILY if context.name(call.func) in _HANDLES else rule.fix_reason
-        fix = Fix(rule.fix_title, (), Level.DISPLAY, reason)
-        context.report(READ_AGAIN, call, fix, confidence=Confidence.HIGH, claims=False)
+    said = catalogue.shipped()[READ_AGAIN]
+    reason = _LAZILY if context.name(call.func) in _HANDLES else said.fix_reason
+    context.report(Fix(said.fix_title, (), Level.DISPLAY, reason))

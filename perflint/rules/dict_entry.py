@@ -1,109 +1,108 @@
-"""Declarative rules about an entry of a dict, and about a call in each epoch (``match`` in a rule file)."""
+"""Declarative rules about an entry of a dict for a call, or of ``os.environ`` (``entry`` in a ``match``)."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-import libcst as cst
-
-from perflint import catalogue
 from perflint.catalogue import ArgumentMatch, Rule
-from perflint.facts import programs, saves
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.facts import programs
+from perflint.findings import Edit, Fix, Level
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name
-from perflint.lint.registry import check, gate, statement_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import At, Candidate, InFile, rule
 from perflint.rules import excuses
-from perflint.rules.arguments import callee, has_bad_value
+from perflint.rules.arguments import codes_in, has_bad_value, matches_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Statement
+from perflint.syntax.parameters import arguments_of
+from perflint.syntax.scopes import headers
 from perflint.syntax.tree import string_of, walk
 from perflint.training.steps import Point
 
-# Declarative rules with ``entry`` in their ``match``: an entry of a dict for a call, or of ``os.environ``.
-
-_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
+_MATCHES = matches_by(lambda match: match.entry)
 _SETTERS = ("setdefault", "__setitem__")
 
 
-def register(rule: Rule) -> None:
-    """Make a rule's ``match`` entries for dicts known to the walk and to the gates."""
-    matches = [match for match in rule.match if match.entry]
-    for match in matches:
-        _MATCHES.setdefault(match.entry, []).append((rule, match))
-    if matches:
-        words = re.compile("|".join(sorted({re.escape(match.entry) for match in matches})))
-        _gate(rule.code, words)
+class _Entry(NamedTuple):
+    """A place that gives an entry of a dict a value; ``shown``: what is reported, with its place."""
+
+    key: ast.expr
+    value: ast.expr
+    shown: ast.AST
+    is_pair: bool = False
 
 
-def _gate(code: str, words: re.Pattern[str]) -> None:
-    @statement_gate(code)
-    def places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-        """The statements that name an entry, in programs that train."""
+def _finder(code: str) -> InFile:
+    words = re.compile("|".join(sorted({re.escape(entry) for entry, known in _MATCHES.items() if _is_of(code, known)})))
+
+    def places(file: FileIndex) -> Iterator[Candidate]:
+        """The entries in programs that train."""
         if file.matches(words) and programs.trains(file):
             for _, statement in file.statements_at(words):
-                yield statement, Confidence.HIGH
+                for entry in _entries(statement.node):
+                    if _is_of(code, _MATCHES.get(string_of(entry.key) or "", [])):
+                        yield Candidate(entry.shown, statement.node, entry)
+
+    return places
 
 
-for _rule in catalogue.shipped().values():
-    register(_rule)
+def _is_of(code: str, known: list[tuple[Rule, ArgumentMatch]]) -> bool:
+    return any(each.code == code for each, _ in known)
 
 
-@check("DictElement")
-def entry_of_dict(element: cst.DictElement, context: Context) -> None:
-    """Report ``set_flags({"FLAGS_benchmark": True})``, also if the dict has a name."""
-    for rule, match in _matches(element.key, context):
-        if _is_handed_over(match, context):
-            _report(element, element.value, rule, match, context)
+def _entries(node: ast.stmt) -> Iterator[_Entry]:
+    """The places in a statement that give an entry of a dict a value."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+        yield _Entry(node.targets[0].slice, node.value, node)
+    for item in (item for part in headers(node) for item in walk(part)):
+        if isinstance(item, ast.Dict):
+            pairs = zip(item.keys, item.values, strict=True)
+            yield from (_Entry(key, value, value, True) for key, value in pairs if key is not None)
+        elif isinstance(item, ast.Call) and len(arguments_of(item)) == len(item.args) == 2 and _is_setter(item):
+            yield _Entry(item.args[0], item.args[1], item)
 
 
-@check("Assign")
-def item_assignment(assign: cst.Assign, context: Context) -> None:
-    """Report ``os.environ["FLAGS_benchmark"] = "1"``, and an entry of a dict that is passed to a call later."""
-    target = assign.targets[0].target
-    if len(assign.targets) != 1 or not isinstance(target, cst.Subscript) or len(target.slice) != 1:
-        return
-    index = target.slice[0].slice
-    for rule, match in _matches(index.value, context) if isinstance(index, cst.Index) else ():
-        owner = target.value
-        if context.name(owner) == match.item_of or (match.call and _is_handed(local_name(owner), match, context)):
-            _report(assign, assign.value, rule, match, context)
+def _is_setter(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _SETTERS
 
 
-@check("Call")
-def item_setter(call: cst.Call, context: Context) -> None:
-    """Report ``os.environ.setdefault("FLAGS_benchmark", "1")``."""
-    if len(call.args) != 2 or not isinstance(call.func, cst.Attribute) or call.func.attr.value not in _SETTERS:
-        return
-    for rule, match in _matches(call.args[0].value, context):
-        if context.name(call.func.value) == match.item_of:
-            _report(call, call.args[1].value, rule, match, context)
+@rule(*codes_in(_MATCHES), at=At.ANYWHERE, find={code: _finder(code) for code in codes_in(_MATCHES)})
+def entry_of_dict(entry: _Entry, context: Context) -> None:
+    """Report ``set_flags({"FLAGS_benchmark": True})`` and ``os.environ["FLAGS_benchmark"] = "1"``."""
+    known = () if context.file.is_offline else _MATCHES[string_of(entry.key) or ""]
+    for each, match in known:
+        if _is_meant(entry, match, context):
+            _report(entry, each, match, context)
 
 
-def _matches(key: cst.BaseExpression, context: Context) -> list[tuple[Rule, ArgumentMatch]]:
-    """The entries of rules that a key names; none if nothing may be reported."""
-    if not isinstance(key, cst.SimpleString) or context.claimed or context.file.is_offline:
-        return []
-    found = _MATCHES.get(str(key.evaluated_value), [])
-    return [each for each in found if each[0].code in context.rules]
+def _is_meant(entry: _Entry, match: ArgumentMatch, context: Context) -> bool:
+    """Whether the dict is the one that a rule is about: an argument of its call, or ``os.environ``."""
+    node = entry.shown
+    if entry.is_pair:
+        return _is_handed_over(node, match, context)
+    item = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "func", None)
+    if not isinstance(item, (ast.Subscript, ast.Attribute)):
+        return False
+    if context.name(item.value) == match.item_of:
+        return True
+    return isinstance(item, ast.Subscript) and bool(match.call) and _is_handed(dotted(item.value), match, context)
 
 
-def _is_handed_over(match: ArgumentMatch, context: Context) -> bool:
-    """Whether the dict that the current entry belongs to is an argument of the call, or of ``os.environ.update``."""
-    around = [parent for parent, _ in context.around(context.node)] if context.node is not None else []
-    holders = [node for node in around if isinstance(node, (cst.Call, cst.Assign))]
-    if not holders or sum(isinstance(node, cst.Dict) for node in around) != 1:
+def _is_handed_over(value: ast.AST, match: ArgumentMatch, context: Context) -> bool:
+    """Whether the dict of a value is an argument of the call, or of ``os.environ.update``, also by a name."""
+    around = [parent for parent, _ in context.around(value)]
+    holders = [node for node in around if isinstance(node, (ast.Call, ast.Assign))]
+    if not holders or sum(isinstance(node, ast.Dict) for node in around) != 1:
         return False
     holder = holders[0]
-    if isinstance(holder, cst.Call):
-        name = context.callee(holder)
-        return name == (f"{match.item_of}.update" if match.item_of else match.call)
-    return bool(match.call) and _is_handed(local_name(holder.targets[0].target), match, context)
+    if isinstance(holder, ast.Call):
+        return context.callee(holder) == (f"{match.item_of}.update" if match.item_of else match.call)
+    return bool(match.call) and _is_handed(dotted(holder.targets[0]), match, context)
 
 
-def _is_handed(name: str, match: ArgumentMatch, context: Context) -> bool:
+def _is_handed(name: str | None, match: ArgumentMatch, context: Context) -> bool:
     """Whether the current function passes a name to the call."""
     if not name or context.point is None:
         return False
@@ -114,11 +113,12 @@ def _is_handed(name: str, match: ArgumentMatch, context: Context) -> bool:
     )
 
 
-def _report(node: cst.CSTNode, value: cst.BaseExpression, rule: Rule, match: ArgumentMatch, context: Context) -> None:
-    point = context.point
-    if point is None or not has_bad_value(context.expression(value), match) or excuses.goes_nowhere(context):
+def _report(entry: _Entry, rule: Rule, match: ArgumentMatch, context: Context) -> None:
+    point, value = context.point, entry.value
+    if point is None or not has_bad_value(value, match) or excuses.goes_nowhere(context):
         return
-    if excuses.explained(node, match.unless_comment, context) or excuses.tested(match.unless_test, context):
+    place = (context.range(entry.key)[0], context.range(value)[1]) if entry.is_pair else context.range(entry.shown)
+    if excuses.explained_at(place, match.unless_comment, context) or excuses.tested(match.unless_test, context):
         return
     if excuses.is_asked_for(match.unless_test, context) or _has_another_value(match, point):
         return
@@ -126,7 +126,7 @@ def _report(node: cst.CSTNode, value: cst.BaseExpression, rule: Rule, match: Arg
         return
     title, reason = rule.fix_title.format(value=match.set), "" if rule.fix_level is Level.SAFE else rule.fix_reason
     fix = Fix(title, (Edit(*context.range(value), match.set),), rule.fix_level, reason)
-    context.report(rule.code, node, fix, message=match.message, entry=match.entry)
+    context.report(fix, entry.shown, code=rule.code, span=place, message=match.message, entry=match.entry)
 
 
 def _has_another_value(match: ArgumentMatch, point: Point) -> bool:
@@ -153,34 +153,3 @@ def _given(node: ast.stmt, entry: str) -> Iterator[ast.expr]:
             yield from (value for key, value in pairs if key and string_of(key) == entry)
         elif isinstance(item, ast.Call) and len(item.args) == 2 and string_of(item.args[0]) == entry:
             yield item.args[1]
-
-
-# Declarative rules with ``where: epoch`` in their ``match``: this call, once in each epoch.
-
-_EPOCH_CALL_MATCHES: dict[str, list[tuple[Rule, ArgumentMatch]]] = {}
-
-
-def register_epoch_call(rule: Rule) -> None:
-    """Make a rule's ``match`` entries for epochs known to the walk and to the gates."""
-    for match in rule.match:
-        if match.where == "epoch":
-            _EPOCH_CALL_MATCHES.setdefault(match.call, []).append((rule, match))
-            gate(rule.code, match.call)
-
-
-for _epoch_call_rule in catalogue.shipped().values():
-    register_epoch_call(_epoch_call_rule)
-
-
-@check("Call")
-def epoch_call(call: cst.Call, context: Context) -> None:
-    """Report a call that should not run at each epoch."""
-    if context.point is None or context.step is not None or context.claimed:
-        return
-    for rule, match in _EPOCH_CALL_MATCHES.get(callee(call, context), ()):
-        loop = saves.loop_of(context.here.statement) if rule.code in context.rules else None
-        if loop is None or excuses.tested(match.unless_test, context):
-            continue
-        fix = Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
-        related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-        context.report(rule.code, call, fix, related=related, message=match.message, line=str(loop.lineno))

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import ast
-
-import libcst as cst
+from collections.abc import Iterator
+from itertools import islice
 
 from perflint.facts.unknown_size import MASK, Form, dense_form, dynamic_op
 from perflint.facts.waits import test_for
 from perflint.findings import Confidence, Edit, Fix, Level
-from perflint.lint.context import Context, method_of
-from perflint.lint.registry import forward_clues, step_check, step_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
 from perflint.paddle.tensor_methods import COMPARING
 from perflint.rules.excuses import is_untrained
 from perflint.rules.spelled import paddle_at
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import picks
-from perflint.training.steps import Point, Step
+from perflint.training.steps import Point
 
 CODE = "PPF207"
 _MASKED = "`paddle.where(mask, x, paddle.zeros_like(x))`"
@@ -69,19 +70,16 @@ _REASONS: dict[Form | None, str] = {Form.LOSS: _LOSS_REASON, Form.CLASS_LOSS: _C
 # What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
-forward_clues[CODE] |= (_ADVICE.keys() - {MASK}) | _BESIDE
 
-
-@step_gate(CODE)
-def _may_match(point: Point) -> bool | Confidence:
+def _operations(point: Point) -> Iterator[tuple[ast.expr, tuple[str, Confidence], Confidence]]:
     step = point.step
-    found = step is not None and any(
-        _is_worth_asking(item) and dynamic_op(point, item) is not None
-        for header in headers(point.statement.node)
-        for item in walk(header)
-        if isinstance(item, (ast.Call, ast.Subscript))
-    )
-    return Confidence.LOW if found and step is not None and _picks(point, step.function) else found
+    most = Confidence.LOW if step is not None and _picks(point, step.function) else Confidence.HIGH
+    for item in (item for header in headers(point.statement.node) for item in walk(header)):
+        if not isinstance(item, (ast.Call, ast.Subscript)) or not _is_worth_asking(item):
+            continue
+        found = dynamic_op(point, item)
+        if found is not None:
+            yield item, found, most
 
 
 def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
@@ -91,17 +89,16 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
     return terminal(node) in _ADVICE or isinstance(node.func, ast.Name)
 
 
-@step_check("Call", forward=True)
-@step_check("Subscript", forward=True)
-def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) -> None:
+@rule(CODE, at=At.HOT, find_at=_operations, clues=(_ADVICE.keys() - {MASK}) | _BESIDE, claims=False)
+def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     """Report an operation whose result has a size that the host must wait for."""
-    point = context.here
-    if context.file.is_static or isinstance(context.parents[-1], (cst.AssignTarget, cst.Del)):
-        return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
-    expression = context.expression(node)
-    found = dynamic_op(point, expression) if expression is not None else None
-    if found is None or expression is None or (step.forward and is_untrained(point, step.function)):
+    point, expression, step = context.here, context.node, context.running
+    assert isinstance(expression, ast.expr)
+    if context.file.is_static or (step.forward and is_untrained(point, step.function)):
         return
+    target = context.parent(expression)
+    if isinstance(target, ast.Delete) or (isinstance(target, ast.Assign) and expression in target.targets):
+        return  # ``x[mask] = v``: Paddle 3 fills it in place, without needing the number of items
     name, confidence = found
     if _picks(point, step.function):
         confidence = Confidence.LOW
@@ -111,7 +108,7 @@ def dynamic_shape(node: cst.Call | cst.Subscript, context: Context, step: Step) 
     if test is not None:
         advice += _UNDER_TEST.format(where=f"line {context.file.row(test)}")
     fix = _fix(name, expression, form, advice, context)
-    context.report(CODE, node, fix, step, confidence=confidence, claims=False, advice=advice)
+    context.report(fix, confidence=confidence, advice=advice)
 
 
 def _picks(point: Point, function: str) -> bool:
@@ -123,9 +120,10 @@ def _picks(point: Point, function: str) -> bool:
 def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, context: Context) -> Fix:
     """The rewrite in words; for the mean over a mask, as code."""
     value, mask = _operands(expression, name)
-    called, paddle = context.parents[-2], paddle_at(context.here.statement.node, context.file)
-    is_mean = isinstance(called, cst.Call) and not called.args and method_of(called) == "mean"
-    if value is None or mask is None or paddle is None or not is_mean:
+    paddle = paddle_at(context.here.statement.node, context.file)
+    called = next((outer for outer, _ in islice(context.around(expression), 1, None)), None)
+    is_mean = isinstance(called, ast.Call) and terminal(called) == "mean" and not arguments_of(called)
+    if value is None or mask is None or paddle is None or called is None or not is_mean:
         return Fix(advice, (), Level.DISPLAY, _REASONS.get(form, _REASON))
     text = f"{paddle}.where({mask}, {value}, {paddle}.zeros_like({value})).sum() / {mask}.sum().clip(min=1)"
     return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)

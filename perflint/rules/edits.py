@@ -6,15 +6,20 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Sequence
-from itertools import takewhile
-
-import libcst as cst
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from perflint.findings import Edit
-from perflint.lint.context import Context, method_of
-from perflint.lint.walk import children
-from perflint.text.source import LineTable, Source, spans_rows
+from perflint.index.project import FileIndex
+from perflint.lint.context import Context
+from perflint.lint.statement_code import StatementCode, span_of, statement_around
+from perflint.syntax.scopes import Scope, Statement
+from perflint.text.source import Source, spans_rows
+from perflint.training.evidence import EVIDENCE, STEPS
+
+if TYPE_CHECKING:
+    from perflint.lint.written import Argument
 
 # Text edits that keep the surrounding style.
 
@@ -22,20 +27,18 @@ _HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
 """Characters that may make a line break part of a string, or significant."""
 
 
-def insert_argument(call: cst.Call, argument: str, context: Context) -> list[Edit]:
+def insert_argument(call: ast.Call, argument: str, file: FileIndex) -> list[Edit]:
     """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
-    source = context.file.source
-    if not call.args:
-        _, end = context.range(call)
-        return [Edit(end - 1, end - 1, argument)]
-    last = call.args[-1]
-    start, end = context.range(last)
-    before = source.text[source.lines.line_start(source.lines.position(start)[0]) : start]
-    comma = isinstance(last.comma, cst.Comma)
-    at = context.range(last.comma)[1] if isinstance(last.comma, cst.Comma) else end
+    source, given = file.source, _arguments(call, file)
+    call_end = source.lines.span(call)[1]
+    if not given:
+        return [] if given is None else [Edit(call_end - 1, call_end - 1, argument)]
+    last = given[-1]
+    before = source.text[source.lines.line_start(source.lines.position(last.start)[0]) : last.start]
+    at, has_comma = last.after, last.after > last.end
     if before.strip():
-        return [Edit(at, at, f" {argument}," if comma else f", {argument}")]
-    return _insert_own_line(source, at, before + argument, comma, context.range(call)[1])
+        return [Edit(at, at, f" {argument}," if has_comma else f", {argument}")]
+    return _insert_own_line(source, at, before + argument, has_comma, call_end)
 
 
 def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
@@ -49,20 +52,30 @@ def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: 
     return edits if comma else [Edit(at, at, ","), *edits]
 
 
-def delete_argument(call: cst.Call, argument: cst.Arg, context: Context) -> list[Edit]:
+def delete_argument(call: ast.Call, value: ast.expr, file: FileIndex) -> list[Edit]:
     """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
-    source, at = context.file.source, call.args.index(argument)
-    start, end = context.range(argument)
-    after = context.range(argument.comma)[1] if isinstance(argument.comma, cst.Comma) else end
-    if at + 1 < len(call.args):
-        following = context.range(call.args[at + 1])[0]
-        if "#" not in source.text[end:following]:
-            return [Edit(start, following, "")]
-    elif at > 0:
-        before = context.range(call.args[at - 1])[1]
-        if "#" not in source.text[before:start]:
-            return [Edit(before, end, "")]
-    return [Edit(start, after + len(source.text[after:]) - len(source.text[after:].lstrip(" \t")), "")]
+    text, given, own = file.source.text, _arguments(call, file) or [], span_of(value, file.source)
+    for at, argument in enumerate(given):
+        if argument.value != own:
+            continue
+        start, end = argument.start, argument.end
+        if at + 1 < len(given):
+            following = given[at + 1].start
+            if "#" not in text[end:following]:
+                return [Edit(start, following, "")]
+        elif at > 0:
+            before = given[at - 1].end
+            if "#" not in text[before:start]:
+                return [Edit(before, end, "")]
+        rest = text[argument.after :]
+        return [Edit(start, argument.after + len(rest) - len(rest.lstrip(" \t")), "")]
+    return []
+
+
+def _arguments(call: ast.Call, file: FileIndex) -> list[Argument] | None:
+    statement = statement_around(file.tree, call)
+    code = StatementCode(statement, file.source) if statement is not None else None
+    return code.written.arguments(code.span(call)) if code is not None else None
 
 
 def indentation(source: Source, row: int) -> str:
@@ -111,40 +124,41 @@ def one_level(inner: str, *outers: str) -> str:
     return next(beyond, "\t" if inner.startswith("\t") else "    ")
 
 
-def call_in(row: cst.BaseStatement) -> cst.Call | None:
-    """The call that a row consists of."""
-    statement = row.body[0] if isinstance(row, cst.SimpleStatementLine) and len(row.body) == 1 else None
-    return statement.value if isinstance(statement, cst.Expr) and isinstance(statement.value, cst.Call) else None
+def call_in(statement: ast.stmt | None) -> ast.Call | None:
+    """The call that a statement consists of."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value if isinstance(value, ast.Call) else None
 
 
-def block_and_line(context: Context) -> tuple[cst.IndentedBlock, cst.SimpleStatementLine] | None:
-    """The block around the current statement, and its row, if it is a call on its own row."""
-    statement = context.statement
-    if not isinstance(statement, cst.Expr):
-        return None
-    *_, block, line = takewhile(lambda parent: parent is not statement, context.parents)
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(block, cst.IndentedBlock) or not call_in(line):
-        return None
-    return block, line
+def has_own_rows(node: ast.stmt, source: Source) -> bool:
+    """Whether a simple statement shares its rows with no other code."""
+    start, end = source.lines.span(node)
+    before = source.text[source.lines.line_start(node.lineno) : start]
+    behind = source.text[end : source.lines.line_end(node.end_lineno or node.lineno)].lstrip(" \t\f;").rstrip()
+    return not before.strip() and (not behind or behind.startswith("#"))
 
 
-def rows_inside_strings(nodes: Iterable[cst.CSTNode], context: Context) -> set[int]:
-    """Rows that begin inside a string literal of these nodes, where added space would change the string."""
+def block_of(statement: Statement, scope: Scope) -> list[ast.stmt]:
+    """The statements of the block that a statement is in."""
+    links = (link.block for link in statement.around if link.branch != "after")
+    return next((block for block in (*links, scope.node.body) if statement.node in block), [statement.node])
+
+
+def rows_inside_strings(source: Source, first: int, last: int) -> set[int]:
+    """The rows of some statements that begin inside a string, where added space would change the string."""
     rows: set[int] = set()
-    stack = [*nodes]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, (cst.SimpleString, cst.FormattedString)):
-            first, last = context.rows(item)
-            rows.update(range(first + 1, last + 1))
-        stack.extend(children(item))
-    return rows
+    with suppress(tokenize.TokenError, IndentationError):
+        for token in tokenize.generate_tokens(io.StringIO(source.lines.between(first, last)).readline):
+            kind = tokenize.tok_name[token.type]
+            if kind in ("STRING", "FSTRING_MIDDLE", "FSTRING_END"):
+                rows.update(range(token.start[0] + 1, token.end[0] + 1))
+    return {first + row - 1 for row in rows}
 
 
-def source_of(node: cst.BaseExpression, context: Context) -> str:
+def source_of(node: ast.expr, context: Context) -> str:
     """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
     text = context.text(node)
-    atoms = (cst.Name, cst.Attribute, cst.Call, cst.Subscript)
+    atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
     if isinstance(node, atoms) and spans_rows(text) and not _HOLDS_ROWS.search(text):
         text = _on_one_row(text)
     return text if isinstance(node, atoms) and not spans_rows(text) else f"({text})"
@@ -156,10 +170,12 @@ def _on_one_row(text: str) -> str:
     return re.sub(r"\s*[\r\n]\s*", " ", text)
 
 
-def on_device(tensor: cst.BaseExpression) -> cst.BaseExpression:
+def on_device(tensor: ast.expr) -> ast.expr:
     """A tensor without the ``.detach()`` and ``.cpu()`` that precede its read."""
-    while isinstance(tensor, cst.Call) and not tensor.args and method_of(tensor) in ("cpu", "detach", "clone"):
-        tensor = cst.ensure_type(tensor.func, cst.Attribute).value
+    while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
+        if tensor.args or tensor.keywords or tensor.func.attr not in ("cpu", "detach", "clone"):
+            break
+        tensor = tensor.func.value
     return tensor
 
 
@@ -225,38 +241,63 @@ def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
     return found
 
 
-# Edits of one argument of a call, given by the trees of the index: for calls other than the checked one.
+# The fix that deletes a statement: its comments stay, and no block is left empty.
+
+Deletable = Callable[[ast.stmt], bool]
 
 
-def add_keyword(call: ast.Call, argument: str, source: Source) -> Edit | None:
-    """Insert ``axis=1`` after the last argument of a call, on the same row; None if a comment ends the arguments."""
-    start, end = source.lines.span(call)
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    last = max((source.lines.span(value)[1] for value in given), default=end - 1)
-    if "#" in source.text[last:end]:
+def deletion(context: Context, deletable: Deletable) -> list[Edit] | None:
+    """The edits that delete the current statement; None if the statement is more than the current node.
+
+    Also None if a call on the same row may get a guard.
+
+    Args:
+        deletable: whether a statement may be deleted together with this one. If all statements of a block may, the last
+            of them becomes ``pass``.
+    """
+    point, source = context.here, context.file.source
+    statement = point.statement.node
+    if call_in(statement) is not context.node:
         return None
-    at = start + len(source.text[start : end - 1].rstrip())
-    separator = "" if not given else " " if source.text[at - 1] == "," else ", "
-    return Edit(at, at, separator + argument)
+    start, end = source.lines.span(statement)
+    if "#" in source.text[start:end]:
+        return None
+    block = block_of(point.statement, point.scope)
+    is_needed = block[-1] is statement and all(other is statement or deletable(other) for other in block)
+    row = [other for other in block if _share_rows(other, statement)]
+    if len(row) == 1 and has_own_rows(statement, source):
+        return [Edit(start, end, "pass")] if is_needed else [whole_rows(start, end, source)]
+    is_suite = bool(source.text[source.lines.line_start(block[0].lineno) : source.lines.span(block[0])[0]].strip())
+    others = (other for other in row if other is not statement)
+    if not is_suite and any(_may_get_a_guard(other) and not deletable(other) for other in others):
+        return None  # when it is alone on its row: that would be a second change of the same row
+    at = row.index(statement)
+    if is_needed:
+        return [Edit(start, end, "pass")]
+    if at + 1 < len(row):
+        return [Edit(start, source.lines.span(row[at + 1])[0], "")]
+    return [Edit(source.lines.span(row[at - 1])[1], end, "")]
 
 
-def drop_keyword(call: ast.Call, name: str, source: Source) -> Edit | None:
-    """Remove ``name=value`` from a call, with a comma; None if it is missing, or a comment is in the way."""
+def _share_rows(one: ast.stmt, other: ast.stmt) -> bool:
+    return one.lineno <= (other.end_lineno or other.lineno) and other.lineno <= (one.end_lineno or one.lineno)
+
+
+def _may_get_a_guard(statement: ast.stmt) -> bool:
+    """Whether a statement is only a call that may log, save or measure, and not part of a training step."""
+    call = call_in(statement)
+    name = call.func.attr if call is not None and isinstance(call.func, ast.Attribute) else ""
+    return call is not None and name not in STEPS | EVIDENCE
+
+
+def whole_rows(start: int, end: int, source: Source) -> Edit:
+    """Delete the rows of a statement, and one of two blank rows that would become adjacent; a comment keeps its row."""
     lines = source.lines
-    spans = sorted([*map(lines.span, call.args), *(_keyword_span(keyword, lines) for keyword in call.keywords)])
-    keyword = next((keyword for keyword in call.keywords if keyword.arg == name), None)
-    if keyword is None:
-        return None
-    own = _keyword_span(keyword, lines)
-    at = spans.index(own)
-    if at + 1 < len(spans):
-        edit = Edit(own[0], spans[at + 1][0], "")
-    elif at:
-        edit = Edit(spans[at - 1][1], own[1], "")
-    else:
-        edit = Edit(*own, "")
-    return None if set(source.text[edit.start : edit.end]) & set("#()") else edit
-
-
-def _keyword_span(keyword: ast.keyword, lines: LineTable) -> tuple[int, int]:
-    return lines.offset(keyword.lineno, keyword.col_offset), lines.span(keyword.value)[1]
+    first, last = lines.position(start)[0], lines.position(end)[0]
+    comment = source.text.find("#", end, lines.line_end(last))
+    if comment >= 0:
+        return Edit(start, comment, "")
+    above = lines.line(first - 1).strip()  # there is always one: code that runs at each step is in a block
+    if (not above or above.endswith(":")) and last < lines.rows and not lines.line(last + 1).strip():
+        last += 1
+    return Edit(lines.line_start(first), lines.line_end(last), "")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-
-import libcst as cst
+from collections.abc import Callable, Iterator, Sequence
 
 from perflint.catalogue import Rule
 from perflint.facts.entry_points import EntryPoint, entries_of
-from perflint.findings import Edit, Fix, Level, Related
-from perflint.lint.context import Context
-from perflint.rules.edits import indent_rows, indentation, one_level
+from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.index.project import FileIndex
+from perflint.lint.registry import Candidate
+from perflint.rules.edits import indent_rows, indentation, one_level, rows_inside_strings
 from perflint.rules.spelled import spelling
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.text.source import Source
@@ -20,22 +19,18 @@ _MOST_SHOWN = 3
 """How many places like the reported one are listed with it."""
 
 
-def entry_at(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
-    """The entry point whose backward pass is a call, if the rule that needs it is selected."""
-    entries = _entries(context, code)
-    node = context.expression(call) if entries else None
-    return next((entry for entry in entries if entry.call is node), None)
+def entries_in(file: FileIndex, is_worth: Callable[[EntryPoint], bool]) -> Iterator[Candidate]:
+    """The entry points of a file about which a rule says something at their backward passes."""
+    for entry in entries_of(file):
+        if is_worth(entry):
+            yield Candidate(entry.call, entry.backward.node, entry, Confidence.MEDIUM)
 
 
-def entry_of_model(call: cst.Call, context: Context, code: str) -> EntryPoint | None:
-    """The entry point whose forward pass begins with a call, if the rule that needs it is selected."""
-    entries = _entries(context, code)
-    node = context.expression(call) if entries else None
-    return next((entry for entry in entries if entry.model_call and entry.model_call[1] is node), None)
-
-
-def _entries(context: Context, code: str) -> Sequence[EntryPoint]:
-    return entries_of(context.file) if code in context.codes and context.point is not None else ()
+def models_in(file: FileIndex, is_worth: Callable[[EntryPoint], bool]) -> Iterator[Candidate]:
+    """The same at the calls that their forward passes begin with."""
+    for entry in entries_of(file):
+        if entry.model_call is not None and is_worth(entry):
+            yield Candidate(entry.model_call[1], entry.model_call[0].node, entry, Confidence.MEDIUM)
 
 
 def places_beside(entry: EntryPoint) -> tuple[Related, ...]:
@@ -68,18 +63,7 @@ def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Sco
     around = [indentation(source, link.node.lineno) for link in backward.around]
     function = indentation(source, scope.row)
     unit = one_level(indentation(source, first), *around, function)
-    return indent_rows(source, first, last, unit, header, _rows_in_strings(nodes))
-
-
-def _rows_in_strings(nodes: Iterable[ast.stmt]) -> set[int]:
-    """Rows that begin inside of a string."""
-    strings = (
-        item
-        for node in nodes
-        for item in ast.walk(node)
-        if isinstance(item, ast.JoinedStr) or (isinstance(item, ast.Constant) and isinstance(item.value, (str, bytes)))
-    )
-    return {row for item in strings for row in range(item.lineno + 1, (item.end_lineno or item.lineno) + 1)}
+    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:

@@ -9,8 +9,6 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import dropwhile, takewhile
 
-import libcst as cst
-
 from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
@@ -21,19 +19,17 @@ from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Project
-from perflint.lint.context import Context, local_name, method_of
-from perflint.lint.registry import check, row_gate
-from perflint.lint.walk import children as cst_children
+from perflint.lint.context import Context
+from perflint.lint.registry import At, Candidate, nodes_at, rule
 from perflint.paddle.results import PARALLEL
 from perflint.query import query
-from perflint.rules.arguments import find_argument
-from perflint.rules.edits import block_and_line, call_in
+from perflint.rules.edits import block_of, call_in, has_own_rows
 from perflint.rules.guard import guard_edits
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.bindings import targets_of as assigned_to
 from perflint.syntax.names import dotted, dotted_names
-from perflint.syntax.parameters import arguments_of
+from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Link, Scope, Statement, headers, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
@@ -552,77 +548,67 @@ _OLD = "put it under a test of the rank that this release of Paddle has"
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
-    return [found.line for found in every_rank_in(file).values()]
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    known = every_rank_in(file)
+    for node, statement in nodes_at(file, known):
+        name = file.names.resolve(dotted(node.func) or "") if isinstance(node, ast.Call) else ""
+        if name in _SAVES:
+            yield Candidate(node, statement, known[file.source.lines.span(node)[0]])
 
 
-@check("Call")
-def save_on_every_rank(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+def save_on_every_rank(found: EveryRank, context: Context) -> None:
     """Report a save without a rank test, in a program that runs on several cards."""
-    name = context.name(call.func)
-    if name not in _SAVES or (context.step is not None and name != "paddle.async_save"):
+    call = context.node
+    if not isinstance(call, ast.Call) or (context.step is not None and context.name(call.func) != "paddle.async_save"):
         return  # at each step, PPF401 comes first (it ignores saves in the background)
-    found = every_rank_in(context.file).get(context.range(call)[0])
-    if found is None:
-        return
     path = context.file.path
     related = [Related(*found.start, "the program becomes distributed here")]
     related += [Related(*place, "called here by every rank") for place in found.via]
     started, line = found.start
     context.report(
-        CODE,
-        call,
         _fix(call, found, context),
         related=tuple(related),
         confidence=found.confidence,
-        claims=False,
         start=f"line {line}" if started == path else f"{started}:{line}",
         others=f" (and {found.more} more here)" if found.more else "",
     )
 
 
-def _fix(call: cst.Call, found: EveryRank, context: Context) -> Fix:
+def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     """The save, and those that follow it directly, under ``if paddle.distributed.get_rank() == 0:``."""
-    if _is_old(local_name(call.func), context):
+    if _is_old(dotted(call.func) or "", context):
         return Fix(_TITLE, (), Level.DISPLAY, _OLD)
-    place = block_and_line(context)
-    if place is None:
+    here = _in_index(call, context)
+    if here is None or call_in(here[1].node) is None or not has_own_rows(here[1].node, context.file.source):
         return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
-    block, line = place
-    following = dropwhile(lambda row: row is not line, block.body)
-    run = list(takewhile(lambda row: _save_in(row, context) is not None, following))
-    saves = [save for row in run if (save := _save_in(row, context)) is not None]
+    scope, statement = here
+    following = dropwhile(lambda node: node is not statement.node, block_of(statement, scope))
+    run = list(takewhile(lambda node: _save_in(node, context) is not None, following))
+    saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
         return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
-    reader = _reader(call, saves, context)
+    reader = _reader(saves, scope, statement, context.file)
     if reader:
         return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
-    here = _in_index(call, context)
-    spelled = spelling("paddle", here[1].node, context.file) if here is not None else None
+    spelled = spelling("paddle", statement.node, context.file)
     if spelled is None:
         return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
-    edits = guard_edits((run[0], run[-1]), f"if {spelled.name}.distributed.get_rank() == 0:", context)
+    header = f"if {spelled.name}.distributed.get_rank() == 0:"
+    edits = guard_edits((run[0], run[-1]), header, scope, statement, context.file.source)
     if len(run) - 1 != found.more:
         return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, spelled.imports)
     return spelled.trusted(Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, spelled.imports))
 
 
-def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
+def _reader(run: list[ast.Call], scope: Scope, at: Statement, file: FileIndex) -> int:
     """The row that loads or copies one of the files after some saves, in the same function; 0 if none does.
 
     ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
     """
-    file = context.file
-    arguments = (_path_of(each) for each in run)
-    written = (context.expression(argument.value) for argument in arguments if argument is not None)
-    known = [path for path in written if path is not None]
+    known = [path for path in map(_path_of, run) if path is not None]
     paths = set(map(ast.unparse, known))
-    here = _in_index(save, context)
-    if here is None:
-        return 0
     folders = {name for path in known for name in _parts_of(path)}
-    scope, at = here[0], here[1]
     handed = scope.once("handed", lambda: _handed(scope))
     using = sorted(
         (call.lineno, call.col_offset)
@@ -634,11 +620,10 @@ def _reader(save: cst.Call, run: list[cst.Call], context: Context) -> int:
     return using[0][0] if using else 0
 
 
-def _in_index(save: cst.Call, context: Context) -> tuple[Scope, Statement, ast.Call] | None:
-    """A save in the tree of the index, with its statement."""
-    file, start = context.file, context.range(save)[0]
-    saves = file.calls_named(local_name(save.func).rpartition(".")[2])
-    return next((item for item in saves if file.source.lines.span(item[2])[0] == start), None)
+def _in_index(save: ast.Call, context: Context) -> tuple[Scope, Statement] | None:
+    """The statement of a save, and its function."""
+    saves = context.file.calls_named(terminal(save) or "")
+    return next(((scope, statement) for scope, statement, call in saves if call is save), None)
 
 
 def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:
@@ -652,9 +637,9 @@ def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:
     return found
 
 
-def _path_of(save: cst.Call) -> cst.Arg | None:
+def _path_of(save: ast.Call) -> ast.expr | None:
     """The path that a save writes to: ``model_path`` is what ``paddle.static.save`` calls it."""
-    return find_argument(save, "model_path", None) or find_argument(save, "path", PATH_POSITION)
+    return argument_of(save, "model_path", None) or argument_of(save, "path", PATH_POSITION)
 
 
 def _parts_of(path: ast.expr) -> set[str]:
@@ -669,20 +654,18 @@ def _is_old(name: str, context: Context) -> bool:
     return "fluid" in name or name.endswith("save_dygraph") or first.startswith("paddle.fluid")
 
 
-def _save_in(row: cst.BaseStatement, context: Context) -> cst.Call | None:
-    """The save that a row consists of."""
-    call = call_in(row)
-    return call if call is not None and context.name(call.func) in _SAVES else None
+def _save_in(node: ast.stmt, context: Context) -> ast.Call | None:
+    """The save that a statement on its own row consists of."""
+    call = call_in(node)
+    is_save = call is not None and context.name(call.func) in _SAVES and has_own_rows(node, context.file.source)
+    return call if is_save else None
 
 
-def _is_local(save: cst.Call) -> bool:
+def _is_local(save: ast.Call) -> bool:
     """Whether the arguments of a save call nothing that might wait for the other ranks."""
-    stack: list[cst.CSTNode] = [argument.value for argument in save.args]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, cst.NamedExpr):
-            return False  # the other ranks would lack the name
-        if isinstance(item, cst.Call) and (method_of(item) or local_name(item.func)) not in _LOCAL:
-            return False
-        stack.extend(cst_children(item))
-    return True
+    inside = [item for argument in arguments_of(save) for item in walk(argument)]
+    return all(
+        # ``:=``: the other ranks would lack the name
+        not isinstance(item, ast.NamedExpr) and not (isinstance(item, ast.Call) and terminal(item) not in _LOCAL)
+        for item in inside
+    )

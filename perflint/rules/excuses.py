@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import re
 
-import libcst as cst
-
 from perflint.facts import programs
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -19,16 +17,20 @@ from perflint.training.steps import Point
 # Finds signs that a costly value or call is there on purpose: a comment, a test around it, a clock next to it.
 
 
-def explained(node: cst.CSTNode, pattern: str, context: Context) -> bool:
+def explained(node: ast.AST, pattern: str, context: Context) -> bool:
     """Whether a comment at the end of a node's row, or alone on the rows just above it, matches a pattern.
 
     The rows above count if the node begins its row: a comment above a call is not about each of its arguments.
     """
+    return bool(pattern) and explained_at(context.range(node), pattern, context)
+
+
+def explained_at(place: tuple[int, int], pattern: str, context: Context) -> bool:
+    """The same for a place given by its offsets."""
     if not pattern:
         return False
-    source = context.file.source
-    start, end = context.range(node)
-    first, last = context.rows(node)
+    source, (start, end) = context.file.source, place
+    first, last = source.lines.position(start)[0], source.lines.position(end)[0]
     comments = [source.text[end : source.lines.line_end(last)].partition("#")[2]]
     if not source.text[source.lines.line_start(first) : start].strip():
         row = first - 1

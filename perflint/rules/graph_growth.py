@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-import libcst as cst
-
 from perflint.facts.accumulators import keeps_all, outlives_the_step, own_sum
 from perflint.facts.gradient_graphs import (
     NoGrad,
@@ -29,7 +27,7 @@ from perflint.flow.surely import Surely
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, step_gate
+from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, arguments_of
@@ -348,22 +346,18 @@ def _growth(point: Point) -> Growth | None:
     return growth(point)
 
 
-step_gate(CODE)(lambda point: _growth(point) is not None)
+def _growing(point: Point) -> Iterator[tuple[ast.AST, Growth]]:
+    node, found = point.statement.node, _growth(point)
+    if found is not None:
+        yield node.value if isinstance(node, ast.Expr) else node, found
 
 
-@check("AugAssign")
-@check("Assign")
-@check("Expr")
-def graph_grows(statement: cst.AugAssign | cst.Assign | cst.Expr, context: Context) -> None:
+@rule(CODE, at=At.STEP, find_at=_growing, claims=False, heeds_claims=False)
+def graph_grows(found: Growth, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that lives longer than the step."""
-    step, point = context.step, context.point
-    found = _growth(point) if step is not None and point is not None else None
-    if found is None:
-        return
-    node = statement.value if isinstance(statement, cst.Expr) else statement
     names = ", ".join(dict.fromkeys(ast.unparse(name) for name in found.names))
     confidence = Confidence.HIGH if found.sure else Confidence.MEDIUM
-    context.report(CODE, node, _fix(found, context), step, confidence=confidence, claims=False, name=names)
+    context.report(_fix(found, context), confidence=confidence, name=names)
 
 
 def _fix(found: Growth, context: Context) -> Fix:

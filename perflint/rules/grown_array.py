@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.branches import Switches
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.rules.edits import indentation, insert_row_after_loop, one_level
@@ -257,33 +255,24 @@ _NO_PASS = (
 _LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for found in grown_arrays(file):
-        yield found.statement, Confidence.HIGH
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in grown_arrays(file) if not file.is_offline else ():
+        yield Candidate(found.statement.node, found.statement.node, found)
 
 
-@check("Assign")
-def grown_array(assign: cst.Assign, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+def grown_array(found: Grown, context: Context) -> None:
     """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
-    point, file = context.point, context.file
-    if point is None or file.is_offline:
-        return
-    known = context.once(CODE, lambda: {item.statement.node: item for item in grown_arrays(file)})
-    found = known.get(point.statement.node)
-    if found is not None:
-        confidence = _confidence(found, context.hot is not None, file)
-        event = _SMALL if found.is_of_a_batch else ""
-        context.report(
-            CODE,
-            assign,
-            _fix(found, file),
-            confidence=confidence,
-            claims=False,
-            costs_on_cpu=True,
-            event=event,
-            name=found.name,
-        )
+    file = context.file
+    confidence = _confidence(found, context.hot is not None, file)
+    event = _SMALL if found.is_of_a_batch else ""
+    context.report(
+        _fix(found, file),
+        confidence=confidence,
+        costs_on_cpu=True,
+        event=event,
+        name=found.name,
+    )
 
 
 def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:

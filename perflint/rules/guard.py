@@ -8,18 +8,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import libcst as cst
-
 from perflint.configuration.settings import level_for
 from perflint.facts.effects import effect_at, keeps_state
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.branches import Often
-from perflint.lint.context import TOO_MANY, Context, local_name, method_of, shorten
-from perflint.lint.grouping import PLAIN_LOG, TENSOR_LOG
+from perflint.lint.context import TOO_MANY, Context, shorten
 from perflint.rules.arguments import declaration, given
 from perflint.rules.edits import (
-    block_and_line,
     call_in,
+    has_own_rows,
     indent_rows,
     indentation,
     keep_aligned,
@@ -30,9 +27,10 @@ from perflint.rules.tensor_reads import tensor_read_by
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
+from perflint.text.source import Source
 from perflint.training.counting import StepIndex, handed_counter, step_index
 from perflint.training.every import every
 from perflint.training.intent import says_predict
@@ -40,10 +38,11 @@ from perflint.training.steps import Point, points_of
 
 # Finds which calls log, in which way, and whether they read a tensor for it.
 
+TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
 _RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
 
 
-def log_family(call: cst.Call, context: Context) -> str:
+def log_family(call: ast.Call, context: Context) -> str:
     """``text`` (print, a logger), ``progress`` (a tqdm bar), ``record`` (a curve), ``declared`` (by the configuration).
 
     ``""`` for other calls.
@@ -51,20 +50,19 @@ def log_family(call: cst.Call, context: Context) -> str:
     if declaration(call, context.settings.logging_calls, context) is not None:
         return "declared"
     function = call.func
-    if isinstance(function, cst.Name):
-        return "text" if function.value in PRINTS and not context.file.names.is_bound(function.value) else ""
-    if not isinstance(function, cst.Attribute):
+    if isinstance(function, ast.Name):
+        return "text" if function.id in PRINTS and not context.file.names.is_bound(function.id) else ""
+    if not isinstance(function, ast.Attribute):
         return ""
-    method = function.attr.value
+    method = function.attr
     if method in RECORDERS:
         return "record"
     if method in PROGRESS:
         return "progress"
-    name = local_name(function)
-    if context.file.names.resolve(name) in _RUNS:
+    if context.name(function) in _RUNS:
         return "record"
     if method in LOGGER_METHODS:
-        receiver = local_name(function.value) or context.text(function.value)
+        receiver = dotted(function.value) or context.text(function.value)
         if method == "write":
             return "text" if receiver.endswith(("tqdm", "pbar")) else ""
         if means_logger(receiver) and not receiver.endswith(("math", "np", "paddle", "catalog", "dialog")):
@@ -72,42 +70,42 @@ def log_family(call: cst.Call, context: Context) -> str:
     return ""
 
 
-def code_of(call: cst.Call, context: Context) -> str:
+def code_of(call: ast.Call, context: Context) -> str:
     """The rule that a logging call belongs to: PPF202 when it reads a tensor, PPF405 when it reads none."""
     if context.runs_on_cpu:
         return PLAIN_LOG
     declared = declaration(call, context.settings.logging_calls, context)
-    shown = call.args if declared is None else given(call, declared, context)
-    return TENSOR_LOG if any(reads(argument.value, context) for argument in shown) else PLAIN_LOG
+    shown = arguments_of(call) if declared is None else given(call, declared, context)
+    return TENSOR_LOG if any(reads(argument, context) for argument in shown) else PLAIN_LOG
 
 
-def reads(node: cst.CSTNode, context: Context) -> bool:
+def reads(node: ast.AST, context: Context) -> bool:
     """Whether what is logged reads a tensor, explicitly or by converting it to text."""
-    if isinstance(node, (cst.Name, cst.Attribute, cst.Subscript, cst.Call)):
+    if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
         if context.kind(node).is_tensor or _reads_explicitly(node, context):
             return True
         # A call's own result is logged, not a tensor among its arguments, unless it only passes them on.
         return (
-            isinstance(node, cst.Call)
+            isinstance(node, ast.Call)
             and _passes_on(node)
-            and any(reads(argument.value, context) for argument in node.args)
+            and any(reads(argument, context) for argument in arguments_of(node))
         )
-    return not isinstance(node, cst.Lambda) and any(reads(child, context) for child in node.children)
+    return not isinstance(node, ast.Lambda) and any(reads(child, context) for child in children(node))
 
 
-def _reads_explicitly(node: cst.CSTNode, context: Context) -> bool:
+def _reads_explicitly(node: ast.AST, context: Context) -> bool:
     """Whether an expression contains a host read: ``loss.numpy()[0]``, ``np.mean(loss.numpy())``."""
-    is_read = isinstance(node, cst.Call) and tensor_read_by(node, context) is not None
-    return not isinstance(node, cst.Lambda) and (
-        is_read or any(_reads_explicitly(child, context) for child in node.children)
+    is_read = isinstance(node, ast.Call) and tensor_read_by(node, context) is not None
+    return not isinstance(node, ast.Lambda) and (
+        is_read or any(_reads_explicitly(child, context) for child in children(node))
     )
 
 
-def _passes_on(call: cst.Call) -> bool:
+def _passes_on(call: ast.Call) -> bool:
     """Whether a call returns its argument, as text or in a list: ``str(loss)``, ``" ".join(parts)``."""
-    if isinstance(call.func, cst.Attribute):
-        return call.func.attr.value in ("format", "join", "update", "append")
-    return local_name(call.func) in ("str", "repr", "round", "format", "dict", "list", "max", "min")
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in ("format", "join", "update", "append")
+    return dotted(call.func) in ("str", "repr", "round", "format", "dict", "list", "max", "min")
 
 
 # Finds which logging calls only log, and which of them are together, so that one guard is enough for all.
@@ -122,32 +120,33 @@ class LogRun:
     ``first`` may be a read above them that is only for them: ``value = loss.item()``.
     """
 
-    first: cst.SimpleStatementLine
-    last: cst.SimpleStatementLine
+    first: ast.stmt
+    last: ast.stmt
     families: tuple[str, ...]
     beside: tuple[str, ...]
 
     def range(self, context: Context) -> tuple[int, int]:
         """Their place."""
-        return context.range(self.first)[0], context.range(self.last)[1]
+        span = context.file.source.lines.span
+        return span(self.first)[0], span(self.last)[1]
 
 
-def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
+def run_of(call: ast.Call, family: str, context: Context) -> LogRun | None:
     """The consecutive log statements around the current one in one block.
 
     What is computed between them only for them belongs to them: ``cost = time() - start`` before ``print(cost)``. So do
     the reads right above them: ``value = loss.item()`` before ``bar.set_postfix(loss=value)``. None if the call shares
     its row, or is not a statement by itself.
     """
-    place, point = block_and_line(context), context.here
-    if place is None:
+    point = context.here
+    node = point.statement.node
+    if call_in(node) is None or not has_own_rows(node, context.file.source):
         return None
-    block, line = place
-    alone = LogRun(line, line, (family,), (_beside(call, family, context),))
+    alone = LogRun(node, node, (family,), (_beside(call, family, context),))
     if family == "declared":
         return alone
-    neighbours = _Neighbours(block, context)
-    at = neighbours.nodes.index(point.statement.node)
+    neighbours = _Neighbours(context)
+    at = neighbours.nodes.index(node)
     for crosses in (True, False):
         first, last = neighbours.reach(at, -1, crosses), neighbours.reach(at, 1, crosses)
         between = [node for node in neighbours.nodes[first : last + 1] if not neighbours.family(node)]
@@ -159,30 +158,26 @@ def run_of(call: cst.Call, family: str, context: Context) -> LogRun | None:
 class _Neighbours:
     """The statements of the current one's block, and which of them may share a guard with it."""
 
-    def __init__(self, block: cst.IndentedBlock, context: Context) -> None:
+    def __init__(self, context: Context) -> None:
         place = context.here.statement.place
         self.nodes = place.block if place is not None else context.here.scope.node.body
         self._context = context
         self._points = points_of(context.file)
-        lines = (line for line in block.body if isinstance(line, cst.SimpleStatementLine))
-        self._lines = {context.rows(line)[0]: line for line in lines}
         self._families: dict[ast.stmt, str] = {}
 
     def family(self, node: ast.stmt) -> str:
         """The family of a log statement, ``""`` for anything else."""
         if node not in self._families:
-            line, point = self._lines.get(node.lineno), self._points.get(node)
-            self._families[node] = _family_of_line(line, point, self._context) if line and point else ""
+            point = self._points.get(node)
+            self._families[node] = _family_of(node, point, self._context) if point is not None else ""
         return self._families[node]
 
     def run(self, first: int, last: int) -> LogRun:
         """The statements from one log statement to another."""
         logs = [node for node in self.nodes[first : last + 1] if self.family(node)]
-        families = {self._lines[node.lineno]: self.family(node) for node in logs}
-        lines = list(families)
-        said = (_beside(call, families[line], self._context) for line in lines if (call := call_in(line)) is not None)
-        begin = self._lines[self.nodes[self._with_reads(first, last)].lineno]
-        return LogRun(begin, lines[-1], tuple(families.values()), tuple(said))
+        calls = ((call, self.family(node)) for node in logs if (call := call_in(node)) is not None)
+        said = tuple(_beside(call, family, self._context) for call, family in calls)
+        return LogRun(self.nodes[self._with_reads(first, last)], logs[-1], tuple(map(self.family, logs)), said)
 
     def reach(self, at: int, direction: int, crosses: bool) -> int:
         """The furthest log statement reached over others and, with ``crosses``, over their preparations."""
@@ -201,10 +196,9 @@ class _Neighbours:
         scope, end = self._context.here.scope, self.nodes[last]
         while here >= 0 and self._prepares(self.nodes[here]):
             node = self.nodes[here]
-            line = self._lines.get(node.lineno)
-            if line is None or not _is_used_within(node, node, end, scope):
+            if not _is_used_within(node, node, end, scope):
                 break
-            if any(reads(item.value, self._context) for item in line.body if isinstance(item, cst.Assign)):
+            if isinstance(node, ast.Assign) and reads(node.value, self._context):
                 furthest = here
             here -= 1
         return furthest
@@ -230,16 +224,16 @@ def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scop
     return bool(read) and not outside and all(node.lineno < row for row in read)
 
 
-def _family_of_line(line: cst.SimpleStatementLine, point: Point, context: Context) -> str:
+def _family_of(node: ast.stmt, point: Point, context: Context) -> str:
     """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
-    call = call_in(line)
-    family = log_family(call, context) if call is not None else ""
-    if call is None or family in ("", "declared") or _is_kept(context.rows(line), context):
+    call = call_in(node)
+    family = log_family(call, context) if call is not None and has_own_rows(node, context.file.source) else ""
+    if call is None or family in ("", "declared") or _is_kept((node.lineno, node.end_lineno or 0), context):
         return ""
-    if not isinstance(point.statement.node, ast.Expr) or more_than_logs(point.statement.node.value, point):
+    if more_than_logs(call, point):
         return ""
     code = code_of(call, context)
-    own = code_of(context.node, context) if isinstance(context.node, cst.Call) else code
+    own = code_of(context.node, context) if isinstance(context.node, ast.Call) else code
     alike = level_for(code, Level.UNSAFE, context.settings) is level_for(own, Level.UNSAFE, context.settings)
     return family if code in context.codes and alike else ""
 
@@ -262,14 +256,18 @@ def _is_kept(rows: tuple[int, int], context: Context) -> bool:
     return any("noqa" in context.file.source.lines.line(row) for row in rows)
 
 
-def _beside(call: cst.Call, family: str, context: Context) -> str:
+def _beside(call: ast.Call, family: str, context: Context) -> str:
     """What else can change if a logging call runs less often, in words; ``""`` if it only logs."""
-    name = local_name(call.func) or context.text(call.func)
+    name = dotted(call.func) or context.text(call.func)
     if family == "declared":
         return f"what `{name}` does besides logging is not known"
-    if family == "text" and method_of(call) not in {"", *_PLAIN_LOGGERS}:
+    if family == "text" and _method(call) not in {"", *_PLAIN_LOGGERS}:
         return f"what `{name}` does with each line is not known"
     return ""
+
+
+def _method(call: ast.Call) -> str:
+    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 # Fixes that make something happen less often: ``unsafe`` at best, with a reason that says how much is lost.
@@ -315,7 +313,7 @@ _ONCE_TITLE = "set the text once, before the loop"
 _ONCE = "nothing in it changes from step to step: pass it as `tqdm(..., desc=...)`"
 _APART = "{more}: do that on a row of its own first"
 _NAMES = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
-Run = tuple["cst.BaseStatement", "cst.BaseStatement"]
+Run = tuple[ast.stmt, ast.stmt]
 """The first and the last of some statements of one block."""
 
 _FAMILIES = {"text": LINES, "progress": BAR, "record": POINTS, "declared": CALLS}
@@ -329,7 +327,7 @@ class Guarded:
     span: tuple[int, int] | None = None
 
 
-def guard_fix(call: cst.Call, family: str, context: Context) -> Guarded:
+def guard_fix(call: ast.Call, family: str, context: Context) -> Guarded:
     """Log every n-th step: the statement, and the log statements next to it, under one guard."""
     interval = context.settings.log_interval
     title = f"log every {ordinal(interval)} step"
@@ -338,7 +336,7 @@ def guard_fix(call: cst.Call, family: str, context: Context) -> Guarded:
         return Guarded(rarer_words(title, advice))
     if family == "progress" and _says_the_same(call, context):
         return Guarded(rarer_words(_ONCE_TITLE, _ONCE))
-    more = more_than_logs(context.expression(call), context.here)
+    more = more_than_logs(call, context.here)
     if more:
         return Guarded(rarer_words(title, _APART.format(more=more)))
     run = run_of(call, family, context)
@@ -352,13 +350,13 @@ def guard_fix(call: cst.Call, family: str, context: Context) -> Guarded:
     return Guarded(made, run.range(context))
 
 
-def _says_the_same(call: cst.Call, context: Context) -> bool:
+def _says_the_same(expression: ast.Call, context: Context) -> bool:
     """Whether a call says the same at each step of the loop around it: ``bar.set_description(f"epoch {epoch}")``.
 
     It does if it only shows settings, and names that the loop does not bind.
     """
-    expression, loop = context.expression(call), context.here.loop
-    if not isinstance(expression, ast.Call) or not isinstance(loop, ast.For):
+    loop = context.here.loop
+    if not isinstance(loop, ast.For):
         return False
     changing = bound_in([loop])
     return bool(expression.args) and all(
@@ -397,8 +395,7 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
     against, counter, line = _against(context), counter_here(context), _own_line(context)
     if against or counter is None:
         return rarer_words(title, against or _how_to_count(context, counter))
-    node = context.node
-    more = more_than(context.expression(node), context.here) if isinstance(node, cst.Call) and line else ""
+    more = more_than(call_in(line), context.here) if line is not None else ""
     if more:
         return rarer_words(title, _APART.format(more=more))
     if line is None:
@@ -408,7 +405,9 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
 
 def _every_nth(run: Run, counter: StepIndex, interval: int, context: Context) -> list[Edit]:
     """Put some statements under a test of the step counter, which the loop gets if it has none."""
-    return [*_header_edits(context, counter), *guard_edits(run, f"if {counter.name} % {interval} == 0:", context)]
+    point, header = context.here, f"if {counter.name} % {interval} == 0:"
+    guarded = guard_edits(run, header, point.scope, point.statement, context.file.source)
+    return [*_header_edits(context, counter), *guarded]
 
 
 def _against(context: Context) -> str:
@@ -460,21 +459,19 @@ def counter_here(context: Context, named: frozenset[str] = frozenset()) -> StepI
     return StepIndex(name) if name is not None else None
 
 
-def _own_line(context: Context) -> cst.SimpleStatementLine | None:
-    """The row of the current statement, if the current call is all of it."""
-    statement, found = context.statement, block_and_line(context)
-    return found[1] if found and isinstance(statement, cst.Expr) and statement.value is context.node else None
+def _own_line(context: Context) -> ast.stmt | None:
+    """The current statement, if the current call is all of it and of its row."""
+    node = context.here.statement.node
+    return node if call_in(node) is context.node and has_own_rows(node, context.file.source) else None
 
 
-def guard_edits(run: Run, header: str, context: Context) -> list[Edit]:
-    """Put the statements of the current block, from one to another, under a header line."""
-    source = context.file.source
-    first, last = context.rows(run[0])[0], context.rows(run[1])[1]
-    block = next(parent for parent in reversed(context.parents) if isinstance(parent, cst.IndentedBlock))
-    inside = [item for item in block.body if first <= context.rows(item)[0] <= last]
-    around = (parent for parent in reversed(context.parents) if isinstance(parent, cst.BaseCompoundStatement))
-    unit = one_level(indentation(source, first), *(indentation(source, context.rows(each)[0]) for each in around))
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(inside, context))
+def guard_edits(run: Run, header: str, scope: Scope, statement: Statement, source: Source) -> list[Edit]:
+    """Put the statements of a block, from one to another, under a header line; ``statement``: one of them."""
+    first, last = run[0].lineno, run[1].end_lineno or run[1].lineno
+    rows = [link.node.lineno for link in statement.around if link.branch != "after"]
+    around = rows if isinstance(scope.node, ast.Module) else [*rows, scope.row]
+    unit = one_level(indentation(source, first), *(indentation(source, row) for row in around))
+    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:

@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-import libcst as cst
+import ast
+from collections.abc import Iterator
 
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Fix, Level, Related
-from perflint.lint.context import Context, method_of
-from perflint.lint.registry import step_check, step_gate, step_triggers
-from perflint.rules import accumulate
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
+from perflint.rules import accumulate, guard
+from perflint.rules.arguments import declaration, given
 from perflint.rules.read_advice import advice
 from perflint.rules.tensor_reads import READING_CALLS, certainty, tensor_read_by
-from perflint.training.steps import Point, Read, Step, reads_of
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
+from perflint.training.steps import Point, Read, reads_of
 
 CODE = "PPF201"
 _HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}"
 _HELPER_REASON = "you have to decide whether to change the helper or its call"
-
 _ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
 _OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
 
-step_triggers[CODE] |= READING_CALLS | {"range", "set_value"}
+_CALL_LESS = "call it every n steps"
 
 
-@step_check("Call")
-def host_read(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, declared="sync_calls")
+def declared_sync(call: ast.Call, context: Context) -> None:
+    """Report a call at each step that the configuration declares to wait for the device."""
+    declared = declaration(call, context.settings.sync_calls, context)
+    if declared is None:
+        return
+    arguments = given(call, declared, context)
+    # A known number needs no read; a call without arguments reads the values of its object.
+    if declared.parameter and all(context.kind(argument).is_host for argument in arguments):
+        return
+    reason = f"what `{dotted(call.func)}` does on the other steps is lost"
+    fix = guard.sample_fix(_CALL_LESS, guard.CALLS, reason, context)
+    tensor = context.text(arguments[0]) if arguments else ""
+    context.report(fix, tensor=tensor, advice=_CALL_LESS)
+
+
+@rule(CODE, at=At.STEP, calls=READING_CALLS | {"range"})
+def host_read(call: ast.Call, context: Context) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
     tensor = tensor_read_by(call, context)
     if tensor is not None:
-        confidence = certainty(tensor, context)
         kept, said = accumulate.fix(call, tensor, context), advice(call, context)
         fix, logs = (kept.fix, kept.logs) if kept is not None else (said.fix, ())
         context.report(
-            CODE,
-            call,
             fix,
-            step,
-            confidence=confidence,
+            confidence=certainty(tensor, context),
             logs=logs,
             otherwise=said.fix,
             shown=said.shown,
@@ -45,55 +60,46 @@ def host_read(call: cst.Call, context: Context, step: Step) -> None:
             tensor=context.text(tensor),
             advice=said.words,
         )
-        return
-    if _sets_through_the_host(call, context):
+
+
+@rule(CODE, at=At.STEP, calls=["set_value"], claims=False)
+def set_through_the_host(call: ast.Call, context: Context) -> None:
+    """Report a parameter set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
+    is_method = isinstance(call.func, ast.Attribute) and len(call.args) == 1 and not call.keywords
+    if is_method and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file]):
         fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
-        new = context.text(call.args[0].value)
-        context.report(CODE, call, fix, step, claims=False, tensor=new, advice=_ASSIGN)
-        return
-    read = reads_of(context.file).get(context.range(call)[0])
-    if read is not None:
-        _report_helper(call, read, step, context)
+        context.report(fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
 
 
-def _sets_through_the_host(call: cst.Call, context: Context) -> bool:
-    """Whether a parameter is set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
-    if method_of(call) != "set_value" or len(call.args) != 1 or call.args[0].star:
-        return False
-    return context.kind(call.args[0].value).is_tensor and is_for_paddle_1([context.file])
+def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
+    """The calls of helpers in other files that read their arguments."""
+    lines, reading = point.file.source.lines, reads_of(point.file)
+    for call in point.statement.calls if reading else ():
+        read = reading.get(lines.span(call)[0])
+        if read is not None:
+            yield call, read
 
 
-def _report_helper(call: cst.Call, read: Read, step: Step, context: Context) -> None:
+@rule(CODE, at=At.STEP, find_at=_helpers, claims=False)
+def reading_helper(read: Read, context: Context) -> None:
     """Report a call whose helper in another file reads its argument: the step loop is where people look."""
+    call = context.node
+    assert isinstance(call, ast.Call)
     place = f"{read.path}:{read.line}"
     title, ending = "keep the values on the device", "; keep the values on the device."
     # It only records its argument, which not every step needs. `ema.update()` continues from step to step.
-    if isinstance(context.statement, cst.Expr) and call.args:
+    if isinstance(context.statement, ast.Expr) and arguments_of(call):
         title = f"pass host values every {context.settings.log_interval}th step"
         ending = "; keep the values on the device, and call it every {interval} steps."
     said = advice(call, context)
     if said.shown:
         title, ending = said.fix.message, f"; {said.words}."
-    fix = Fix(title, (), Level.DISPLAY, _HELPER_REASON)
-    related = (Related(read.path, read.line, "the host read"),)
-    confidence = Confidence.HIGH if read.sure else Confidence.LOW
-    message = _HELPER_MESSAGE + ending
     context.report(
-        CODE,
-        call,
-        fix,
-        step,
-        related,
-        confidence,
-        claims=False,
+        Fix(title, (), Level.DISPLAY, _HELPER_REASON),
+        related=(Related(read.path, read.line, "the host read"),),
+        confidence=Confidence.HIGH if read.sure else Confidence.LOW,
         shown=said.shown,
         read_for=said.read_for,
-        message=message,
+        message=_HELPER_MESSAGE + ending,
         place=place,
     )
-
-
-@step_gate(CODE)
-def _hands_over(point: Point) -> bool:
-    lines, reading = point.file.source.lines, reads_of(point.file)
-    return bool(reading) and any(lines.span(call)[0] in reading for call in point.statement.calls)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ast
 
-import libcst as cst
-
 from perflint.catalogue import ArgumentMatch
 from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
@@ -43,23 +41,23 @@ _TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle 
 _EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}` at {place}): fix that first"
 
 
-def of_call(call: cst.Call, callee: str, context: Context) -> LoaderReading | None:
+def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | None:
     """What draws from the loader that a call creates; None for a call that creates none."""
-    point, made = context.point, context.expression(call)
+    point = context.point
     if callee not in (LOADER, *_FITS):
         return None
-    if point is None or not isinstance(made, ast.Call):
+    if point is None:
         return LoaderReading(Worth.TRAINS)
     if callee == LOADER:
-        return reading(point.file, point.scope, point.statement, made)
+        return reading(point.file, point.scope, point.statement, call)
     worth = Worth.TRAINS
     if callee == "paddle.Model.evaluate":
         often = runs_while_training(point.file, point.scope, point.statement)
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
-    data = argument_of(made, _FITS[callee], 0)
+    data = argument_of(call, _FITS[callee], 0)
     work = work_of(data, Place(point.file, point.scope, point.statement))
     is_small = work is not Work.SOME and is_toy(context.file)
-    return LoaderReading(worth, work, context.file.path, context.file.row(made), has_no_gpu(context.file), is_small)
+    return LoaderReading(worth, work, context.file.path, context.file.row(call), has_no_gpu(context.file), is_small)
 
 
 def event(found: LoaderReading) -> str:
@@ -109,13 +107,12 @@ _LOADER_SAMPLES_EMPTY = "`{text}` at {place} makes an array of size zero, which 
 _ONE_ROW = _LOADER_SAMPLES_EMPTY + ": give such a sample one row and a mask, or also pass use_shared_memory=False"
 
 
-def samples_of_call(call: cst.Call, callee: str, context: Context) -> Obstacle | None:
+def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle | None:
     """What prevents the workers of a loader from passing on its samples; ``callee``: the qualified name of the call."""
     point, datasets = context.point, _DATASETS.get(callee)
-    made = context.expression(call) if datasets is not None else None
-    if point is None or datasets is None or not isinstance(made, ast.Call):
+    if point is None or datasets is None:
         return None
-    return obstacle(made, Place(context.file, point.scope), *datasets)
+    return obstacle(call, Place(context.file, point.scope), *datasets)
 
 
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
@@ -139,18 +136,18 @@ _POSITION = 9
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Load)
 
 
-def sibling_workers(call: cst.Call, match: ArgumentMatch, context: Context) -> str:
+def sibling_workers(call: ast.Call, match: ArgumentMatch, context: Context) -> str:
     """The number of workers of another loader as source text, if it can be used here; "" if there is none.
 
     ``cfg["num_workers"]`` of the loader above is better than a number that perflint makes up. The expression has to
     mean the same here: it consists of numbers, of names that the module binds once, or, in the same function, of its
     parameters and of names bound above both loaders.
     """
-    point, own = context.point, context.expression(call)
-    if match.parameter != WORKERS or point is None or not isinstance(own, ast.Call):
+    point = context.point
+    if match.parameter != WORKERS or point is None:
         return ""
     source = context.file.source
-    for scope, statement, value in _given(context.file, own):
+    for scope, statement, value in _given(context.file, call):
         if _means_the_same(value, scope, statement, point):
             text = source.text[slice(*source.lines.span(value))]
             return "" if spans_rows(text) else text

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 
-import libcst as cst
-
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
-from perflint.lint.context import Context, local_name
-from perflint.lint.registry import gate, step_check, step_triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import At, named, rule
 from perflint.rules.edits import indentation
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names
-from perflint.training.steps import Point, Step
+from perflint.training.steps import Point
 
 CODE = "PPF107"
 LOADER = "paddle.io.DataLoader"
@@ -31,49 +29,42 @@ _BY_HAND = "create the iterator before the loop, and a new one when it is exhaus
 _BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "you have to decide where to build it")
 
 
-step_triggers[CODE].add("iter")
-gate(CODE, LOADER)
-
-
-@step_check("Call")
-def loader_rebuilt(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, calls=["iter"], names=named(LOADER, code=CODE), claims=False)
+def loader_rebuilt(call: ast.Call, context: Context) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
     point = context.here
     if context.callee(call) == LOADER:
-        expression = context.expression(call)
-        if expression is not None and point.loop is not None and not _changes(expression, point):
-            context.report(CODE, call, _BUILD_ONCE, step, claims=False, message=_REBUILT)
+        if point.loop is not None and not _changes(call, point):
+            context.report(_BUILD_ONCE, message=_REBUILT)
         return
-    if not _is_builtin("iter", call, context) or len(call.args) != 1:
+    if not _is_builtin("iter", call, context) or len(call.args) != 1 or call.keywords:
         return
-    loader = call.args[0].value
-    expression = context.expression(loader)
-    if context.kind(loader).tag != LOADER_TAG or expression is None or _changes(expression, point):
+    loader = call.args[0]
+    if context.kind(loader).tag != LOADER_TAG or _changes(loader, point):
         return
-    drawn = _drawn(context)
-    if drawn is None and not _is_drawn_from(call, point, context):
+    drawn = _drawn(call, context)
+    if drawn is None and not _is_drawn_from(call, point):
         return
-    known = point.full_env.get(dotted(expression) or "")
+    known = point.full_env.get(dotted(loader) or "")
     confidence = Confidence.HIGH if known is not None and known.tag == LOADER_TAG else Confidence.MEDIUM
-    context.report(CODE, drawn or call, _fix(call, drawn, point, context), step, confidence=confidence, claims=False)
+    context.report(_fix(call, drawn, point, context), drawn or call, confidence=confidence)
 
 
-def _is_builtin(name: str, call: cst.Call, context: Context) -> bool:
-    return isinstance(call.func, cst.Name) and call.func.value == name and not context.file.names.is_bound(name)
+def _is_builtin(name: str, call: ast.Call, context: Context) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == name and not context.file.names.is_bound(name)
 
 
-def _drawn(context: Context) -> cst.Call | None:
-    """The ``next(...)`` around the current node."""
-    if len(context.parents) < 2 or not isinstance(context.parents[-1], cst.Arg):
-        return None
-    outer = context.parents[-2]
-    return outer if isinstance(outer, cst.Call) and _is_builtin("next", outer, context) else None
+def _drawn(call: ast.Call, context: Context) -> ast.Call | None:
+    """The ``next(...)`` around a call."""
+    outer = context.parent(call)
+    is_argument = isinstance(outer, ast.Call) and call in outer.args
+    return outer if isinstance(outer, ast.Call) and is_argument and _is_builtin("next", outer, context) else None
 
 
-def _is_drawn_from(call: cst.Call, point: Point, context: Context) -> bool:
+def _is_drawn_from(call: ast.Call, point: Point) -> bool:
     """Whether ``it = iter(loader)`` is used for one ``next(it)`` each time: no separate loop draws from it."""
-    statement, place = context.statement, point.statement
-    if not isinstance(statement, cst.Assign) or statement.value is not call:
+    place = point.statement
+    if not isinstance(place.node, ast.Assign) or place.node.value is not call:
         return False
     names = bound_by(place.node)
     return any(
@@ -95,8 +86,8 @@ def _changes(expression: ast.expr, point: Point) -> bool:
     return not bound.isdisjoint(dotted_names(expression))
 
 
-def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context) -> Fix:
-    loader = local_name(call.args[0].value)
+def _fix(call: ast.Call, drawn: ast.Call | None, point: Point, context: Context) -> Fix:
+    loader = dotted(call.args[0]) or ""
     name = f"{loader.rpartition('.')[2]}_batches"
     count = spelling("itertools.count", point.statement.node, context.file)
     if (
@@ -104,7 +95,7 @@ def _fix(call: cst.Call, drawn: cst.Call | None, point: Point, context: Context)
         or drawn is None
         or not loader
         or point.loop is None
-        or len(drawn.args) != 1
+        or len(drawn.args) + len(drawn.keywords) != 1
         or name in context.file.identifiers
     ):
         return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)

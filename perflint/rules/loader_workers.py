@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
@@ -27,7 +25,7 @@ from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context, shorten
-from perflint.lint.registry import check, row_gate
+from perflint.lint.registry import At, Candidate, nodes_at, rule
 from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import insert_argument
@@ -346,37 +344,36 @@ _LIKE = {"unknown": "fallback", "parameter": "option"}
 _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": Confidence.LOW}
 
 
-@row_gate(CODE)
-def _rows(file: FileIndex) -> list[int]:
-    return [file.source.lines.position(start)[0] for start, _ in worker_defaults_in(file)]
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    known = worker_defaults_in(file)
+    for node, statement in nodes_at(file, {start for start, _ in known}):
+        found = known.get(file.source.lines.span(node))
+        if found is not None:
+            yield Candidate(node, statement, found)
 
 
-@check("Integer")
-@check("Call")
-def workers_elsewhere(node: cst.Integer | cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
     """Report the place that leaves a training loader in this or another file without workers."""
-    if CODE not in context.codes:  # nothing is claimed here, so the other rules are not affected
+    node = context.node
+    if explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
         return
-    found = worker_defaults_in(context.file).get(context.range(node))
-    if found is None or explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
-        return
-    shown = node if isinstance(node, cst.Call) else _shown(context) or node
-    written = f"{shown.name.value}=0" if isinstance(shown, cst.Param) else shorten(context.text(shown))
+    shown = context.range(node) if isinstance(node, ast.Call) else _shown(context)
+    text = context.file.source.text[slice(*shown)]
+    written = f"{text}=0" if isinstance(context.parent(node), ast.arguments) else shorten(text)
     path, kind = context.file.path, _LIKE.get(found.kind, found.kind)
     advice = _ADVICE[kind].format(workers=context.settings.default_workers, insert=found.insert)
     where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
-    related = [] if isinstance(node, cst.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
+    related = [] if isinstance(node, ast.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
     related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
-        CODE,
-        shown,
         _fix(node, found, context),
         related=tuple(related),
-        claims=False,
         confidence=_confidence(found),
         event=loader_advice.event(found.reading),
         message=_MESSAGES[kind],
         what=written,
+        span=shown,
         place=where,
         consequence=loader_advice.consequence(found.reading, context),
         advice=loader_advice.advice(found.obstacle, advice, context),
@@ -388,21 +385,35 @@ def _confidence(found: WorkerDefault) -> Confidence:
     return Confidence.LOW if predicts else _CONFIDENCE.get(found.kind, Confidence.MEDIUM)
 
 
-def _shown(context: Context) -> cst.CSTNode | None:
-    """The node to point at: the whole ``default=0``, ``num_workers=0``, ``"num_workers": 0`` or assignment."""
-    parent = context.parents[-1] if context.parents else None
-    if isinstance(parent, cst.Arg) and parent.keyword is None:
-        call = context.parents[-2]  # `config.get("num_workers", 0)`
-        return call if isinstance(call, cst.Call) else None
-    return parent if isinstance(parent, (cst.Arg, cst.Param, cst.DictElement, cst.Assign, cst.AnnAssign)) else None
+def _shown(context: Context) -> tuple[int, int]:
+    """What to point at: the whole ``default=0``, ``num_workers=0``, ``"num_workers": 0`` or assignment."""
+    node, parent = context.node, context.parent(context.node)
+    start, end = context.range(node)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        return context.range(parent)  # `config.get("num_workers", 0)`
+    if isinstance(parent, (ast.keyword, ast.Assign, ast.AnnAssign)):
+        return context.range(parent)
+    if isinstance(parent, ast.Dict):
+        key = next(key for key, value in zip(parent.keys, parent.values, strict=True) if value is node)
+        return (context.range(key)[0], end) if key is not None else (start, end)
+    if isinstance(parent, ast.arguments):
+        before = [item for item in (*parent.posonlyargs, *parent.args, *parent.kwonlyargs) if _is_before(item, node)]
+        name = max(before, key=lambda item: (item.lineno, item.col_offset))
+        start = context.range(name)[0]
+        return start, start + len(name.arg)
+    return start, end
 
 
-def _fix(node: cst.Integer | cst.Call, found: WorkerDefault, context: Context) -> Fix:
-    rule, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
+def _is_before(parameter: ast.arg, node: ast.AST) -> bool:
+    return (parameter.lineno, parameter.col_offset) < (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+
+
+def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
+    said, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
     if found.obstacle is not None:
-        return loader_advice.words(found.obstacle, rule.fix_title, context)
-    if isinstance(node, cst.Call):
-        edits = insert_argument(node, f"{found.insert}={value}", context)
+        return loader_advice.words(found.obstacle, said.fix_title, context)
+    if isinstance(node, ast.Call):
+        edits = insert_argument(node, f"{found.insert}={value}", context.file)
     else:
         edits = [Edit(*context.range(node), value)]
-    return Fix(rule.fix_title, tuple(edits), Level.UNSAFE, rule.fix_reason)
+    return Fix(said.fix_title, tuple(edits), Level.UNSAFE, said.fix_reason)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-
-import libcst as cst
+from collections.abc import Iterator
 
 from perflint.facts.gradient_graphs import feeding_backward
 from perflint.facts.usages import Aim, usages, usages_of_name
@@ -13,12 +12,12 @@ from perflint.flow.uses import uses_in
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import step_check, step_gate
+from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Scope, Statement, terminal
-from perflint.training.steps import Point, Step
+from perflint.training.steps import Point
 
 # Finds values that all ranks exchange at a step although only log lines show them.
 
@@ -88,17 +87,12 @@ _TITLE = "exchange the value at the steps that log it, in all processes"
 _REASON = "the test has to give the same result in all processes: if one skips the exchange, the others wait forever"
 
 
-@step_gate(CODE)
-def _logged_collective_exchanges(point: Point) -> bool:
-    is_step = point.step is not None and not point.step.forward
-    return is_step and any(only_logged(point, call) for call in point.statement.calls)
+def _only_logged_at(point: Point) -> Iterator[ast.Call]:
+    return (call for call in point.statement.calls if only_logged(point, call))
 
 
-@step_check("Call")
-def logged_collective(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, find_at=_only_logged_at, claims=False)
+def logged_collective(call: ast.Call, context: Context) -> None:
     """Report a collective at each step whose result only log lines show."""
-    point, node = context.point, context.expression(call)
-    if point is None or not isinstance(node, ast.Call) or not only_logged(point, node):
-        return
     fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(CODE, call, fix, step, claims=False)
+    context.report(fix)

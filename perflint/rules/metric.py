@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-
-import libcst as cst
+from collections.abc import Iterator
 
 from perflint.findings import Confidence, Fix
 from perflint.flow.evaluate import Evaluator
@@ -14,15 +13,15 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, close_clues, forward_clues, step_check, step_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.rules import guard
 from perflint.rules.excuses import is_untrained
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Class, Scope, Statement
+from perflint.syntax.scopes import Class, Function, Scope, Statement
 from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import means_metric
-from perflint.training.steps import Point, Step, of_point
+from perflint.training.steps import Point, Step, of_point, points_of
 
 CODE = "PPF208"
 _METRICS = "paddle.metric."
@@ -37,36 +36,39 @@ _BY_THE_CALLER = (
 )
 _DEEPEST = 5
 
-forward_clues[CODE].add("update")
-close_clues[CODE].add("update")
+
+def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
+    for call in point.statement.calls:
+        confidence = _confidence(point, call)
+        if confidence is not None:
+            yield call, confidence
 
 
-@step_check("Call", forward=True)
-def metric_in_step(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
+def metric_in_step(confidence: Confidence, context: Context) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
-    expression = context.expression(call)
-    confidence = _confidence(context.here, expression) if isinstance(expression, ast.Call) else None
+    call, step = context.node, context.running
     if step.forward and (confidence is not Confidence.HIGH or is_untrained(context.here, step.function)):
         return
-    if confidence is not None:
-        context.report(CODE, call, _fix(call, context, step), step, confidence=confidence)
+    assert isinstance(call, ast.Call)
+    context.report(_fix(call, context, step), confidence=confidence)
 
 
-@check("FunctionDef")
-def metric_method(node: cst.FunctionDef, context: Context) -> None:
+def _methods(file: FileIndex) -> Iterator[Candidate]:
+    """The methods of the metric classes of the project that copy values to the host, in code of steps."""
+    for scope in file.scopes.scopes if points_of(file) and file.has_words("update") else ():
+        owner, node = scope.owner, scope.node
+        is_update = scope.name == "update" and owner is not None and owner.methods.get("update") is scope
+        if not is_update or owner is None or isinstance(node, ast.Module):
+            continue
+        if _derives(file.project, file, owner) and _works_on_host(file.project, file, scope):
+            yield Candidate(node, node)
+
+
+@rule(CODE, at=At.ANYWHERE, find=_methods, needs_kinds=False)
+def metric_method(node: Function, context: Context) -> None:
     """Claim what a metric class of the project reads in its ``update``: it is reported where the step calls it."""
-    if node.name.value != "update":
-        return
-    file, project = context.file, context.file.project
-    row = file.source.lines.position(context.range(node.name)[0])[0]
-    owner = next((scope.owner for scope in file.scopes.scopes if scope.name == "update" and scope.row == row), None)
-    if owner is not None and _derives(project, file, owner) and _works_on_host(project, file, owner.methods["update"]):
-        context.claim(node)
-
-
-@step_gate(CODE)
-def _may_match(point: Point) -> bool:
-    return any(_confidence(point, call) is not None for call in point.statement.calls)
+    context.claim(node)
 
 
 @of_point
@@ -155,7 +157,7 @@ def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int =
     return False
 
 
-def _fix(call: cst.Call, context: Context, step: Step) -> Fix:
+def _fix(call: ast.Call, context: Context, step: Step) -> Fix:
     if step.forward:
         return guard.rarer_words("update the metric outside of the model", _BY_THE_CALLER)
     title = f"update the metric every {guard.ordinal(context.settings.log_interval)} step"
@@ -164,10 +166,10 @@ def _fix(call: cst.Call, context: Context, step: Step) -> Fix:
     return guard.sample_fix(title, guard.BATCHES, "", context)
 
 
-def _is_made_at_each_step(call: cst.Call, context: Context) -> bool:
+def _is_made_at_each_step(expression: ast.Call, context: Context) -> bool:
     """Whether the step creates or resets the metric itself, so that without the update it would be empty."""
-    expression, point = context.expression(call), context.here
-    if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
+    point = context.here
+    if not isinstance(expression.func, ast.Attribute):
         return False
     name = _base_name(expression.func.value)
     loop, known = point.loop, point.scope.once("made or reset", lambda: _made_or_reset(point.scope))

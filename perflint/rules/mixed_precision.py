@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-
-import libcst as cst
+from functools import partial
 
 from perflint import catalogue
 from perflint.facts import amp
-from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, work_of
 from perflint.findings import Confidence, Fix, Level
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, rule
 from perflint.paddle.host_reads import ARRAY_METHODS
-from perflint.rules.entry_advice import entry_at, model_of, places_beside, put_under, rows_of_their_own
+from perflint.rules.entry_advice import entries_in, model_of, places_beside, put_under, rows_of_their_own
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import plain_names
-from perflint.syntax.scopes import Statement, terminal
+from perflint.syntax.scopes import terminal
 
 CODE = "PPF301"
 _PADDLE = "2.3"
@@ -31,13 +28,6 @@ _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 """Names of means, which ``auto_cast`` leaves in float32."""
 
 
-@statement_gate(CODE)
-def _in_float32(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for entry in entries_of(file):
-        if trains_in_float32(entry):
-            yield entry.backward, Confidence.MEDIUM
-
-
 def trains_in_float32(entry: EntryPoint) -> bool:
     """Whether a step spends its time on layers that Tensor Cores can run, and nothing near it mentions AMP."""
     if amp.is_offered_near(entry.file) or amp.is_offered_near(entry.driven_from):
@@ -45,19 +35,13 @@ def trains_in_float32(entry: EntryPoint) -> bool:
     return bool(work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS})
 
 
-@check("Call")
-def no_mixed_precision(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=partial(entries_in, is_worth=trains_in_float32), claims=False, heeds_claims=False)
+def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
     """Report the backward pass of a training step in float32."""
-    entry = entry_at(call, context, CODE)
-    if entry is None or not trains_in_float32(entry):
-        return
     context.report(
-        CODE,
-        call,
         _fix(entry),
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
         model=model_of(entry),
         scaler=_scaler(entry),
     )
@@ -71,15 +55,15 @@ def _scaler(entry: EntryPoint) -> str:
 
 
 def _fix(entry: EntryPoint) -> Fix:
-    rule = catalogue.shipped()[CODE]
+    said = catalogue.shipped()[CODE]
     reason = _obstacle(entry)
     spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
     if reason or spelled is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, reason or rule.fix_reason, paddle=_PADDLE)
+        return Fix(said.fix_title, (), Level.DISPLAY, reason or said.fix_reason, paddle=_PADDLE)
     source = entry.file.source
     header = f'with {spelled.name}(dtype="bfloat16"):'
     edits = tuple(put_under(source, entry.forward, header, entry.scope, entry.backward))
-    return spelled.trusted(Fix(rule.fix_title, edits, Level.UNSAFE, rule.fix_reason, spelled.imports, _PADDLE))
+    return spelled.trusted(Fix(said.fix_title, edits, Level.UNSAFE, said.fix_reason, spelled.imports, _PADDLE))
 
 
 def _obstacle(entry: EntryPoint) -> str:

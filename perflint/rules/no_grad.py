@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
 from perflint.facts.kept_gradients import kept_gradient, left_by_forward
@@ -25,7 +23,7 @@ from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
 from perflint.index.project import FileIndex, Part
 from perflint.lint.context import Context, shorten
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.edits import indent_rows, indentation, one_level, rows_inside_strings
 from perflint.rules.spelled import Spelling, spelling
@@ -223,7 +221,7 @@ class ModelCall:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class SilentLoop:
     """A loop that seems to evaluate with gradients on; ``confirmed`` examines its arguments.
 
     ``calls``: the model calls in it. ``confidence``: the highest possible confidence. HIGH if imports, types or
@@ -242,8 +240,8 @@ class Candidate:
 class Evaluation:
     """An evaluation loop with gradients on.
 
-    ``call``: the first call in it that passes tensors to a model. ``confidence``: as of a ``Candidate``. ``whole``: the
-    function around it only evaluates, so that a decorator can replace a ``with`` around the loop. ``risk``: why the
+    ``call``: the first call in it that passes tensors to a model. ``confidence``: as of a ``SilentLoop``. ``whole``:
+    the function around it only evaluates, so that a decorator can replace a ``with`` around the loop. ``risk``: why the
     gradients may be needed after all, ``""`` if they are not. ``is_fluid``: the code is for Paddle 1.x.
     """
 
@@ -257,7 +255,7 @@ class Evaluation:
 
 
 @query
-def evaluations(file: FileIndex) -> Mapping[ast.stmt, Candidate]:
+def evaluations(file: FileIndex) -> Mapping[ast.stmt, SilentLoop]:
     """The loops of a file that may evaluate and keep a graph for a backward pass that never happens."""
     if file.is_quiet or any(map(exports, file.parts)) or not _names_evaluation(file.source.rows_text):
         return {}
@@ -276,12 +274,12 @@ def _serves_paddle(file: FileIndex) -> bool:
 
 
 @query
-def _in_scope(file: FileIndex, scope: Scope) -> list[Candidate]:
+def _in_scope(file: FileIndex, scope: Scope) -> list[SilentLoop]:
     """The loops of one function that may evaluate."""
     return list(_Finder(file, scope).found())
 
 
-def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
+def confirmed(file: FileIndex, found: SilentLoop) -> Evaluation | None:
     """The evaluation loop for a candidate, after a closer look.
 
     None if its models get arrays, if its gradients are needed, if ``eval()`` has switched them off (as in Paddle 1.x),
@@ -310,7 +308,7 @@ def confirmed(file: FileIndex, found: Candidate) -> Evaluation | None:
     return Evaluation(found.loop, scope, first.call, confidence, whole, risk, is_fluid)
 
 
-def _gives_more(file: FileIndex, found: Candidate) -> bool:
+def _gives_more(file: FileIndex, found: SilentLoop) -> bool:
     """Whether the gradient of something that the function computes outside of the loop may be missed."""
     scope, runs = found.scope, ModelRuns.of(file.project)
     inside = {statement.node for statement in scope.statements_in(found.loop)}
@@ -325,7 +323,7 @@ def _gives_more(file: FileIndex, found: Candidate) -> bool:
     return bool(having) and bool(kept_gradient(file, scope, None, having, True))
 
 
-def _files_of_models(file: FileIndex, found: Candidate) -> list[FileIndex]:
+def _files_of_models(file: FileIndex, found: SilentLoop) -> list[FileIndex]:
     """The files with the forward passes that a loop runs, as far as they are known."""
     forwards = (_forward(file, found.scope, item.call) for item in found.calls)
     return [forward[0] for forward in forwards if forward is not None]
@@ -371,7 +369,7 @@ def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     )
 
 
-def _asks_for_gradients(file: FileIndex, found: Candidate) -> bool | None:
+def _asks_for_gradients(file: FileIndex, found: SilentLoop) -> bool | None:
     """Whether a forward pass in a loop uses gradients, which ``no_grad`` would break; None if it may."""
     asks = Gradients.of(file.project)
     if file in asks.beside_hooks():
@@ -394,7 +392,7 @@ def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, 
     return Modules.of(file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
 
 
-def _first_with_tensors(file: FileIndex, found: Candidate) -> ModelCall | None:
+def _first_with_tensors(file: FileIndex, found: SilentLoop) -> ModelCall | None:
     """The first call that may get tensors: if all arguments are on the host, it does not call a network."""
     env = Values.of(file.project).base_env(file, found.scope, {})
     before = Flow(found.scope, file, env, guess_losses=False).run().before
@@ -415,7 +413,7 @@ def _asks_whether(file: FileIndex, scope: Scope) -> bool:
     return any(home in asking for call in scope.calls for home, _ in graph.reached(file, scope, call))
 
 
-def _risk(file: FileIndex, found: Candidate, whole: bool) -> str:
+def _risk(file: FileIndex, found: SilentLoop, whole: bool) -> str:
     models = {name for item in found.calls if (name := dotted(item.call.func))}
     inside = found.scope.statements if whole else found.scope.statements_in(found.loop)
     if Gradients.of(file.project).may_be_wanted(file, found.scope, inside, models):
@@ -471,7 +469,7 @@ class _Finder:
         self._scope = scope
         self._no_grad = NoGrad.of(file.project)
 
-    def found(self) -> Iterator[Candidate]:
+    def found(self) -> Iterator[SilentLoop]:
         """The loops that may evaluate."""
         if self._no_grad.decorated(self._file, self._scope):
             return
@@ -483,7 +481,7 @@ class _Finder:
         if calls and not self._no_grad.over_scope(self._file, self._scope):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)
-                yield Candidate(loop, self._scope, found, self._confidence(loop, sure))
+                yield SilentLoop(loop, self._scope, found, self._confidence(loop, sure))
 
     def _model_calls(self) -> Iterator[ModelCall]:
         """The calls of a model in loops over batches that are not under ``no_grad``."""
@@ -666,30 +664,25 @@ _OLD_PADDLE = "that is its name in Paddle 1.7 to 2.4"
 _NAME_TAKEN = "`paddle` is another name in this file"
 
 
-@statement_gate(CODE)
-def _evaluating(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    candidates = evaluations(file) if file.has_words("for") else {}
-    for scope in file.scopes.scopes if candidates else ():
-        for statement in scope.statements:
-            found = candidates.get(statement.node)
-            if found is not None:
-                yield statement, found.confidence
+def _evaluating(file: FileIndex) -> Iterator[Candidate]:
+    for node, found in (evaluations(file) if file.has_words("for") else {}).items():
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            yield Candidate(node.iter, node, found, found.confidence)
 
 
-@check("For")
-def evaluation_with_gradients(loop: cst.For, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_evaluating, claims=False, heeds_claims=False)
+def evaluation_with_gradients(candidate: SilentLoop, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
-    candidate = evaluations(context.file).get(context.here.statement.node) if context.point is not None else None
-    found = confirmed(context.file, candidate) if candidate is not None else None
+    found = confirmed(context.file, candidate)
     if found is None:
         return
-    fix = _fix(loop, found, context)
+    fix = _fix(found, context)
     what = shorten(ast.unparse(found.call))
     guard = _IN_FLUID if found.is_fluid else "paddle.no_grad()"
-    context.report(CODE, loop.iter, fix, confidence=found.confidence, claims=False, what=what, guard=guard)
+    context.report(fix, confidence=found.confidence, what=what, guard=guard)
 
 
-def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
+def _fix(found: Evaluation, context: Context) -> Fix:
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
     if found.is_fluid and not reason:
         level, reason = Level.UNSAFE, _OLD_PADDLE
@@ -708,7 +701,7 @@ def _fix(loop: cst.For, found: Evaluation, context: Context) -> Fix:
         return Fix(
             f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, decorated.imports
         )
-    title, edits = f"put the loop under `with {spelled.name}():`", tuple(_wrap(loop, found, spelled, context))
+    title, edits = f"put the loop under `with {spelled.name}():`", tuple(_wrap(found, spelled, context))
     return spelled.trusted(Fix(title, edits, level, reason, spelled.imports))
 
 
@@ -726,12 +719,12 @@ def _decorated(found: Evaluation, file: FileIndex) -> Spelling | None:
     return spelled if spelled is not None and not spelled.doubt else None
 
 
-def _wrap(loop: cst.For, found: Evaluation, spelled: Spelling, context: Context) -> list[Edit]:
+def _wrap(found: Evaluation, spelled: Spelling, context: Context) -> list[Edit]:
     source, first, last = context.file.source, found.loop.lineno, _last_row(found, context)
     unit = one_level(indentation(source, found.loop.body[0].lineno), indentation(source, first))
     above = f"{spelled.row}{source.newline}{indentation(source, first)}" if spelled.row else ""
     header = f"{above}with {spelled.name}():"
-    return indent_rows(source, first, last, unit, header, rows_inside_strings([loop], context))
+    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def _last_row(found: Evaluation, context: Context) -> int:

@@ -7,17 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from perflint.facts.effects import only_reads
 from perflint.facts.gradient_graphs import NoGrad
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.delete import whole_rows
+from perflint.rules.edits import whole_rows
 from perflint.syntax.bindings import bindings_of, is_rebound_between, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread
@@ -198,35 +196,22 @@ _SMALL = "one-hot product beside a softmax"
 """The event if computing the other operand takes longer than the product."""
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for found in look_ups(file):
-        yield found.statement, _confidence(found)
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in look_ups(file) if not file.is_offline else ():
+        yield Candidate(found.node, found.statement.node, found, _confidence(found))
 
 
-@check("Call")
-@check("BinaryOperation")
-def one_hot_product(node: cst.Call | cst.BinaryOperation, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+def one_hot_product(found: LookUp, context: Context) -> None:
     """Report a product of one-hot rows with a table, and a sum over one-hot rows times numbers."""
-    point, file = context.point, context.file
-    if point is None or file.is_offline:
-        return
-    known = context.once(CODE, lambda: {item.node: item for item in look_ups(file)})
-    if not any(item.statement.node is point.statement.node for item in known.values()):
-        return
-    expression = context.expression(node)
-    found = known.get(expression) if expression is not None else None
-    if found is not None:
-        context.report(
-            CODE,
-            node,
-            _fix(found, file),
-            confidence=_confidence(found),
-            claims=False,
-            costs_on_cpu=True,
-            event=_SMALL if found.is_of_a_loss else "",
-            advice=_advice(found, file.source),
-        )
+    file = context.file
+    context.report(
+        _fix(found, file),
+        confidence=_confidence(found),
+        costs_on_cpu=True,
+        event=_SMALL if found.is_of_a_loss else "",
+        advice=_advice(found, file.source),
+    )
 
 
 def _confidence(found: LookUp) -> Confidence:

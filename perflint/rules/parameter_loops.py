@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
-
-import libcst as cst
 
 from perflint import catalogue
 from perflint.facts.gradient_graphs import NoGrad, feeding_backward, uncut
 from perflint.findings import Confidence, Fix, Level
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, method_of
-from perflint.lint.registry import check, forward_clues, forward_triggers, step_check, step_gate, step_triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, definitions_of
 from perflint.syntax.names import dotted
@@ -21,7 +20,7 @@ from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_parameters
-from perflint.training.steps import Point, Step, of_point
+from perflint.training.steps import Point, of_point
 
 # Finds loops over the parameters of a network that clip their gradients, or add up a penalty on them, in Python.
 
@@ -365,24 +364,21 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 
 CODE = "PPF505"
 
-forward_clues[CODE] |= {"parameters", "named_parameters", "state_dict"}
+
+def _loops_of_averages(point: Point) -> Iterator[tuple[ast.expr, Average]]:
+    node = point.statement.node
+    kept = average(point) if isinstance(node, ast.For) else None
+    if kept is not None and isinstance(node, ast.For):
+        yield node.iter, kept
 
 
-@step_gate(CODE)
-def _weight_averaging_averages(point: Point) -> bool:
-    return isinstance(point.statement.node, ast.For) and average(point) is not None
-
-
-@step_check("For", forward=True)
-def averaged_in_python(loop: cst.For, context: Context, step: Step) -> None:
+@rule(CODE, at=At.HOT, find_at=_loops_of_averages, clues=["parameters", "named_parameters", "state_dict"], claims=False)
+def averaged_in_python(kept: Average, context: Context) -> None:
     """Report a loop that updates an average of each weight of a network at each step."""
-    kept = average(context.point) if context.point is not None else None
-    if kept is None:
-        return
     made, stored = f"`share = paddle.full([1], {kept.share})`", f"`{kept.kept}.lerp_({kept.new}, share)`"
     title = f"make {made} before the loop, and in the loop, under `paddle.no_grad()`, {stored}"
     fix = Fix(title, (), Level.DISPLAY, catalogue.shipped()[CODE].fix_reason)
-    context.report(CODE, loop.iter, fix, step, claims=False)
+    context.report(fix)
 
 
 # PPF503 and PPF504: weight decay in the loss, and gradients that a Python loop clips.
@@ -390,8 +386,6 @@ def averaged_in_python(loop: cst.For, context: Context, step: Step) -> None:
 DECAY, CLIPPING = "PPF503", "PPF504"
 _DONE_BY_THE_OPTIMIZER_LISTS = frozenset({"parameters", "named_parameters"})
 
-step_triggers[DECAY] |= _DONE_BY_THE_OPTIMIZER_LISTS
-forward_triggers[DECAY] |= _DONE_BY_THE_OPTIMIZER_LISTS
 
 _CLIP_REASON = (
     "pass the clipping where the optimizer is created; it adds regularization after clipping, the weights "
@@ -407,31 +401,28 @@ _DECAY_LIMITS = (
 )
 
 
-@step_gate(CLIPPING)
-def _done_by_the_optimizer_clips(point: Point) -> bool:
-    return isinstance(point.statement.node, ast.For) and clips(point) is not None
+def _loops_that_clip(point: Point) -> Iterator[tuple[ast.expr, Clip]]:
+    node = point.statement.node
+    how = clips(point) if isinstance(node, ast.For) else None
+    if how is not None and isinstance(node, ast.For):
+        yield node.iter, how
 
 
-@check("For")
-def clipped_in_python(loop: cst.For, context: Context) -> None:
+@rule(CLIPPING, at=At.STEP, find_at=_loops_that_clip, claims=False, heeds_claims=False)
+def clipped_in_python(how: Clip, context: Context) -> None:
     """Report a loop over parameters that clips their gradients at each step."""
-    point, step = context.point, context.step
-    how = clips(point) if point is not None and step is not None else None
-    if how is None:
-        return
     limits = "clip_norm" if how is Clip.NORM else "max, min"
     title = f"give the optimizer `grad_clip=paddle.nn.{how.value}({limits})`, and delete the loop"
     fix = Fix(title, (), Level.DISPLAY, _CLIP_REASON)
-    context.report(CLIPPING, loop.iter, fix, step, claims=False, clip=how.value)
+    context.report(fix, clip=how.value)
 
 
-@step_check("Call", forward=True)
-def decay_in_loss(call: cst.Call, context: Context, step: Step) -> None:
+@rule(DECAY, at=At.HOT, calls=_DONE_BY_THE_OPTIMIZER_LISTS, claims=False)
+def decay_in_loss(call: ast.Call, context: Context) -> None:
     """Report a penalty on all weights that is added to the loss at each step."""
-    node = context.expression(call) if method_of(call) in _DONE_BY_THE_OPTIMIZER_LISTS else None
-    found = penalty(context.point, node) if context.point is not None and isinstance(node, ast.Call) else None
+    found, step = penalty(context.here, call) if isinstance(call.func, ast.Attribute) else None, context.running
     if found is None:
         return
     fix = Fix(f"give the optimizer `{found.value}`", (), Level.DISPLAY, f"{_DECAY_REASONS[found]} {_DECAY_LIMITS}")
     confidence = Confidence.MEDIUM if step.forward else Confidence.HIGH
-    context.report(DECAY, call, fix, step, confidence=confidence, claims=False, decay=found.value)
+    context.report(fix, confidence=confidence, decay=found.value)

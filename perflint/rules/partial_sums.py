@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts.entry_points import forward_of
 from perflint.facts.programs import files_with
@@ -16,7 +14,7 @@ from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.known_values import Known
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import step_check, step_gate
+from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules.edits import indentation
 from perflint.rules.entry_advice import put_under, rows_of_their_own
@@ -29,7 +27,7 @@ from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_accumulation, means_epoch, means_model
 from perflint.training.counting import as_remainder, remainder_of
 from perflint.training.evidence import CLEARS, scales_loss, takes_optimizer_step
-from perflint.training.steps import Point, Step, of_point
+from perflint.training.steps import Point, of_point
 
 # Gradients that several backward passes accumulate, but that all ranks exchange after each pass.
 #
@@ -196,29 +194,27 @@ _ELSEWHERE = (
 )
 
 
-@step_gate(CODE)
-def _partial_sums_accumulates(point: Point) -> bool:
-    is_step = point.step is not None and not point.step.forward
-    return is_step and any(partial_gradients(point, call) for call in point.statement.calls)
+def _partial(point: Point) -> Iterator[tuple[ast.Call, PartialGradients]]:
+    for call in point.statement.calls:
+        found = partial_gradients(point, call)
+        if found is not None:
+            yield call, found
 
 
-@step_check("Call")
-def partial_sums(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, find_at=_partial, claims=False)
+def partial_sums(found: PartialGradients, context: Context) -> None:
     """Report a backward pass that exchanges gradients before they are complete."""
-    point = context.point
-    node = context.expression(call) if CODE in context.codes and point is not None else None
-    found = partial_gradients(point, node) if point is not None and isinstance(node, ast.Call) else None
-    if found is None or point is None or not isinstance(node, ast.Call):
-        return
+    node = context.node
+    assert isinstance(node, ast.Call)
     wrapper = Related(found.wrapped_in.path, found.wrapped_in.row(found.wrapper), "the model is wrapped here")
     test = ast.unparse(found.test)
-    fix = _fix(point, node, found)
-    context.report(CODE, call, fix, step, related=(wrapper,), confidence=Confidence.MEDIUM, claims=False, test=test)
+    fix = _fix(context.here, node, found)
+    context.report(fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=test)
 
 
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
     """Both passes under ``no_sync()``, if they follow each other; otherwise words on how to write it."""
-    rule = catalogue.shipped()[CODE]
+    said = catalogue.shipped()[CODE]
     forward, models = forward_of(point.file, point.scope, point.statement, call)
     nodes = _both_passes(point.statement, forward)
     paddle = paddle_at(point.statement.node, point.file)
@@ -230,13 +226,13 @@ def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
         or not nodes
         or not _is_known_before(found.test, nodes, point)
     ):
-        return Fix(rule.fix_title, (), Level.DISPLAY, _ELSEWHERE)
+        return Fix(said.fix_title, (), Level.DISPLAY, _ELSEWHERE)
     source = point.file.source
     condition = f"{_NAME} = {_negated(found.test)} and isinstance({models[0]}, {paddle}.DataParallel)"
     header = f"{condition}{source.newline}{indentation(source, nodes[0].lineno)}"
     header += f"with {models[0]}.no_sync() if {_NAME} else {idle.name}():"
     edits = tuple(put_under(source, nodes, header, point.scope, point.statement))
-    return idle.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, idle.imports))
+    return idle.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, idle.imports))
 
 
 def _both_passes(backward: Statement, forward: Sequence[ast.stmt]) -> Sequence[ast.stmt]:

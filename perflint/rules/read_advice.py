@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-import libcst as cst
-
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
@@ -209,16 +207,16 @@ class Advice:
     """The event that costs the time, if it is not a wait for the device."""
 
 
-def advice(call: cst.Call, context: Context) -> Advice:
+def advice(call: ast.Call, context: Context) -> Advice:
     """What to do about a read that no edit can remove."""
     is_forward = context.hot is not None and context.hot.forward
-    if not is_forward and _asks_a_scaler(call, context):
+    if not is_forward and _asks_a_scaler(call):
         return Advice(_SCALE, Fix(_SCALE, (), Level.DISPLAY, _SCALE_REASON))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
-    if not is_forward and is_kept and reads_predictions(context.expression(call), context.file, context.here.scope):
+    if not is_forward and is_kept and reads_predictions(call, context.file, context.here.scope):
         words = _DECODE.format(interval=context.settings.log_interval)
         said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
     if _DETACH in said.words and _reads_a_parameter(call, context):
@@ -229,11 +227,8 @@ def advice(call: cst.Call, context: Context) -> Advice:
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
 
 
-def _reads_a_parameter(call: cst.Call, context: Context) -> bool:
+def _reads_a_parameter(expression: ast.Call, context: Context) -> bool:
     """Whether a read is of a tensor that the optimizer, or a step, changes in place."""
-    expression = context.expression(call)
-    if not isinstance(expression, ast.Call):
-        return False
     tensors = [*expression.args[:1], expression.func.value if isinstance(expression.func, ast.Attribute) else None]
     return any(tensor is not None and is_part_of_a_model(context.here, tensor) for tensor in tensors)
 
@@ -245,10 +240,9 @@ def _with_a_copy(said: Advice) -> Advice:
     return replace(said, words=said.words.replace(_DETACH, _COPY), fix=Fix(title, (), Level.DISPLAY, reason))
 
 
-def _asks_a_scaler(call: cst.Call, context: Context) -> bool:
+def _asks_a_scaler(expression: ast.Call) -> bool:
     """Whether a read is of the state of a scaler: ``scaler.state_dict()["scale"].item()``."""
-    expression = context.expression(call)
-    return expression is not None and any(
+    return any(
         isinstance(item, ast.Attribute) and item.attr == "state_dict" and means_scaler(dotted(item.value) or "")
         for item in walk(expression)
     )
@@ -274,11 +268,10 @@ def _place(aim: Aim) -> str:
     return f"{aim.path}:{aim.row}" if aim.path else str(aim.row)
 
 
-def aims_of(node: cst.BaseExpression, context: Context) -> list[Aim]:
+def aims_of(expression: ast.expr, context: Context) -> list[Aim]:
     """What the value of an expression of the current statement is used for."""
-    point, expression = context.here, context.expression(node)
-    scope = uses_in(context.file, point.scope)
-    return usages(expression, point, scope) if expression is not None else []
+    point = context.here
+    return usages(expression, point, uses_in(context.file, point.scope))
 
 
 def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:

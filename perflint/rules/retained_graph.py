@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from perflint.facts.gradient_graphs import uncut
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, method_of, shorten
-from perflint.lint.registry import step_check, step_gate
+from perflint.lint.context import Context, shorten
+from perflint.lint.registry import At, rule
 from perflint.query import query
-from perflint.rules.arguments import find_argument
+from perflint.rules.arguments import shown_argument
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of
+from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.reaching import made_in_pass
 from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
 from perflint.syntax.tree import walk
@@ -171,10 +169,6 @@ _REASON = (
 )
 
 
-def _retains(point: Point) -> bool:
-    return any(_is_retaining(call) for call in point.statement.calls) and is_spent(point)
-
-
 def _is_retaining(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
         return False
@@ -183,26 +177,26 @@ def _is_retaining(call: ast.Call) -> bool:
     return any(isinstance(value, ast.Constant) and value.value is True for value in given)
 
 
-step_gate(CODE)(_retains)
+def _retaining(point: Point) -> Iterator[ast.Call]:
+    calls = [call for call in point.statement.calls if _is_retaining(call)]
+    return iter(calls if calls and is_spent(point) else ())
 
 
-@step_check("Call")
-def retained_graph(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, find_at=_retaining)
+def retained_graph(call: ast.Call, context: Context) -> None:
     """Report a backward pass with ``retain_graph=True`` after which no other one uses the graph."""
-    point = context.point
-    node = context.expression(call) if method_of(call) == "backward" else None
-    if point is None or not isinstance(node, ast.Call) or not _is_retaining(node) or not is_spent(point):
-        return
-    argument = find_argument(call, _PARAMETER, _POSITION)
-    if argument is not None:
-        context.report(CODE, argument, _fix(call, argument, context), step, what=shorten(context.text(call)))
+    value = argument_of(call, _PARAMETER, _POSITION)
+    if value is not None:
+        argument, what = shown_argument(call, value), shorten(context.text(call))
+        context.report(_fix(call, value, context), argument, what=what)
 
 
-def _fix(call: cst.Call, argument: cst.Arg, context: Context) -> Fix:
-    if argument is call.args[-1] and not spans_rows(context.text(call)):
-        before = [other for other in call.args if other is not argument]
-        start = context.range(before[-1])[1] if before else context.range(argument)[0]
+def _fix(call: ast.Call, value: ast.expr, context: Context) -> Fix:
+    argument = shown_argument(call, value)
+    given = sorted((shown_argument(call, item) for item in arguments_of(call)), key=context.range)
+    if argument is given[-1] and not spans_rows(context.text(call)):
+        start = context.range(given[-2])[1] if len(given) > 1 else context.range(argument)[0]
         edit = Edit(start, context.range(call)[1] - 1, "")
     else:
-        edit = Edit(*context.range(argument.value), "False")
+        edit = Edit(*context.range(value), "False")
     return Fix(_TITLE, (edit,), Level.UNSAFE, _REASON)

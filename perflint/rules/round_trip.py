@@ -5,31 +5,28 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-import libcst as cst
 
 from perflint.facts import origin as origins
 from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
-from perflint.lint.context import Context, method_of
-from perflint.lint.registry import close_clues, forward_triggers, step_check, step_triggers
+from perflint.lint.context import Context
+from perflint.lint.registry import At, rule
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
-from perflint.rules.arguments import find_argument
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
-from perflint.rules.to_tensor import NAMES, data_of, makes_tensor
+from perflint.rules.to_tensor import CALLS, NAMES, data_of, makes_tensor
 from perflint.syntax.bindings import loads_of
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Statement
-from perflint.training.steps import Step
+from perflint.syntax.parameters import argument_of, arguments_of
+from perflint.syntax.scopes import Statement, terminal
+from perflint.training.evidence import terminal_names
+from perflint.training.steps import Point
 
 CODE = "PPF206"
 _READS = COPYING_METHODS | ARRAY_FUNCTIONS
 
-step_triggers[CODE] |= _READS
-forward_triggers[CODE] |= _READS
-close_clues[CODE] |= _READS
 
 _TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
@@ -41,91 +38,100 @@ _OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
 class Trip:
     """``read`` copies ``tensor`` to the host; ``steps`` are calls (``.astype("float32")``) on its way back."""
 
-    read: cst.Call
-    tensor: cst.BaseExpression
+    read: ast.Call
+    tensor: ast.expr
     steps: tuple[str, ...]
 
 
-@step_check("Call", forward=True)
-def back_and_forth(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.HOT, calls=CALLS | {"cuda"}, clues=_READS, is_close=True)
+def back_and_forth(call: ast.Call, context: Context) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
     if makes_tensor(call, context):
         data = data_of(call)
-        trip = _trip(data.value, context) if data is not None else None
+        trip = _trip(data, context) if data is not None else None
         fix = _on_device_copy(call, trip, context) if trip is not None else None
     else:
         trip = _to_the_cpu_and_back(call, context)
         fix = _stay(call, trip, context) if trip is not None else None
     if trip is not None:
         confidence = certainty(trip.tensor, context)
-        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+        context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-@step_check("Assign", forward=True)
-def by_a_name(node: cst.Assign, context: Context, step: Step) -> None:
+def _bound_reads(point: Point) -> Iterator[ast.Assign]:
+    node = point.statement.node
+    if isinstance(node, ast.Assign) and not _READS.isdisjoint(terminal_names(point.statement)):
+        yield node
+
+
+@rule(CODE, at=At.HOT, find_at=_bound_reads)
+def by_a_name(node: ast.Assign, context: Context) -> None:
     """Report ``a = x.numpy()`` if ``paddle.to_tensor(a)`` is the only use of ``a``."""
-    target = node.targets[0].target
-    trip = _trip(node.value, context) if isinstance(target, cst.Name) and len(node.targets) == 1 else None
-    if trip is None or not isinstance(target, cst.Name):
+    target = node.targets[0]
+    trip = _trip(node.value, context) if isinstance(target, ast.Name) and len(node.targets) == 1 else None
+    if trip is None or not isinstance(target, ast.Name):
         return
-    back = _sent_back(target.value, context)
+    back = _sent_back(target.id, context)
     if back is not None:
         kept = Edit(*context.range(node.value), _copy_of(trip, context))
         fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
         confidence = certainty(trip.tensor, context)
-        context.report(CODE, trip.read, fix, step, confidence=confidence, tensor=context.text(trip.tensor))
+        context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
 
-def _trip(node: cst.BaseExpression, context: Context) -> Trip | None:
+def _trip(node: ast.expr, context: Context) -> Trip | None:
     """The read inside an expression that otherwise only changes the dtype or the shape."""
     steps: list[str] = []
-    while isinstance(node, cst.Call):
+    while isinstance(node, ast.Call):
         tensor = tensor_read_by(node, context)
         if tensor is not None:
             return Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
-        if context.name(node.func) in QUALIFIED_ARRAY_FUNCTIONS and node.args and not node.args[0].star:
-            dtype = find_argument(node, "dtype", 1)
-            if len(node.args) > 1 + (dtype is not None):
+        if (
+            context.name(node.func) in QUALIFIED_ARRAY_FUNCTIONS
+            and node.args
+            and not isinstance(node.args[0], ast.Starred)
+        ):
+            dtype = argument_of(node, "dtype", 1)
+            if len(arguments_of(node)) > 1 + (dtype is not None):
                 return None
-            steps += [f".astype({context.text(dtype.value)})"] if dtype is not None else []
-            node = node.args[0].value
+            steps += [f".astype({context.text(dtype)})"] if dtype is not None else []
+            node = node.args[0]
         else:
             step = _step(node, context)
-            if step is None or not isinstance(node.func, cst.Attribute):
+            if step is None or not isinstance(node.func, ast.Attribute):
                 return None
             steps.append(step)
             node = node.func.value
     return None
 
 
-def _step(call: cst.Call, context: Context) -> str | None:
+def _step(call: ast.Call, context: Context) -> str | None:
     """``.astype(dtype)`` or ``.reshape([sizes])``, which a tensor has, too; None for other calls."""
-    method = method_of(call)
-    if not call.args or any(argument.star or argument.keyword is not None for argument in call.args):
+    method = terminal(call) if isinstance(call.func, ast.Attribute) else ""
+    if not call.args or call.keywords or any(isinstance(argument, ast.Starred) for argument in call.args):
         return None
-    texts = [context.text(argument.value) for argument in call.args]
+    texts = list(map(context.text, call.args))
     if method == "astype" and len(texts) == 1:
         return f".astype({texts[0]})"
     if method == "reshape":
-        listed = len(texts) == 1 and isinstance(call.args[0].value, (cst.List, cst.Tuple))
+        listed = len(texts) == 1 and isinstance(call.args[0], (ast.List, ast.Tuple))
         return f".reshape({texts[0] if listed else '[' + ', '.join(texts) + ']'})"
     return None
 
 
-def _is_a_copy(read: cst.Call, tensor: cst.BaseExpression, context: Context) -> bool:
+def _is_a_copy(read: ast.Call, tensor: ast.expr, context: Context) -> bool:
     """Whether a read returns all values of the tensor unchanged (``np.mean`` returns one)."""
     if context.name(read.func) in QUALIFIED_ARRAY_FUNCTIONS:
         # Something only named like a loader may yield arrays, and `np.array` of these is not a read.
-        node = context.expression(tensor)
-        if node is None or len(read.args) != 1 or Evidence(context.here).is_listed(node):
+        if len(arguments_of(read)) != 1 or Evidence(context.here).is_listed(tensor):
             return False
-        return origins.origin(node, context.here).kind != origins.BATCH
-    return method_of(read) in READ_METHODS
+        return origins.origin(tensor, context.here).kind != origins.BATCH
+    return isinstance(read.func, ast.Attribute) and read.func.attr in READ_METHODS
 
 
-def _to_the_cpu_and_back(call: cst.Call, context: Context) -> Trip | None:
-    inner = call.func.value if isinstance(call.func, cst.Attribute) else None
-    if method_of(call) != "cuda" or call.args or not isinstance(inner, cst.Call) or method_of(inner) != "cpu":
+def _to_the_cpu_and_back(call: ast.Call, context: Context) -> Trip | None:
+    inner = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda" else None
+    if arguments_of(call) or not isinstance(inner, ast.Call) or terminal(inner) != "cpu":
         return None  # (`x.cpu().cuda(1)` is on its way to another device)
     tensor = tensor_read_by(inner, context)
     return Trip(inner, tensor, ()) if tensor is not None else None
@@ -163,17 +169,17 @@ def _copy_of(trip: Trip, context: Context) -> str:
     return f"{source_of(on_device(trip.tensor), context)}.detach().clone(){''.join(trip.steps)}"
 
 
-def _stay(call: cst.Call, trip: Trip, context: Context) -> Fix:
+def _stay(call: ast.Call, trip: Trip, context: Context) -> Fix:
     """``x.cpu().cuda()`` as ``x``."""
     edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
     return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing in between has to run on the CPU")
 
 
-def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
+def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
     """``paddle.to_tensor(x.numpy())`` as ``x.detach().clone()``."""
-    dtype = find_argument(call, "dtype", 1)
+    dtype = argument_of(call, "dtype", 1)
     if dtype is not None:
-        trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype.value)})"))
+        trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype)})"))
     if is_for_paddle_1([context.file]):
         return Fix(_TITLE, (), Level.DISPLAY, NO_CLONE)
     edit = Edit(*context.range(call), _copy_of(trip, context))
@@ -181,9 +187,9 @@ def _on_device_copy(call: cst.Call, trip: Trip, context: Context) -> Fix:
     return Fix(_TITLE, (edit,), level, reason)
 
 
-def _level(call: cst.Call, trip: Trip, context: Context) -> tuple[Level, str]:
-    spelling, kind = method_of(trip.read), context.kind(trip.tensor)
-    if find_argument(call, "place", None) or find_argument(call, "stop_gradient", None):
+def _level(call: ast.Call, trip: Trip, context: Context) -> tuple[Level, str]:
+    spelling, kind = terminal(trip.read), context.kind(trip.tensor)
+    if not {"place", "stop_gradient"}.isdisjoint(keyword.arg for keyword in call.keywords):
         return Level.DISPLAY, "the call sets `place` or `stop_gradient`"
     if "#" in context.text(call):
         return Level.DISPLAY, "a comment would be lost"

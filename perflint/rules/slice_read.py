@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
-import libcst as cst
-
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.evaluate import Evaluator
@@ -18,7 +16,7 @@ from perflint.flow.values import Values
 from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
@@ -76,7 +74,7 @@ class Sweep:
     narrow: bool
 
 
-def loops_around(node: cst.CSTNode, context: Context) -> list[Loop]:
+def loops_around(node: ast.AST, context: Context) -> list[Loop]:
     """The comprehensions and loops that repeat the current node, from the inside out."""
     return [*_comprehensions(node, context), *_statements(context.here, context)]
 
@@ -192,13 +190,13 @@ def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
     return Loop(node.lineno, frozenset(bound), frozenset(counters))
 
 
-def _comprehensions(node: cst.CSTNode, context: Context) -> Iterator[Loop]:
+def _comprehensions(node: ast.AST, context: Context) -> Iterator[Loop]:
     for parent, inner in context.around(node):
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Lambda)):
+        if isinstance(parent, (ast.stmt, ast.Lambda)):
             return
-        if isinstance(parent, cst.BaseComp) and inner is not parent.for_in:
-            row = context.file.source.lines.position(context.range(parent)[0])[0]
-            for generator in reversed(getattr(context.expression(parent), "generators", [])):
+        if isinstance(parent, _COMPREHENSIONS) and not isinstance(inner, ast.comprehension):
+            row = context.rows(parent)[0]
+            for generator in reversed(parent.generators):
                 if filters_select_one(generator):
                     continue
                 bound = plain_names(generator.target)
@@ -244,18 +242,18 @@ class _Read(NamedTuple):
     spelling: str
 
 
-@statement_gate(CODE)
-def _reading(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+def _reading(file: FileIndex) -> Iterator[Candidate]:
     text = file.source.text
     if not file.has_words(*_LOOP_WORDS) or file.is_offline:
         return
     if not any(_may_take_a_slice(text, match) for match in _READ_CALL.finditer(text)) or file.is_foreign:
         return
     for _, statement in file.statements_at(_READ_CALL):
-        reads = (_read(call, file) for call in statement.calls)
-        best = max((most for read in reads if read is not None and (most := _most(read)) is not None), default=None)
-        if best is not None and _is_repeated(statement) and knows_paddle(file):
-            yield statement, best
+        reads = ((call, read) for call in statement.calls if (read := _read(call, file)) is not None)
+        found = [(call, read, most) for call, read in reads if (most := _most(read)) is not None]
+        if found and _is_repeated(statement) and knows_paddle(file):
+            best = max(most for _, _, most in found)
+            yield from (Candidate(call, statement.node, read, best) for call, read, _ in found)
 
 
 def _may_take_a_slice(text: str, read: re.Match[str]) -> bool:
@@ -317,15 +315,12 @@ def _most(read: _Read) -> Confidence | None:
     return Confidence.MEDIUM
 
 
-@check("Call")
-def slice_read(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_reading)
+def slice_read(read: _Read, context: Context) -> None:
     """Report a read of another slice of the same tensor in each iteration of a Python loop."""
-    point = context.point
-    made = context.expression(call) if point is not None and not context.claimed else None
-    read = _read(made, context.file) if isinstance(made, ast.Call) else None
-    if read is None or point is None or context.file.is_offline or context.file.is_foreign:
-        return
-    loops = loops_around(call, context) if knows_paddle(context.file) else []
+    call, point = context.node, context.here
+    assert isinstance(call, ast.Call)
+    loops = loops_around(call, context)
     found = sweep(read.slice, loops, read.spelling == "numpy", context) if loops else None
     if found is None or not found.shown:
         return
@@ -337,10 +332,8 @@ def slice_read(call: cst.Call, context: Context) -> None:
         return
     row = found.loop.row if found.loop else loops[0].row
     context.report(
-        CODE,
-        call,
         _fix(call, read, found, certain, context),
-        context.step,
+        step=context.step,
         confidence=confidence,
         costs_on_cpu=True,
         where=f"each iteration of the loop at line {row}",
@@ -353,10 +346,10 @@ def _looks_like_a_tensor(read: _Read, found: Sweep, context: Context) -> bool:
 
     The code itself may test the type: ``x[i].numpy() if isinstance(x[i], paddle.Tensor) else x[i]``.
     """
-    return read.spelling == "numpy" and found.loop is not None and not context.is_within(cst.IfExp)
+    return read.spelling == "numpy" and found.loop is not None and not context.is_within(ast.IfExp)
 
 
-def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
+def _confidence(call: ast.Call, read: _Read, found: Sweep, context: Context) -> Confidence | None:
     """How certain it is that the copy costs something; None if it cannot."""
     if read.spelling in NUMBER_CONVERSIONS or _is_scalar(call, context):
         # One index, one number: a tensor with a number for each iteration is no larger than what is read of it.
@@ -369,25 +362,28 @@ def _confidence(call: cst.Call, read: _Read, found: Sweep, context: Context) -> 
     return Confidence.LOW if found.narrow else Confidence.MEDIUM
 
 
-def _is_scalar(call: cst.Call, context: Context) -> bool:
+def _is_scalar(call: ast.Call, context: Context) -> bool:
     """Whether only one number of the array is used: ``int(x[i].numpy())``, ``y[x[i].numpy()]``."""
     for parent, inner in context.around(call):
-        if isinstance(parent, cst.Attribute) and parent.attr.value == "item":
+        if isinstance(parent, ast.Attribute) and parent.attr == "item":
             return True
-        if isinstance(parent, (cst.Index, cst.Comparison, cst.ComparisonTarget)):
+        if isinstance(parent, ast.Compare):
             return True
-        if isinstance(parent, cst.Subscript):
-            return all(isinstance(item.slice, cst.Index) for item in parent.slice)
-        if isinstance(parent, cst.Call) and parent.func is not inner:
-            return isinstance(parent.func, cst.Name) and parent.func.value in NUMBER_CONVERSIONS
-        if not isinstance(parent, (cst.Attribute, cst.Call, cst.Arg)):
+        if isinstance(parent, ast.Subscript):
+            return inner is parent.slice or not any(isinstance(item, ast.Slice) for item in indices_of(parent.slice))
+        if isinstance(parent, ast.Tuple):
+            outer = context.parent(parent)
+            return isinstance(outer, ast.Subscript) and outer.slice is parent
+        if isinstance(parent, ast.Call) and parent.func is not inner:
+            return isinstance(parent.func, ast.Name) and parent.func.id in NUMBER_CONVERSIONS
+        if not isinstance(parent, (ast.Attribute, ast.Call, ast.keyword)):
             return False
     return False
 
 
-def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
-    is_method = isinstance(call.func, cst.Attribute) and read.spelling in ARRAY_METHODS
-    receiver = cst.ensure_type(call.func, cst.Attribute).value if is_method else call.args[0].value
+def _fix(call: ast.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
+    is_method = isinstance(call.func, ast.Attribute) and read.spelling in ARRAY_METHODS
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) and is_method else call.args[0]
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
@@ -400,8 +396,8 @@ def _fix(call: cst.Call, read: _Read, found: Sweep, certain: bool, context: Cont
         return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
     if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
         reasons.append(_LAYOUT_REASON)
-    blocks = (parent for parent in context.parents if isinstance(parent, cst.With))
-    if any("auto_cast" in context.text(item.item) for block in blocks for item in block.items):
+    blocks = (link.node for link in context.here.statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
+    if any("auto_cast" in ast.unparse(item.context_expr) for block in blocks for item in block.items):
         reasons.append(_AMP_REASON)
     title = f"copy only the slice: `.clone()` (or read `{base}` once, before the loop)"
     edit = Edit(at, at, ".clone()")

@@ -6,16 +6,14 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import libcst as cst
-
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.place import Place
 from perflint.flow.uses import Through, Use, UseKind, uses
-from perflint.lint.context import Context, method_of, shorten
-from perflint.lint.registry import step_check, step_triggers
+from perflint.lint.context import Context, shorten
+from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
@@ -24,7 +22,7 @@ from perflint.syntax.scopes import Loop, Scope, Statement, terminal
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
 from perflint.training.every import every
-from perflint.training.steps import Point, Step, points_of
+from perflint.training.steps import Point, points_of
 
 # Finds values that a static graph fetches at each step, although they are only used every n steps, or logged.
 
@@ -225,23 +223,17 @@ _LOGGED = (
 _TITLE = "fetch on the steps that use the values, and pass `fetch_list=[]` on the others"
 _REASON = "the test has to be made before the run, and the code that unpacks the values belongs under it"
 
-step_triggers[CODE] |= {"run"}
 
-
-@step_check("Call")
-def fetched_at_each_step(call: cst.Call, context: Context, step: Step) -> None:
+@rule(CODE, at=At.STEP, calls=["run"])
+def fetched_at_each_step(call: ast.Call, context: Context) -> None:
     """Report ``exe.run(program, fetch_list=[loss])`` if ``loss`` is only logged, or used every n steps."""
-    asked = context.expression(call) if method_of(call) == "run" else None
-    found = few_uses(context.here, asked) if isinstance(asked, ast.Call) else None
+    found = few_uses(context.here, call) if isinstance(call.func, ast.Attribute) else None
     if found is None:
         return
     *first, last = (f"`{name}`" for name in found.names)
     names = f"{', '.join(first)} and {last}" if first else last
     context.report(
-        CODE,
-        call,
         Fix(_TITLE, (), Level.DISPLAY, _REASON),
-        step,
         confidence=Confidence.MEDIUM,
         message=_LOGGED if found.test is None else _MESSAGE,
         test=shorten(ast.unparse(found.test)) if found.test is not None else "",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import libcst as cst
+from functools import partial
 
 from perflint import catalogue
-from perflint.facts.entry_points import DeviceWork, EntryPoint, entries_of, speaks_of, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.findings import Confidence, Fix, Level
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
-from perflint.rules.entry_advice import above_training, entry_of_model, outermost_loop, places_beside
-from perflint.syntax.scopes import Statement
+from perflint.lint.registry import At, rule
+from perflint.rules.entry_advice import above_training, models_in, outermost_loop, places_beside
 
 CODE = "PPF708"
 _CONVERTED = ("to_static", "declarative", "TracedLayer", "ProgramTranslator", "dygraph_to_static", "cinn")
@@ -24,36 +20,23 @@ _AGAIN = "this function runs once per epoch, so the model has to be converted wh
 _SEVERAL = "the model that the loop trains is not one name here, so you have to choose what to convert"
 
 
-@statement_gate(CODE)
-def _launching(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for entry in entries_of(file):
-        if entry.model_call is not None and launches_from_python(entry):
-            yield entry.model_call[0], Confidence.MEDIUM
-
-
 def launches_from_python(entry: EntryPoint) -> bool:
     """Whether a step runs attention, which takes many small operations, and nothing converts it to a static graph."""
     return not speaks_of(entry, *_CONVERTED) and DeviceWork.ATTENTION in work_of(entry)
 
 
-@check("Call")
-def no_static_graph(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=partial(models_in, is_worth=launches_from_python), claims=False, heeds_claims=False)
+def no_static_graph(entry: EntryPoint, context: Context) -> None:
     """Report the model of a training step that Python runs operation by operation."""
-    entry = entry_of_model(call, context, CODE)
-    if entry is None or not launches_from_python(entry):
-        return
-    rule = catalogue.shipped()[CODE]
+    said = catalogue.shipped()[CODE]
     name, obstacle = entry.models[0], _obstacle(entry)
-    fix = above_training(entry, (f"{name} = {{paddle}}.jit.to_static({name})",), rule)
+    fix = above_training(entry, (f"{name} = {{paddle}}.jit.to_static({name})",), said)
     if obstacle:
-        fix = Fix(rule.fix_title, (), Level.DISPLAY, obstacle)
+        fix = Fix(said.fix_title, (), Level.DISPLAY, obstacle)
     context.report(
-        CODE,
-        call,
         fix,
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
-        claims=False,
         model=name,
     )
 

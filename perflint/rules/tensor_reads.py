@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
@@ -217,16 +215,16 @@ READING_CALLS = COPYING_METHODS | _CONVERSIONS | _NUMPY_READS | {name.rpartition
 """Last names of all calls that read a tensor: methods, conversions, functions of NumPy and ``math``."""
 
 
-def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | None:
+def tensor_read_by(call: ast.Call, context: Context) -> ast.expr | None:
     """The device tensor that a call copies to the host; None if it reads none."""
     function = call.func
-    if isinstance(function, cst.Attribute) and function.attr.value in COPYING_METHODS:
+    if isinstance(function, ast.Attribute) and function.attr in COPYING_METHODS:
         return _read_by_method(function, context)
-    if not call.args or call.args[0].star or call.args[0].keyword is not None:
+    if not call.args or isinstance(call.args[0], ast.Starred):
         return None
-    argument, name = call.args[0].value, context.name(function)  # a name without a binding is returned itself
-    converts = isinstance(function, cst.Name) and name in _CONVERSIONS
-    counts = name == "range" and len(call.args) == 1 and isinstance(argument, cst.Call)
+    argument, name = call.args[0], context.name(function)  # a name without a binding is returned itself
+    converts = isinstance(function, ast.Name) and name in _CONVERSIONS
+    counts = name == "range" and len(call.args) == 1 and isinstance(argument, ast.Call)
     if converts or (name.startswith("numpy.") and name[6:] in _NUMPY_READS):
         return argument if context.kind(argument).is_tensor else None
     if counts or name in _OF_NUMBERS:
@@ -234,16 +232,16 @@ def tensor_read_by(call: cst.Call, context: Context) -> cst.BaseExpression | Non
     return None
 
 
-def _read_by_method(function: cst.Attribute, context: Context) -> cst.BaseExpression | None:
+def _read_by_method(function: ast.Attribute, context: Context) -> ast.expr | None:
     """The tensor that ``loss.item()`` or the like reads."""
     tensor = on_device(function.value)  # .cpu() and .detach() before a read belong to it: `loss.detach().cpu().numpy()`
     kind = context.kind(tensor)
     if kind.is_host or kind.tag not in ("tensor", "unknown", "tuple"):
         return None
-    return tensor if kind.is_tensor or function.attr.value not in ("tolist", "cpu") else None
+    return tensor if kind.is_tensor or function.attr not in ("tolist", "cpu") else None
 
 
-def certainty(tensor: cst.BaseExpression, context: Context) -> Confidence:
+def certainty(tensor: ast.expr, context: Context) -> Confidence:
     """How certain it is that an expression is a device tensor: by its kind, or only by a name and a method."""
     kind = context.kind(tensor)
     return Confidence.HIGH if kind.is_tensor and not kind.guess else Confidence.MEDIUM

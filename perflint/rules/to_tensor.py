@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-import libcst as cst
-
 from perflint.facts import origin as origins
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.origin import Origin
@@ -17,15 +15,14 @@ from perflint.flow.place import Place
 from perflint.flow.sources import Through, ValueSource, asked
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name, method_of, shorten
-from perflint.lint.registry import check, close_clues, forward_triggers, step_triggers
+from perflint.lint.context import Context, shorten
+from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules import to_tensor_fix
-from perflint.rules.arguments import find_argument
 from perflint.rules.excuses import is_untrained
 from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.parameters import argument_for, default_of
+from perflint.syntax.parameters import argument_for, argument_of, default_of
 from perflint.syntax.reaching import mutated_in
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope, required, terminal
 from perflint.syntax.tree import walk
@@ -143,11 +140,8 @@ _MESSAGES = {
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")
 }
-_CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
+CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
-step_triggers[CODE] |= _CALLS
-forward_triggers[CODE] |= _CALLS
-close_clues[CODE] |= _CALLS
 
 _ONCE = "before the loop"
 _ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
@@ -183,62 +177,54 @@ _ON_DEVICE = "copy on the device"
 _EMPTY = frozenset({"len", "any", "numel", "size", "sum"})
 
 
-def makes_tensor(call: cst.Call, context: Context) -> bool:
-    """Whether a call creates a tensor from host data, under one of the names that the gate knows."""
-    return (method_of(call) or local_name(call.func)) in _CALLS and context.callee(call) in NAMES
+def makes_tensor(call: ast.Call, context: Context) -> bool:
+    """Whether a call creates a tensor from host data."""
+    return terminal(call) in CALLS and context.callee(call) in NAMES
 
 
-def data_of(call: cst.Call) -> cst.Arg | None:
+def data_of(call: ast.Call) -> ast.expr | None:
     """The argument that such a call creates a tensor from."""
-    data = find_argument(call, "data", 0) or find_argument(call, "value", 0)
-    return data if data is not None and not data.star else None
+    return argument_of(call, "data", 0) or argument_of(call, "value", 0)
 
 
-@check("Call")
-def to_tensor(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.HOT, calls=CALLS, is_close=True, claims=False, heeds_claims=False)
+def to_tensor(call: ast.Call, context: Context) -> None:
     """Report a call that moves host data to the device at each step."""
-    step, point = context.hot, context.point
-    if step is None or point is None or not makes_tensor(call, context):
+    step, point = context.running, context.here
+    node = data_of(call) if makes_tensor(call, context) else None
+    if node is None or (isinstance(node, (ast.List, ast.Tuple)) and not node.elts):
         return
-    data = data_of(call)
-    node = context.expression(data.value) if data is not None else None
-    if data is None or node is None or (isinstance(node, (ast.List, ast.Tuple)) and not node.elts):
-        return
-    found = _origin(call, data, node, context)
+    found = _origin(call, node, context)
     if found is None or _costs_nothing(found, step, point) or (found.kind == origins.READ and context.runs_on_cpu):
         return
-    _report(call, data, node, found, step, context)
+    _report(call, node, found, step, context)
 
 
-def _report(call: cst.Call, data: cst.Arg, node: ast.expr, found: Origin, step: Step, context: Context) -> None:
+def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: Context) -> None:
     """Report a call.
 
     Args:
         call: the call that creates the tensor.
-        data: the argument with the data.
-        node: the same node in the index.
+        node: the argument with the data.
         found: where the data come from.
         step: the step that the call belongs to.
         context: the context at the call.
     """
-    dtype = find_argument(call, "dtype", 1)
+    dtype = argument_of(call, "dtype", 1)
     said = _advice(found, call, node, context)
     made_of = said if said in to_tensor_fix.ADVISED else found.kind
     is_fluid = context.text(call.func).endswith("to_variable") or is_for_paddle_1([context.file])
     # The read inside a round trip is a separate finding: both are reported.
     is_part = found.kind in (origins.READ, origins.HOST)
     context.report(
-        CODE,
+        to_tensor_fix.fix(call, node, made_of, context),
         call.func if is_part else call,
-        to_tensor_fix.fix(call, data, made_of, context),
-        step,
         confidence=_confidence(found, call, node, context),
-        claims=False,
         event=_ON_DEVICE if found.kind in ("copy", "cast") else "",
         message=_MESSAGES[said],
         once=_once(step, context.here),
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
-        dtype=context.text(dtype.value) if dtype is not None else "",
+        dtype=context.text(dtype) if dtype is not None else "",
         full="fluid.layers.fill_constant" if is_fluid else "paddle.full",
         arange="fluid.layers.range" if is_fluid else "paddle.arange",
         filler=_filler(node, is_fluid, context),
@@ -259,19 +245,19 @@ def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
     return step.forward and (found.kind not in _IN_FORWARD or _is_measure(point) or is_untrained(point, step.function))
 
 
-def _origin(call: cst.Call, data: cst.Arg, node: ast.expr, context: Context) -> Origin | None:
+def _origin(call: ast.Call, node: ast.expr, context: Context) -> Origin | None:
     """Where the data of a call comes from; None if it is a tensor that the call returns unchanged."""
-    found, kind = origins.origin(node, context.here), context.kind(data.value)
+    found, kind = origins.origin(node, context.here), context.kind(node)
     if found.kind != origins.BATCH or not kind.is_tensor or kind.guess:
         return found  # (a name that ends in "loader" may be a reader that yields arrays)
     if context.text(call.func).endswith("to_variable"):
         return None
-    return Origin("copy" if find_argument(call, "dtype", 1) is None else "cast", found.sure)
+    return Origin("copy" if argument_of(call, "dtype", 1) is None else "cast", found.sure)
 
 
-def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> Confidence:
+def _confidence(found: Origin, call: ast.Call, node: ast.expr, context: Context) -> Confidence:
     point = context.here
-    if found.kind == origins.LITERAL and (_is_fallback(node, point) or context.is_within(cst.IfExp)):
+    if found.kind == origins.LITERAL and (_is_fallback(node, point) or context.is_within(ast.IfExp)):
         return Confidence.LOW
     if point.step is not None and point.step.forward and _waits_for_an_argument(point):
         return Confidence.LOW
@@ -282,18 +268,18 @@ def _confidence(found: Origin, call: cst.Call, node: ast.expr, context: Context)
     if found.kind not in _MEDIUM:
         return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
     # A place or a gradient is a reason to create another tensor.
-    wanted = any(find_argument(call, name, None) for name in ("place", "stop_gradient"))
+    wanted = any(argument_of(call, name, None) for name in ("place", "stop_gradient"))
     return Confidence.LOW if wanted and found.kind in _DRAWN else Confidence.MEDIUM
 
 
-def _is_copied(found: Origin, call: cst.Call, node: ast.expr, point: Point) -> bool:
+def _is_copied(found: Origin, call: ast.Call, node: ast.expr, point: Point) -> bool:
     """Whether data of unknown origin are in the step loop itself, and nothing shows that they must be created there.
 
     Data that the step has read from the device do not count: there, the read has to be removed.
     """
     if found.kind not in (origins.HOST, origins.UNKNOWN):
         return False
-    if any(find_argument(call, name, None) for name in ("place", "stop_gradient")):
+    if any(argument_of(call, name, None) for name in ("place", "stop_gradient")):
         return False
     here, made_of = (point, node) if point.loop is not None else _given_to_wrapper(node, point)
     if here is None or made_of is None or here.loop is None or over_episodes(here.loop):
@@ -359,14 +345,14 @@ def _is_measure(point: Point) -> bool:
     return any(map(speaks_of_metrics, names)) or not isinstance(point.scope.node, FUNCTIONS)
 
 
-def _advice(found: Origin, call: cst.Call, node: ast.expr, context: Context) -> str:
+def _advice(found: Origin, call: ast.Call, node: ast.expr, context: Context) -> str:
     """Which advice a call gets for the origin of its data; the advice has to work at that place."""
     is_same = found.kind == origins.INVARIANT
     if found.kind == origins.LITERAL and _differs(node, context.here):
         if _counts_up(node):
             return to_tensor_fix.RANGE
         is_same = True
-    if is_same and _is_changed(context.expression(call), context.here):
+    if is_same and _is_changed(call, context.here):
         return to_tensor_fix.CHANGED
     if is_same:
         return _SAME if is_one_number(node, context.file, context.here.scope) else origins.INVARIANT
@@ -388,29 +374,29 @@ def _filler(node: ast.expr, is_fluid: bool, context: Context) -> str:
     return "fluid.layers.fill_constant" if is_fluid else "paddle.full"
 
 
-def _may_be_number(call: cst.Call, context: Context) -> bool:
+def _may_be_number(call: ast.Call, context: Context) -> bool:
     """Whether a number works as well as a tensor: in ``x * paddle.to_tensor(0.5)`` with a tensor ``x``."""
     for parent, inner in context.around(call):
-        if isinstance(parent, cst.BinaryOperation):
+        if isinstance(parent, ast.BinOp):
             other = parent.right if inner is parent.left else parent.left
             return context.kind(other).is_tensor
-        if not isinstance(parent, cst.UnaryOperation):
+        if not isinstance(parent, ast.UnaryOp):
             return False
     return False
 
 
-def _for_number(call: cst.Call, context: Context) -> str:
+def _for_number(call: ast.Call, context: Context) -> str:
     """The advice for a number that cannot replace its tensor."""
     return to_tensor_fix.OPERAND if _operation(call, context) else _FILLED
 
 
-def _operation(call: cst.Call, context: Context) -> str:
+def _operation(call: ast.Call, context: Context) -> str:
     """The operation on a number that replaces a tensor's method with a tensor argument; ``""`` if there is none."""
     for parent, inner in context.around(call):
-        if isinstance(parent, cst.Call) and isinstance(parent.func, cst.Attribute) and parent.func is not inner:
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute) and parent.func is not inner:
             is_tensor = context.kind(parent.func.value).is_tensor
-            return _OPERATIONS.get(parent.func.attr.value, "") if is_tensor else ""
-        if not isinstance(parent, cst.Arg):
+            return _OPERATIONS.get(parent.func.attr, "") if is_tensor else ""
+        if not isinstance(parent, ast.keyword):
             break
     return ""
 

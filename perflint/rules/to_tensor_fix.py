@@ -5,17 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
-import libcst as cst
-
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.known_values import is_super_init
 from perflint.flow.values import Values
 from perflint.lint.context import Context
-from perflint.rules.arguments import find_argument
-from perflint.rules.delete import whole_rows
-from perflint.rules.edits import indentation, insert_row_after, source_of
+from perflint.rules.edits import block_of, has_own_rows, indentation, insert_row_after, source_of, whole_rows
 from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
 from perflint.text.source import spans_rows
@@ -62,7 +59,7 @@ _SHOWN = {
 }
 
 
-def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
+def fix(call: ast.Call, data: ast.expr, kind: str, context: Context) -> Fix:
     """The fix for a call whose argument has this origin."""
     if kind == origins.LITERAL:
         filled = _full(call, data, context)
@@ -80,17 +77,17 @@ def fix(call: cst.Call, data: cst.Arg, kind: str, context: Context) -> Fix:
         edit = _without_the_row(call, text, context) or Edit(*context.range(call), text)
         return Fix(title, (edit,), Level.DISPLAY, reason)
     if kind == origins.NUMBER and _meets_a_tensor(call, context):
-        return Fix(title, (Edit(*context.range(call), context.text(data.value)),), Level.DISPLAY, reason)
+        return Fix(title, (Edit(*context.range(call), context.text(data)),), Level.DISPLAY, reason)
     return Fix(title, (), Level.DISPLAY, reason)
 
 
-def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
+def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
     """``paddle.to_tensor(0.5)`` as ``paddle.full([], 0.5)``: the same bits, and nothing to copy."""
-    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to_tensor":
+    if not isinstance(call.func, ast.Attribute) or call.func.attr != "to_tensor":
         return None
     if context.name(call.func.value) != "paddle" or "#" in context.text(call) or not _is_plain(call, context):
         return None
-    shape = _uniform(data.value, context)
+    shape = _uniform(data, context)
     if shape is None:
         return None
     value, sizes, text = shape
@@ -106,47 +103,46 @@ def _full(call: cst.Call, data: cst.Arg, context: Context) -> Fix | None:
     return Fix(_FULL, (edit,), Level.SAFE, paddle=since)
 
 
-def _is_plain(call: cst.Call, context: Context) -> bool:
+def _is_plain(call: ast.Call, context: Context) -> bool:
     """Whether a call has only arguments that ``paddle.full`` has, too."""
-    named = {argument.keyword.value: context.text(argument.value) for argument in call.args if argument.keyword}
-    by_place = len(call.args) - len(named)
-    if named.pop("stop_gradient", "True") != "True" or any(argument.star for argument in call.args):
+    named = {keyword.arg: context.text(keyword.value) for keyword in call.keywords}
+    if named.pop("stop_gradient", "True") != "True" or is_spread(call):
         return False
-    return by_place <= 2 and named.keys() <= {"data", "dtype"}
+    return len(call.args) <= 2 and named.keys() <= {"data", "dtype"}
 
 
-def _wants_gradient(call: cst.Call, context: Context) -> bool:
+def _wants_gradient(call: ast.Call, context: Context) -> bool:
     """Whether a tensor is created with a gradient, which ``paddle.full`` cannot do."""
-    argument = find_argument(call, "stop_gradient", 3)
-    return argument is not None and context.text(argument.value) != "True"
+    argument = argument_of(call, "stop_gradient", 3)
+    return argument is not None and context.text(argument) != "True"
 
 
-def _dtype(call: cst.Call, value: float, context: Context) -> str | None:
+def _dtype(call: ast.Call, value: float, context: Context) -> str | None:
     """The dtype to write: ``""`` for the default one, None if the argument is unknown."""
-    argument = find_argument(call, "dtype", 1)
-    if argument is None or context.text(argument.value) == "None":
+    argument = argument_of(call, "dtype", 1)
+    if argument is None or context.text(argument) == "None":
         return '"bool"' if isinstance(value, bool) else '"int64"' if isinstance(value, int) else ""
-    text = context.text(argument.value)
-    name = context.name(argument.value)
+    text = context.text(argument)
+    name = context.name(argument)
     known = _DTYPE.fullmatch(text) or _DTYPE.fullmatch(f'"{name.removeprefix("paddle.")}"')
-    return text if known or _is_dtype_of_a_tensor(argument.value, context) else None
+    return text if known or _is_dtype_of_a_tensor(argument, context) else None
 
 
-def _is_dtype_of_a_tensor(node: cst.BaseExpression, context: Context) -> bool:
+def _is_dtype_of_a_tensor(node: ast.expr, context: Context) -> bool:
     """Whether this is ``x.dtype``: anything else may be None, or a dtype that ``paddle.full`` does not fill."""
-    return isinstance(node, cst.Attribute) and node.attr.value == "dtype" and context.kind(node.value).is_tensor
+    return isinstance(node, ast.Attribute) and node.attr == "dtype" and context.kind(node.value).is_tensor
 
 
-def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[int], str] | None:
+def _uniform(node: ast.expr, context: Context) -> tuple[float, list[int], str] | None:
     """The one value of a literal, its shape and its source; None if the values differ."""
-    if isinstance(node, (cst.List, cst.Tuple)):
-        parts = [_uniform(part.value, context) if isinstance(part, cst.Element) else None for part in node.elements]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        parts = [_uniform(part, context) for part in node.elts]
         first = parts[0] if parts else None
         if first is None or any(part is None or part[1:] != first[1:] for part in parts):
             return None
         return first[0], [len(parts), *first[1]], first[2]
     try:
-        value = ast.literal_eval(context.expression(node) or "")
+        value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):
         return None
     if not isinstance(value, (bool, int, float)) or (isinstance(value, int) and abs(value) >= 2**63):
@@ -154,37 +150,35 @@ def _uniform(node: cst.BaseExpression, context: Context) -> tuple[float, list[in
     return value, [], context.text(node)
 
 
-def _meets_a_tensor(call: cst.Call, context: Context) -> bool:
+def _meets_a_tensor(call: ast.Call, context: Context) -> bool:
     """Whether a call is one operand of an operation with a tensor, so that a number works as well."""
-    parent = context.parents[-1] if context.parents else None
-    if not isinstance(parent, cst.BinaryOperation):
+    parent = context.parent(call)
+    if not isinstance(parent, ast.BinOp):
         return False
     kind = context.kind(parent.right if call is parent.left else parent.left)
     return kind.is_tensor and not kind.guess
 
 
-def _as_it_is(call: cst.Call, data: cst.Arg, context: Context) -> str:
-    dtype = find_argument(call, "dtype", 1)
-    source = source_of(data.value, context)
-    return source if dtype is None else f"{source}.astype({context.text(dtype.value)})"
+def _as_it_is(call: ast.Call, data: ast.expr, context: Context) -> str:
+    dtype = argument_of(call, "dtype", 1)
+    source = source_of(data, context)
+    return source if dtype is None else f"{source}.astype({context.text(dtype)})"
 
 
-def _without_the_row(call: cst.Call, text: str, context: Context) -> Edit | None:
+def _without_the_row(call: ast.Call, text: str, context: Context) -> Edit | None:
     """The edit that deletes ``image = paddle.to_tensor(image)``, which would otherwise become ``image = image``."""
     statement = context.statement
-    if not isinstance(statement, cst.Assign) or statement.value is not call or len(statement.targets) != 1:
+    if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
         return None
-    line, block = context.parents[-2], context.parents[-3]
-    is_alone = isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1
-    if context.text(statement.targets[0].target) != text or not is_alone:
+    if context.text(statement.targets[0]) != text or not has_own_rows(statement, context.file.source):
         return None
-    if not isinstance(block, cst.IndentedBlock) or len(block.body) < 2:
+    if len(block_of(context.here.statement, context.here.scope)) < 2:
         return None
     start, end = context.range(statement)
     return None if "#" in context.file.source.text[start:end] else whole_rows(start, end, context.file.source)
 
 
-def _made_once(call: cst.Call, context: Context) -> list[Edit]:
+def _made_once(call: ast.Call, context: Context) -> list[Edit]:
     """The edits that create the tensor of a call only once; none if there is no certain place for it.
 
     ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call is moved above the loop, and gets a name. In a forward
@@ -205,7 +199,7 @@ def _made_once(call: cst.Call, context: Context) -> list[Edit]:
     return [Edit(at, at, line), Edit(*context.range(call), name)]
 
 
-def _as_buffer(call: cst.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
+def _as_buffer(call: ast.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
     source = context.file.source
     made = _super_init(point)
     if made is None or not _is_global(call, context):
@@ -241,11 +235,9 @@ def _is_method(point: Point) -> bool:
     return bool(arguments) and arguments[0].arg == "self"
 
 
-def _is_global(call: cst.Call, context: Context) -> bool:
+def _is_global(expression: ast.Call, context: Context) -> bool:
     """Whether all names in a call mean the same in ``__init__``: they are imported, or bound in the module once."""
-    expression, point = context.expression(call), context.here
-    if expression is None:
-        return False
+    point = context.here
     file, module = context.file, context.file.scopes.module
     local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
     local |= stored_names(point.scope.node)
@@ -254,8 +246,8 @@ def _is_global(call: cst.Call, context: Context) -> bool:
     return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
 
 
-def _new_name(call: cst.Call, point: Point, context: Context) -> str:
-    words = re.findall(r"[A-Za-z_]\w*", context.text(call.args[0].value))
+def _new_name(call: ast.Call, point: Point, context: Context) -> str:
+    words = re.findall(r"[A-Za-z_]\w*", context.text(arguments_of(call)[0]))
     base = words[-1].lower().strip("_") if words else "constant"
     name = f"{base}_tensor"
     owner = point.scope.owner

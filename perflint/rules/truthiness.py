@@ -5,15 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import libcst as cst
-
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
 from perflint.facts.waits import picks_in_a_branch
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
-from perflint.lint.registry import check, forward_decisions, step_gate
+from perflint.lint.registry import At, rule
+from perflint.rules.edits import has_own_rows
 from perflint.rules.guard import counter_here
 from perflint.rules.read_advice import aims_of
 from perflint.rules.spelled import paddle_at
@@ -21,12 +20,14 @@ from perflint.rules.tensor_reads import Evidence
 from perflint.syntax import scopes
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.parameters import is_none
+from perflint.syntax.parameters import arguments_of, is_none
 from perflint.syntax.scopes import Class, Scope, headers, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step, of_point
+
+_DECIDING = (ast.If, ast.While, ast.Assert, ast.IfExp)
 
 # The fixes shown for a decision on a tensor: none is applied, since the user has to choose.
 
@@ -67,12 +68,12 @@ _SAYS = LOGGING | {"warn", "warn_explicit"}
 _BOTH = "both must be tensors of one dtype"
 _UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
-_Choice = tuple["cst.BaseExpression", "cst.BaseExpression"]
+_Choice = tuple[ast.expr, ast.expr]
 
 
-def is_filter(node: cst.BaseExpression, context: Context) -> bool:
+def is_filter(node: ast.expr, context: Context) -> bool:
     """Whether a decision is the filter of a comprehension: ``[x for x in xs if mask[x]]``."""
-    return isinstance(_owner(node, context)[0], cst.CompIf)
+    return isinstance(_owner(node, context)[0], ast.comprehension)
 
 
 def asks_for_presence(expression: ast.expr, point: Point) -> bool:
@@ -92,56 +93,55 @@ def _is_nothing(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value in _NOTHING
 
 
-def fix_of_decision(node: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+def fix_of_decision(node: ast.expr, context: Context) -> Fix:
     """What to do instead: choose on the device, or decide every n steps."""
     if is_filter(node, context):
         return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "you have to decide where to read it")
-    if asks_for_presence(expression, context.here):
+    if asks_for_presence(node, context.here):
         return Fix("test without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
     picked = _pick(node, context)
     if picked is not None:
         return picked
     owner, test = _owner(node, context)
-    if _gives_none(expression, context.here):
+    if _gives_none(node, context.here):
         return Fix("remove the test", (), Level.DISPLAY, _NONE_REASON)
-    if picks_in_a_branch(context.here, expression):
+    if picks_in_a_branch(context.here, node):
         return Fix("choose by the mask instead of selecting by it", (), Level.DISPLAY, _OTHERS)
-    if isinstance(owner, cst.IfExp):
+    if isinstance(owner, ast.IfExp):
         return _where(owner, node, (owner.body, owner.orelse), context)
-    if isinstance(owner, cst.If) and not _asks_if_finite(expression):
+    if isinstance(owner, ast.If) and not _asks_if_finite(node):
         chosen = _choice(owner, node, context)
         if chosen is not None:
             return chosen
-    skips = isinstance(_last(owner), (cst.Continue, cst.Return))  # it skips the rest of the step
-    if isinstance(owner, cst.If) and skips and _asks_if_finite(expression):
+    skips = isinstance(_last(owner), (ast.Continue, ast.Return))  # it skips the rest of the step
+    if skips and _asks_if_finite(node):
         return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
-    return _every_nth(owner, test, expression, context)
+    return _every_nth(owner, test, node, context)
 
 
-def advice(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+def advice(node: ast.expr, context: Context) -> str:
     """What to do instead, in a clause: that depends on what the branch does."""
     interval = context.settings.log_interval
-    return _words(node, expression, context).format(interval=interval)
+    return _words(node, context).format(interval=interval)
 
 
-def _words(node: cst.BaseExpression, expression: ast.expr, context: Context) -> str:
+def _words(node: ast.expr, context: Context) -> str:
     picked = _pick(node, context)
     if picked is not None:
         return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
     owner, _ = _owner(node, context)
     is_forward = context.hot is not None and context.hot.forward
-    if _gives_none(expression, context.here):
+    if _gives_none(node, context.here):
         return _NONE
-    if picks_in_a_branch(context.here, expression):
+    if picks_in_a_branch(context.here, node):
         return _MASK
-    if isinstance(owner, cst.IfExp):
+    if isinstance(owner, ast.IfExp):
         return _CHOOSE
-    statement = context.here.statement.node  # LibCST sees only those of its branches that have findings
-    if not isinstance(owner, (cst.If, cst.Assert)) or not isinstance(statement, (ast.If, ast.Assert)):
+    if not isinstance(owner, (ast.If, ast.Assert)):
         return "choose on the device" if is_forward else _DECIDE
-    if _is_check(statement):
+    if _is_check(owner):
         return _CHECK_FORWARD if is_forward else _CHECK
-    return _for_branch(statement, expression)
+    return _for_branch(owner, node)
 
 
 def _gives_none(expression: ast.expr, point: Point) -> bool:
@@ -183,13 +183,13 @@ def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
     return _CHOOSE if all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches) else _HOST
 
 
-def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
+def _pick(node: ast.expr, context: Context) -> Fix | None:
     """``paddle.maximum(a, b)`` for ``max(a, b)``."""
-    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Name):
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return None
-    function = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.value)
-    if node.func.value == "sorted" or (function is not None and len(node.args) != 2):
-        better = "paddle.sort" if function is None else f"paddle.{node.func.value}"
+    function, given = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.id), arguments_of(node)
+    if node.func.id == "sorted" or (function is not None and len(given) != 2):
+        better = "paddle.sort" if function is None else f"paddle.{node.func.id}"
         return Fix(
             f"`{better}` of the stacked tensors", (), Level.DISPLAY, "the result is then one tensor on the device"
         )
@@ -197,66 +197,66 @@ def _pick(node: cst.BaseExpression, context: Context) -> Fix | None:
         return None
     paddle = paddle_at(context.here.statement.node, context.file)
     edits: tuple[Edit, ...] = ()
-    if paddle is not None and all(_is_tensor(argument.value, context) for argument in node.args):
+    if paddle is not None and all(map(Evidence(context.here).is_one_tensor, given)):
         edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
     return Fix(f"choose with `{function}`", edits, Level.DISPLAY, "a plain number among them has to become a tensor")
 
 
-def _owner(node: cst.BaseExpression, context: Context) -> tuple[cst.CSTNode | None, cst.BaseExpression]:
+def _owner(node: ast.expr, context: Context) -> tuple[ast.AST | None, ast.expr]:
     """The statement or conditional expression that decides, and its whole test."""
-    for parent in reversed(context.parents):
-        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
+    for parent, _ in context.around(node):
+        if isinstance(parent, _DECIDING):
             return parent, parent.test
-        if not isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation, cst.NamedExpr)):
+        if isinstance(parent, ast.comprehension) and node in parent.ifs:
+            return parent, node
+        if not isinstance(parent, (ast.BoolOp, ast.UnaryOp, ast.NamedExpr)):
             break
         node = parent
     return None, node
 
 
-def _choice(owner: cst.If, node: cst.BaseExpression, context: Context) -> Fix | None:
+def _choice(owner: ast.If, node: ast.expr, context: Context) -> Fix | None:
     """``x = paddle.where(test, a, b)`` for an ``if`` whose branches only assign to one name."""
-    first = _assigned(owner.body)
+    first = _assigned(owner.body, context)
     if first is None or context.text(owner).startswith("elif"):
         return None
     name, value = first
-    if owner.orelse is None:
-        return _where(owner, node, (value, cst.Name(name)), context, name)
-    if not isinstance(owner.orelse, cst.Else):
-        return None
-    other = _assigned(owner.orelse.body)
+    if not owner.orelse:
+        return _where(owner, node, (value, ast.Name(name, ast.Load())), context, name)
+    other = _assigned(owner.orelse, context)
     if other is None or other[0] != name:
         return None
     return _where(owner, node, (value, other[1]), context, name)
 
 
-def _assigned(body: cst.BaseSuite) -> tuple[str, cst.BaseExpression] | None:
+def _assigned(body: list[ast.stmt], context: Context) -> tuple[str, ast.expr] | None:
     """The name and the value of a block that is one assignment."""
-    if len(body.body) != 1 or not isinstance(body.body[0], cst.SimpleStatementLine) or len(body.body[0].body) != 1:
+    statement = body[0]
+    if len(body) != 1 or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
-    statement = body.body[0].body[0]
-    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or not has_own_rows(statement, context.file.source):
         return None
-    target = statement.targets[0].target
-    return (target.value, statement.value) if isinstance(target, cst.Name) else None
+    return target.id, statement.value
 
 
-def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, context: Context, name: str = "") -> Fix:
+def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, name: str = "") -> Fix:
     """The choice between two tensors on the device; words if one may not be a tensor, or has side effects.
 
     Args:
         owner: the node to replace.
         node: the decision that was found: the whole test, or a part of it.
         choice: the two alternatives.
-        context: the state of the walk.
+        context: the candidate and its file.
         name: the name that gets the choice, if ``owner`` is a statement.
     """
     title, (first, second) = "choose on the device with `paddle.where`", choice
     test, paddle = getattr(owner, "test", None), paddle_at(context.here.statement.node, context.file)
-    whole = test is node and not isinstance(test, cst.NamedExpr) and "#" not in context.text(owner)
-    if paddle is None or not whole or not (_is_pure(first, name, context) and _is_pure(second, name, context)):
+    whole = test is node and not isinstance(test, ast.NamedExpr) and "#" not in context.text(owner)
+    if paddle is None or not whole or not (_is_pure(first, context) and _is_pure(second, context)):
         return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")
     sides = [side for side in choice if not _is_name(side, name)]
-    divisor = next(filter(None, (_divisor(side, node, context) for side in sides)), None)
+    divisor = next(filter(None, (_divisor(side, node) for side in sides)), None)
     if divisor is not None:
         return Fix("divide by a value that is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
     if _differ_in_shape(sides, context):
@@ -267,14 +267,13 @@ def _where(owner: cst.CSTNode, node: cst.BaseExpression, choice: _Choice, contex
     return Fix(title, edits, Level.DISPLAY, f"{_BOTH}; {_WHERE}")
 
 
-def _divisor(side: cst.BaseExpression, test: cst.BaseExpression, context: Context) -> str | None:
+def _divisor(side: ast.expr, test: ast.expr) -> str | None:
     """The divisor in one side of a choice, if the test keeps it from 0: ``n`` of ``loss / n`` under ``n > 0``."""
-    expression, asked = context.expression(side), context.expression(test)
-    if expression is None or asked is None or not _compares_with_nothing(asked):
+    if not _compares_with_nothing(test):
         return None
-    divisions = (item for item in walk(expression) if isinstance(item, ast.BinOp))
+    divisions = (item for item in walk(side) if isinstance(item, ast.BinOp))
     divisors = (item.right for item in divisions if isinstance(item.op, (ast.Div, ast.FloorDiv, ast.Mod)))
-    return next((ast.unparse(each) for each in divisors if plain_names(each) & plain_names(asked)), None)
+    return next((ast.unparse(each) for each in divisors if plain_names(each) & plain_names(test)), None)
 
 
 def _compares_with_nothing(test: ast.expr) -> bool:
@@ -288,17 +287,13 @@ def _compares_with_nothing(test: ast.expr) -> bool:
     )
 
 
-def _is_pure(node: cst.BaseExpression, name: str, context: Context) -> bool:
+def _is_pure(expression: ast.expr, context: Context) -> bool:
     """Whether an expression is a tensor, and nothing in it has side effects."""
-    expression = ast.Name(name, ast.Load()) if _is_name(node, name) else context.expression(node)
-    if expression is None:
-        return False
     return Evidence(context.here).is_one_tensor(expression) and not effect_at(context.here, expression)
 
 
-def _differ_in_shape(choice: Sequence[cst.BaseExpression], context: Context) -> bool:
+def _differ_in_shape(sides: Sequence[ast.expr], context: Context) -> bool:
     """Whether one side is a single number and the other one has axes: ``x.mean()`` and ``paddle.zeros([1])``."""
-    sides = list(filter(None, map(context.expression, choice)))
     kinds = [Evidence(context.here).kind(side) for side in sides]
     return any(map(_is_made_with_axes, sides)) and any(
         kind.scalar and not _is_made_with_axes(side) for kind, side in zip(kinds, sides, strict=True)
@@ -313,54 +308,47 @@ def _is_made_with_axes(node: ast.expr) -> bool:
     return isinstance(shape, (ast.List, ast.Tuple)) and bool(shape.elts)
 
 
-def _is_name(node: cst.BaseExpression, name: str) -> bool:
-    return isinstance(node, cst.Name) and node.value == name
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
-def _is_tensor(node: cst.BaseExpression, context: Context) -> bool:
-    expression = context.expression(node)
-    return expression is not None and Evidence(context.here).is_one_tensor(expression)
-
-
-def _every_nth(owner: cst.CSTNode | None, test: cst.BaseExpression, expression: ast.expr, context: Context) -> Fix:
+def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, context: Context) -> Fix:
     if context.hot is not None and context.hot.forward:
-        return Fix(_words(test, expression, context), (), Level.DISPLAY, _FORWARD)
+        return Fix(_words(expression, context), (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
-    only_leaves = isinstance(owner, cst.Assert) or isinstance(_last(owner), (cst.Raise, cst.Break))
+    only_leaves = isinstance(owner, ast.Assert) or isinstance(_last(owner), (ast.Raise, ast.Break))
     is_check = _asks_if_finite(expression) or only_leaves or _is_check(context.here.statement.node)
     if not is_check:
-        return Fix(_words(test, expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
+        return Fix(_words(expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
     reason = _LATE.format(interval=interval)
     title = f"check every {interval}th step"
-    may_wait = not _binds(test, context)
-    if not may_wait or not isinstance(owner, (cst.If, cst.Assert)) or getattr(owner, "orelse", None) is not None:
+    may_wait = not _binds(test)
+    if not may_wait or not isinstance(owner, (ast.If, ast.Assert)) or getattr(owner, "orelse", None):
         return Fix(title, (), Level.DISPLAY, reason)
     if context.here.loop is None:
         return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
     index = counter_here(context)
     if index is None or index.enumerate or index.unnamed is not None:
         return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
-    rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, cst.Assert) else '== 0 and'} "
+    rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, ast.Assert) else '== 0 and'} "
     start, end = context.range(test)
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or) and not test.lpar:
+    written = context.cst(test)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) and not (written is not None and written.lpar):
         return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
     return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
 
 
-def _binds(test: cst.BaseExpression, context: Context) -> bool:
+def _binds(test: ast.expr) -> bool:
     """Whether a test binds a name, which would be bound only at some steps if the test ran less often."""
-    return any(isinstance(item, ast.NamedExpr) for item in walk(context.expression(test) or ast.Constant(None)))
+    return any(isinstance(item, ast.NamedExpr) for item in walk(test))
 
 
 def _asks_if_finite(node: ast.expr) -> bool:
     return any(isinstance(item, ast.Call) and terminal(item) in _NOT_FINITE for item in walk(node))
 
 
-def _last(owner: cst.CSTNode | None) -> cst.CSTNode | None:
-    if not isinstance(owner, cst.If) or not owner.body.body:
-        return None
-    line = owner.body.body[-1]
-    return line.body[-1] if isinstance(line, cst.SimpleStatementLine) else line
+def _last(owner: ast.AST | None) -> ast.stmt | None:
+    return owner.body[-1] if isinstance(owner, ast.If) else None
 
 
 # PPF203: a decision of Python on a device tensor at each step.
@@ -372,51 +360,37 @@ _INSIDE = PICKS | MATH
 _CERTAIN = frozenset(
     {"any", "all", "isnan", "isfinite", "isinf", "sum", "mean", "max", "min", "equal_all", "allclose", "count_nonzero"}
 )
-forward_decisions[CODE] |= _CERTAIN
+_Decision = ast.Name | ast.Attribute | ast.Subscript | ast.Call | ast.Compare | ast.BinOp | ast.UnaryOp
 
 
-@check("Name")
-@check("Attribute")
-@check("Subscript")
-@check("Call")
-@check("Comparison")
-@check("BinaryOperation")
-@check("UnaryOperation")
-def decision(node: cst.BaseExpression, context: Context) -> None:
+def _decisions(point: Point) -> Iterator[tuple[ast.expr, Kind]]:
+    """The expressions of a statement that decide on a tensor, with its kind, even if a guard makes them rare."""
+    for expression, asked in scopes.candidates(point.statement.node):
+        may_ask = asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression)
+        kind = _read_by(point, expression, asked) if may_ask and isinstance(expression, _Decision) else None
+        if kind is not None:
+            yield expression, kind
+
+
+@rule(CODE, at=At.HOT, find_at=_decisions, decided=_CERTAIN)
+def decision(kind: Kind, context: Context) -> None:
     """Report a tensor whose truth Python tests, directly or inside ``max``, ``in`` and the like."""
-    asked = _is_asked(node, context.parents)
-    if not asked and not isinstance(node, (cst.Call, cst.Comparison)):
-        return
-    step, point = context.hot, context.point
-    if step is None or point is None or context.claimed:
-        return
-    expression = context.expression(node)
-    if expression is None:
-        return
-    kind, evidence = _read_by(point, expression, asked), Evidence(point)
-    confidence = _confidence(kind, expression, step, point, evidence) if kind is not None else None
+    node, step, point = context.node, context.running, context.here
+    assert isinstance(node, ast.expr)
+    evidence = Evidence(point)
+    confidence = _confidence(kind, node, step, point, evidence)
     if confidence is None or _never_asked(node, point, context, evidence):
         return
     if step.forward and any(evidence.is_handed_over(test) for test in _conditions(node, context, point)):
         confidence = Confidence.LOW  # for a forward pass, it is unknown whether callers pass the optional argument
     if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
         confidence = Confidence.LOW  # usually float16, which most programs do not train in
-    fix = fix_of_decision(node, expression, context)
+    fix = fix_of_decision(node, context)
     message = FILTER_MESSAGE if is_filter(node, context) else ""
-    if asks_for_presence(expression, point):
+    if asks_for_presence(node, point):
         message = PRESENCE_MESSAGE
-    said = advice(node, expression, context)
-    context.report(CODE, node, fix, step, confidence=confidence, message=message, advice=said)
-
-
-@step_gate(CODE)
-def _may_match(point: Point) -> bool:
-    """Whether a statement may contain a decision on a tensor, even if a guard makes it rare."""
-    return any(
-        (asked or not isinstance(expression, ast.Call) or not _takes_as_it_is(expression))
-        and _read_by(point, expression, asked) is not None
-        for expression, asked in scopes.candidates(point.statement.node)
-    )
+    said = advice(node, context)
+    context.report(fix, confidence=confidence, message=message, advice=said)
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:
@@ -424,43 +398,17 @@ def _takes_as_it_is(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr not in _INSIDE
 
 
-def _is_asked(node: cst.CSTNode, parents: Sequence[cst.CSTNode]) -> bool:
-    """Whether the truth of a node is tested at its place."""
-    inner = node
-    for index in range(len(parents) - 1, -1, -1):
-        parent = parents[index]
-        if isinstance(parent, (cst.If, cst.While, cst.Assert, cst.IfExp, cst.CompIf)):
-            return inner is parent.test
-        if isinstance(parent, cst.BooleanOperation):
-            if inner is parent.left:
-                return True
-        elif isinstance(parent, cst.UnaryOperation):
-            return isinstance(parent.operator, cst.Not)
-        elif isinstance(parent, (cst.GeneratorExp, cst.ListComp)):
-            return inner is parent.elt and _is_quantified(parents[:index])
-        elif not (isinstance(parent, cst.NamedExpr) and inner is parent.value):
-            return False
-        inner = parent
-    return False
-
-
-def _is_quantified(parents: Sequence[cst.CSTNode]) -> bool:
-    call = parents[-2] if isinstance(parents[-1], cst.Arg) else None
-    return isinstance(call, cst.Call) and isinstance(call.func, cst.Name) and call.func.value in scopes.QUANTIFIERS
-
-
-def _asked_before(node: cst.CSTNode, context: Context) -> Iterator[tuple[ast.expr, bool]]:
+def _asked_before(node: ast.AST, context: Context) -> Iterator[tuple[ast.expr, bool]]:
     """The operands to the left of a node in the same test, each with whether it has to be true (``and``)."""
     for parent, inner in context.around(node):
-        if isinstance(parent, cst.BooleanOperation):
-            left = context.expression(parent.left) if inner is parent.right else None
-            if left is not None:
-                yield left, isinstance(parent.operator, cst.And)
-        elif not isinstance(parent, cst.UnaryOperation):
+        if isinstance(parent, ast.BoolOp):
+            before = parent.values[: next(at for at, value in enumerate(parent.values) if value is inner)]
+            yield from ((value, isinstance(parent.op, ast.And)) for value in before)
+        elif not isinstance(parent, ast.UnaryOp):
             return
 
 
-def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Evidence) -> bool:
+def _never_asked(node: ast.AST, point: Point, context: Context, evidence: Evidence) -> bool:
     """Whether an operand to the left in the same test is already reported, or is off by default."""
     return any(
         _read_by(point, scopes.leaf(item), True) is not None or (must_hold and evidence.is_off(item))
@@ -469,7 +417,7 @@ def _never_asked(node: cst.CSTNode, point: Point, context: Context, evidence: Ev
     )
 
 
-def _conditions(node: cst.CSTNode, context: Context, point: Point) -> Iterator[ast.expr]:
+def _conditions(node: ast.AST, context: Context, point: Point) -> Iterator[ast.expr]:
     """The conditions for a decision: the tests around its statement, and earlier operands of ``and``."""
     for test in point.statement.tests:
         yield from scopes.required(test)

@@ -8,15 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-import libcst as cst
-
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Edit, Fix, Level
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.delete import whole_rows
-from perflint.rules.edits import add_keyword, drop_keyword
+from perflint.rules.edits import delete_argument, insert_argument, whole_rows
 from perflint.syntax.bindings import is_rebound_between, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread
@@ -260,32 +257,19 @@ _LOSS_AXIS = {"cross_entropy": 6, "CrossEntropyLoss": 4}
 """The position of ``axis`` in the function and in the layer."""
 
 
-@statement_gate(CODE)
-def _places(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for found in losses_in_two_calls(file):
-        yield found.statement, Confidence.HIGH
+def _places(file: FileIndex) -> Iterator[Candidate]:
+    for found in losses_in_two_calls(file) if not file.is_offline else ():
+        yield Candidate(found.loss, found.statement.node, found)
 
 
-@check("Call")
-def unfused_loss(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+def unfused_loss(found: TwoCalls, context: Context) -> None:
     """Report a loss whose input is a softmax or a sigmoid."""
-    point, file = context.point, context.file
-    if point is None or file.is_offline:
-        return
-    known = context.once(CODE, lambda: {item.loss: item for item in losses_in_two_calls(file)})
-    if not any(item.statement.node is point.statement.node for item in known.values()):
-        return
-    expression = context.expression(call)
-    found = known.get(expression) if isinstance(expression, ast.Call) else None
-    if found is None:
-        return
     advice = _ADVICE[found.form].format(fused=_fused_name(found))
     activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
     context.report(
-        CODE,
-        call.func,
-        _fix(found, file),
-        claims=False,
+        _fix(found, context.file),
+        found.loss.func,
         costs_on_cpu=True,
         event=_EVENTS[found.form],
         activation=activation,
@@ -303,29 +287,29 @@ def _fix(found: TwoCalls, file: FileIndex) -> Fix:
     if found.form is LossForm.TWICE:
         return Fix("pass the logits to the loss", (), Level.DISPLAY, _TWICE)
     title = f"pass the logits to `{_fused_name(found)}`"
-    settings, given = _settings_edits(found, file.source), _input_edits(found, file.source)
-    if settings is None or given is None or not is_called_once(file, found):
+    settings, given = _settings_edits(found, file), _input_edits(found, file.source)
+    if not settings or given is None or not is_called_once(file, found):
         return Fix(title, (), Level.DISPLAY, _BY_HAND)
     reason = f"{_ROUNDED}; {_SATURATED}" if found.form is LossForm.BINARY else _ROUNDED
     return Fix(title, tuple(sorted((*settings, *given))), Level.UNSAFE, reason)
 
 
-def _settings_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
+def _settings_edits(found: TwoCalls, file: FileIndex) -> list[Edit]:
     """The edits that name the loss for logits, with its axis: in the call of the function, or of the layer's class."""
     axis = _axis(found.shaped_by, _axis_position(found))
     if found.form is LossForm.PROBABILITIES:
         own = _axis(found.settings, _LOSS_AXIS[terminal(found.settings) or ""])
-        dropped = drop_keyword(found.settings, "use_softmax", source) if axis is not None and axis == own else None
-        return None if dropped is None else [dropped]
+        given = argument_of(found.settings, "use_softmax", None)
+        return [] if axis is None or axis != own or given is None else delete_argument(found.settings, given, file)
     function = found.settings.func
     if not isinstance(function, ast.Attribute):
-        return None
-    end = source.lines.span(function)[1]
+        return []
+    end = file.source.lines.span(function)[1]
     renamed = Edit(end - len(function.attr), end, _UNFUSED_LOSS_FUSED[function.attr])
     if found.form is LossForm.BINARY or axis == _LAST:
         return [renamed]
-    added = add_keyword(found.settings, "axis=1", source) if axis == 1 else None
-    return None if added is None else [renamed, added]
+    added = insert_argument(found.settings, "axis=1", file) if axis == 1 else []
+    return [renamed, *added] if added else []
 
 
 def _axis_position(found: TwoCalls) -> int:

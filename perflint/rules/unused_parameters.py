@@ -6,20 +6,16 @@ import ast
 import re
 from collections.abc import Iterator
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.findings import Confidence, Edit, Fix
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
-from perflint.lint.context import Context, local_name
-from perflint.lint.registry import check, gate, statement_gate
+from perflint.lint.context import Context
+from perflint.lint.registry import At, Candidate, rule
 from perflint.rules import excuses
-from perflint.rules.arguments import find_argument
-from perflint.syntax.bindings import targets_of
+from perflint.rules.arguments import shown_argument
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Statement
+from perflint.syntax.parameters import argument_of, is_spread
 
 CODE = "PPF801"
 PARAMETER, POSITION = "find_unused_parameters", 4
@@ -32,40 +28,32 @@ _ASKED = r"unused"
 _SIT_OUT = re.compile(r"layer_?drop|discriminator|\bgan\b|\bmoe\b|experts?\b|freez", re.IGNORECASE)
 
 
-gate(CODE, WRAPPER, lambda call, _: argument_of(call, PARAMETER, POSITION) is not None)
-
-
-@statement_gate(CODE)
-def _setting(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
-    for scope in file.scopes.scopes if file.has_words(PARAMETER) else ():
-        for statement in scope.statements:
-            if any(isinstance(item, ast.Attribute) and item.attr == PARAMETER for item in targets_of(statement.node)):
-                yield statement, Confidence.HIGH
-
-
-@check("Call")
-def wrapped_model(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, names={WRAPPER: {CODE: lambda call: argument_of(call, PARAMETER, POSITION) is not None}})
+def wrapped_model(call: ast.Call, context: Context) -> None:
     """Report ``paddle.DataParallel(..., find_unused_parameters=True)``."""
-    if context.claimed or context.callee(call) != WRAPPER or any(argument.star for argument in call.args):
-        return
-    argument = find_argument(call, PARAMETER, POSITION)
-    if argument is not None:
-        _report(argument, argument.value, context)
+    argument = argument_of(call, PARAMETER, POSITION)
+    if context.callee(call) == WRAPPER and not is_spread(call) and argument is not None:
+        _report(shown_argument(call, argument), argument, context)
 
 
-@check("Assign")
-def strategy_attribute(assign: cst.Assign, context: Context) -> None:
+def _settings(file: FileIndex) -> Iterator[Candidate]:
+    for scope in file.scopes.scopes if file.has_words(PARAMETER) else ():
+        for node in (statement.node for statement in scope.statements):
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            if isinstance(target, ast.Attribute) and target.attr == PARAMETER:
+                yield Candidate(node, node, target.value)
+
+
+@rule(CODE, at=At.ANYWHERE, find=_settings)
+def strategy_attribute(owner: ast.expr, context: Context) -> None:
     """Report ``strategy.find_unused_parameters = True`` on a ``fleet.DistributedStrategy``."""
-    target = assign.targets[0].target
-    if context.claimed or len(assign.targets) != 1 or not isinstance(target, cst.Attribute):
-        return
-    if target.attr.value == PARAMETER and _is_strategy(target.value, context):
-        _report(assign, assign.value, context)
+    if isinstance(context.node, ast.Assign) and _is_strategy(owner, context):
+        _report(context.node, context.node.value, context)
 
 
-def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
+def _is_strategy(node: ast.expr, context: Context) -> bool:
     """Whether a name, or an attribute of ``self``, is bound to a strategy in this function or class."""
-    name, point = local_name(node), context.point
+    name, point = dotted(node), context.point
     if not name or point is None:
         return False
     owner = point.scope.owner
@@ -78,14 +66,14 @@ def _is_strategy(node: cst.BaseExpression, context: Context) -> bool:
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))
 
 
-def _report(node: cst.CSTNode, value: cst.BaseExpression, context: Context) -> None:
-    if not isinstance(value, cst.Name) or value.value != "True" or context.file.is_offline:
+def _report(node: ast.AST, value: ast.expr, context: Context) -> None:
+    if not (isinstance(value, ast.Constant) and value.value is True) or context.file.is_offline:
         return
     if excuses.explained(node, _NEEDED, context) or excuses.tested(_ASKED, context):
         return
-    rule = catalogue.shipped()[CODE]
-    fix = Fix(rule.fix_title, (Edit(*context.range(value), "False"),), rule.fix_level, rule.fix_reason)
-    context.report(CODE, node, fix, confidence=_confidence(context))
+    said = catalogue.shipped()[CODE]
+    fix = Fix(said.fix_title, (Edit(*context.range(value), "False"),), said.fix_level, said.fix_reason)
+    context.report(fix, node, confidence=_confidence(context))
 
 
 def _confidence(context: Context) -> Confidence:

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeGuard
 
-import libcst as cst
-
 from perflint import catalogue
 from perflint.facts.entry_points import EntryPoint, classes_of_model, entry_points, model_files, speaks_of
 from perflint.findings import Confidence, Edit, Fix, Level, Related
@@ -18,9 +16,9 @@ from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import check, statement_gate
+from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.delete import whole_rows
+from perflint.rules.edits import whole_rows
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bindings_of, loads_of
 from perflint.syntax.names import dotted, plain_names
@@ -597,36 +595,27 @@ _COMMENTED = "the lines that it replaces contain comments"
 _MOST_SHOWN = 3
 
 
-@statement_gate(CODE)
-def _written_out(file: FileIndex) -> Iterator[tuple[Statement, Confidence]]:
+def _written_out(file: FileIndex) -> Iterator[Candidate]:
     for place in trained_attention_in(file):
         for statement in place.found.scope.statements:
             if place.found.softmax in statement.calls:
-                yield statement, _confidence(place)
+                yield Candidate(place.found.softmax, statement.node, place, _confidence(place))
 
 
 def _confidence(place: TrainedAttention) -> Confidence:
     return Confidence.MEDIUM if place.is_sure else Confidence.LOW
 
 
-@check("Call")
-def unfused_attention(call: cst.Call, context: Context) -> None:
+@rule(CODE, at=At.ANYWHERE, find=_written_out, claims=False, heeds_claims=False)
+def unfused_attention(place: TrainedAttention, context: Context) -> None:
     """Report the softmax of attention whose weights go to memory and back."""
-    places = trained_attention_in(context.file) if CODE in context.codes and context.point is not None else ()
-    node = context.expression(call) if places else None
-    place = next((each for each in places if each.found.softmax is node), None)
-    if place is None:
-        return
     written = _call(place.found, context.file)
     if written is None:
         return
     context.report(
-        CODE,
-        call,
         _fix(place.found, written[0], written[1], context.file),
         related=_beside(place),
         confidence=_confidence(place),
-        claims=False,
         call=written[0],
         back="" if place.found.is_turned else f" and `{_TURN}` behind it",
     )
@@ -682,15 +671,15 @@ def _text(node: ast.expr) -> str:
 
 def _fix(found: WrittenAttention, call: str, spelled: Spelling, file: FileIndex) -> Fix:
     """The call in place of the product with the values; the rows above it are removed."""
-    rule, source = catalogue.shipped()[CODE], file.source
+    said, source = catalogue.shipped()[CODE], file.source
     rows = _rows(found, source)
     reason = _MASKED if found.weights.mask is not None else _COMMENTED if rows is None else ""
     if reason or rows is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, reason, paddle=_PADDLE)
+        return Fix(said.fix_title, (), Level.DISPLAY, reason, paddle=_PADDLE)
     start, end = source.lines.span(found.result)
     put = Edit(start, end, call if found.is_turned else call + _TURN)
     edits = tuple(sorted((*rows, put)))
-    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports, _PADDLE))
+    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports, _PADDLE))
 
 
 def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:

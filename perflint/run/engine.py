@@ -65,13 +65,12 @@ def check(
     settings: Settings,
     jobs: int = 1,
     progress: Progress | None = None,
-    gated: bool = True,
 ) -> list[Finding]:
     """All findings of the selected rules in some files, by path; the arguments are those of `check_projects`.
 
     Each project among them is read as a whole, so a helper is checked as part of the loop that calls it.
     """
-    found = check_projects(split(sources).projects, settings, jobs, progress, gated)
+    found = check_projects(split(sources).projects, settings, jobs, progress)
     return by_place(item for items in found for item in items)
 
 
@@ -80,7 +79,6 @@ def check_projects(
     settings: Settings,
     jobs: int = 1,
     progress: Progress | None = None,
-    gated: bool = True,
     last: bool = False,
 ) -> list[list[Finding]]:
     """The findings of the selected rules in each project, sorted by path and place.
@@ -100,7 +98,7 @@ def check_projects(
         warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
         load_checks()
         codes = selected(settings, catalogue.shipped())
-        run = _Run(settings, codes, gated, sum(map(len, projects)), progress, last)
+        run = _Run(settings, codes, sum(map(len, projects)), progress, last)
         found = run.found(projects, jobs)
         shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
         if run.killed is not None:
@@ -150,7 +148,6 @@ class _Run:
 
     settings: Settings
     codes: frozenset[str]
-    gated: bool
     files: int
     progress: Progress | None
     last: bool
@@ -169,7 +166,7 @@ class _Run:
         index.on_parse = work.parsed
         codes = with_waits(self.codes, catalogue.shipped())
         try:
-            drafts, broken = Examination(index, self.settings, codes, self.gated).find(work.checked)
+            drafts, broken = Examination(index, self.settings, codes).find(work.checked)
             return findings_of(drafts, broken, project, self.settings, self.codes)
         finally:
             if not last:

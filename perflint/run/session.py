@@ -22,7 +22,6 @@ from perflint.incremental.kept_project import KeptProject
 from perflint.incremental.revisions import Part
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
-from perflint.lint import units
 from perflint.lint.context import Draft
 from perflint.query import query
 from perflint.rules import load_checks
@@ -239,7 +238,7 @@ class _Kept:
 
     def _opened(self, watched: frozenset[str], before: KeptProject | None) -> _Look:
         project = KeptProject(self.sources, self._settings, watched, before)
-        return _Look(project, Examination(project, self._settings, self._examined, gated=True))
+        return _Look(project, Examination(project, self._settings, self._examined))
 
     def _others(self, path: str) -> Iterator[list[Draft]]:
         return (drafts for other, drafts in self._drafts.items() if other != path)
@@ -272,18 +271,13 @@ class _Look:
         self.checked: list[str] = []
         self._examination = examination
         self._steps: dict[str, _Steps] = {}
-        self._again = set(project.paths)
-        """The files that may be checked repeatedly, so that their units are kept."""
         self.follow()
 
     @query
     def check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
         """The drafts of a file, and its syntax error."""
         self.checked.append(file.path)
-        if file.path in self._again:
-            self._examination.readers.setdefault(file.path, units.Reader())
-        self._again.add(file.path)
-        return self._examination.find_in(file.path)
+        return self._examination.check_file(file.path), self._examination.broken([file.path]).get(file.path)
 
     def follow(self, only: Collection[FileIndex] | None = None) -> None:
         """Find the code that runs at each step, in some files or in all of them."""
@@ -303,7 +297,6 @@ class _Look:
         """Free what only the last question needed."""
         self.memory.rest()
         self.checked.clear()
-        self._examination.rows.clear()
         for file in self.project.files.values():
             points_of(file).clear()
             reads_of(file).clear()

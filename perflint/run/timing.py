@@ -6,13 +6,14 @@ registry by ones that read the clock, and restored at the end: naming them there
 
 from __future__ import annotations
 
-import re
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perflint.lint.registry import Check
 
 from perflint.stopwatch import Clock, Stopwatch, phase
 
@@ -30,10 +31,7 @@ PHASES = {
     "step loops": "what runs at each step, and the kinds of values there",
     "gates": "which statements can hold a finding",
     "kinds": "kinds of values that a check needs elsewhere",
-    "units": "which pieces of files LibCST parses",
-    "LibCST parse": "the pieces of files that can hold a finding",
-    "spans": "where LibCST's nodes are in the file",
-    "walk": "down to the statements that can hold a finding",
+    "LibCST parse": "the statements that an edit changes",
     "checks": "what is wrong, and which edit fixes it",
     "messages": "the sentences of the findings",
     "output": "showing the findings",
@@ -42,17 +40,16 @@ PHASES = {
 """What each phase does, in the order of a run."""
 
 GATES, CHECKS = "gates", "checks"
-_CODE = re.compile(r"PPF\d{3}")
 
 
 @dataclass
 class Times:
     """CPU seconds of one process: no time is counted twice for phases, nor for rules.
 
-    Time belongs to the innermost phase: when a gate causes a file to be parsed, that counts as ``ast.parse``, not as
-    gate. ``gates`` and ``checks`` say how much of these phases the functions of a rule took, by its code; rules that
-    share a function are named together ("PPF202, PPF405"). What perflint computes once and caches counts for the first
-    that uses it.
+    Time belongs to the innermost phase: when looking for candidates causes a file to be parsed, that counts as
+    ``ast.parse``. ``gates`` (what looks for candidates) and ``checks`` say how much of these phases the functions of a
+    rule took, by its code; rules that share a function are named together ("PPF202, PPF405"). What perflint computes
+    once and caches counts for the first that uses it.
     """
 
     phases: dict[str, float] = field(default_factory=dict)
@@ -142,39 +139,12 @@ def _most_expensive_first(seconds: Mapping[str, float]) -> dict[str, float]:
 def _replace_rules(stopwatch: Stopwatch, undo: ExitStack) -> None:
     from perflint.lint import registry
 
-    codes = _codes_by_module()
-    for checks in registry.checks.values():
-        _put_all(checks, [stopwatch.timed(check, CHECKS, codes[check.__module__]) for check in checks], undo)
-    for code, statement_gates in registry.step_statements.items():
-        _put_all(statement_gates, [stopwatch.timed(gate, GATES, code) for gate in statement_gates], undo)
-    for table in (registry.any_statements, registry.row_gates):
-        for code, gates in table.items():
-            _put_all(gates, [stopwatch.timed(gate, GATES, code, collect=True) for gate in gates], undo)
-    for call_gates in registry.call_gates.values():
-        _put_all(call_gates, [(code, stopwatch.timed(gate, GATES, code)) for code, gate in call_gates], undo)
+    undo.callback(registry.replace_checks, list(registry.checks))
+    registry.replace_checks([_timed_check(check, stopwatch) for check in registry.checks])
 
 
-def _put_all(items: list[Any], stand_ins: list[Any], undo: ExitStack) -> None:
-    # In place, because functions that have looked a list up keep it.
-    undo.callback(items.__setitem__, slice(None), items.copy())
-    items[:] = stand_ins
-
-
-def _codes_by_module() -> dict[str, str]:
-    """The codes of the rules that each module of checks is about: those that it names, or that rule files declare."""
-    from perflint import catalogue
-    from perflint.lint import registry
-    from perflint.rules import call_argument, dict_entry, step_call
-
-    modules = {check.__module__ for checks in registry.checks.values() for check in checks}
-    found = {module: {value for value in vars(sys.modules[module]).values() if _is_code(value)} for module in modules}
-    declared = {"step": step_call, "epoch": dict_entry}
-    for rule in catalogue.shipped().values():
-        for match in rule.match:
-            module = dict_entry if match.entry else declared.get(match.where, call_argument)
-            found[module.__name__].add(rule.code)
-    return {module: ", ".join(sorted(codes)) for module, codes in found.items()}
-
-
-def _is_code(value: object) -> bool:
-    return isinstance(value, str) and _CODE.fullmatch(value) is not None
+def _timed_check(check: Check, stopwatch: Stopwatch) -> Check:
+    find = {code: stopwatch.timed(finder, GATES, code, collect=True) for code, finder in check.finders().items()}
+    codes = ", ".join(sorted(check.codes))
+    find_at = stopwatch.timed(check.find_at, GATES, codes, collect=True) if check.find_at is not None else None
+    return replace(check, judge=stopwatch.timed(check.judge, CHECKS, codes), find=find, find_at=find_at)

@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar
 
 from perflint.syntax.names import Names, dotted
@@ -526,14 +527,22 @@ QUANTIFIERS = frozenset({"any", "all"})
 
 def candidates(node: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     """The expressions of a statement that may read a tensor for a decision, with whether their own truth is tested."""
-    if isinstance(node, (ast.If, ast.While, ast.Assert)):
-        yield leaf(node.test), True
-    for header in headers(node):
-        for item in walk(header):
-            if isinstance(item, (ast.Call, ast.Compare)):
-                yield item, False
-            for part in _asked_in(item):
-                yield leaf(part), True
+    inside = [item for header in headers(node) for item in walk(header)]
+    tests = [node.test] if isinstance(node, (ast.If, ast.While, ast.Assert)) else []
+    asked = {part for test in (*tests, *chain.from_iterable(map(_tests_in, inside))) for part in _joined(test)}
+    for item in inside:
+        if item in asked or isinstance(item, (ast.Call, ast.Compare)):
+            yield item, item in asked
+
+
+def _joined(test: ast.expr) -> Iterator[ast.expr]:
+    """The values whose truth a test asks for: those of ``and``, ``or`` and ``(name := value)``."""
+    test = leaf(test)
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _joined(value)
+    else:
+        yield test
 
 
 def is_for_another_program(statement: Statement, module: str) -> bool:
@@ -551,9 +560,9 @@ def _compared_name(test: ast.expr) -> str | None:
     return string_of(test.comparators[0]) if dotted(test.left) == "__name__" else None
 
 
-def _asked_in(item: ast.AST) -> Sequence[ast.expr]:
+def _tests_in(item: ast.AST) -> Sequence[ast.expr]:
     if isinstance(item, ast.BoolOp):
-        return item.values
+        return item.values[:-1]  # the last one is what it returns
     if isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not):
         return [item.operand]
     if isinstance(item, ast.IfExp):

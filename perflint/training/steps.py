@@ -78,7 +78,7 @@ class Point:
 
 
 def of_point(work_out: Callable[Concatenate[Point, P], R]) -> Callable[Concatenate[Point, P], R]:
-    """Cache the answers of a function of a point and of expressions there, so that a check reuses those of its gate."""
+    """Cache the answers of a function of a point and of expressions there, so that several can ask."""
 
     def ask(point: Point, /, *about: P.args, **named: P.kwargs) -> R:
         key = (work_out, about, tuple(named.items()))

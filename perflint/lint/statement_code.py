@@ -1,0 +1,167 @@
+"""The code of one statement: its nodes with their parents and places, and its LibCST tree where an edit needs it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from perflint.stopwatch import phase
+from perflint.syntax.tree import children, first_row, walk
+from perflint.text.source import LineTable, Source
+
+if TYPE_CHECKING:
+    from libcst import BaseExpression, FormattedStringExpression
+
+    from perflint.lint.written import Written
+
+_DEEPEST = 500
+_HAS_PLACES_IN_TEXTS = sys.version_info >= (3, 12)
+"""Whether ``ast`` gives expressions in f-strings their places."""
+
+_Span = tuple[int, int]
+
+
+class StatementCode:
+    """A statement without the statements in it: of a compound one, only its header.
+
+    Attributes:
+        node: the statement.
+        order: its nodes, each with its number: those around others come first.
+    """
+
+    def __init__(self, node: ast.stmt, source: Source) -> None:
+        self.node = node
+        self.order: dict[ast.AST, int] = {}
+        self._source = source
+        self._parents: dict[ast.AST, ast.AST] = {}
+        waiting: list[ast.AST] = [node]
+        while waiting:
+            item = waiting.pop()
+            self.order[item] = len(self.order)
+            below = [child for child in children(item) if not isinstance(child, ast.stmt)]
+            self._parents.update(dict.fromkeys(below, item))
+            waiting += reversed(below)
+
+    def around(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
+        """The nodes around one, from the inside out, each with its child that contains the node."""
+        while (parent := self._parents.get(node)) is not None:
+            yield parent, node
+            node = parent
+
+    def span(self, node: ast.AST) -> _Span:
+        """The offsets of a node in the file, without the parentheses around it."""
+        if not _HAS_PLACES_IN_TEXTS:
+            part = next((outer for outer, _ in self.around(node) if isinstance(outer, ast.FormattedValue)), None)
+            if part is not None:
+                return self._span_in_text(node, part)
+        return span_of(node, self._source)
+
+    def cst(self, node: ast.AST) -> BaseExpression | None:
+        """The node of LibCST for an expression of the statement; None if LibCST cannot parse the statement."""
+        return self.written.node(self.span(node))
+
+    @cached_property
+    @phase("LibCST parse")
+    def written(self) -> Written:
+        """The statement as LibCST parses it."""
+        from perflint.lint.written import Written  # imported late, because it imports LibCST
+
+        return Written(*(("", 0) if _is_deep(self.node) else self._header()))
+
+    def _header(self) -> tuple[str, int]:
+        """What LibCST parses, and the offset in the file where it would begin; empty if there is no header."""
+        lines, text = self._source.lines, self._source.text
+        start, end = lines.span(self.node)
+        body: list[ast.stmt] | None = getattr(self.node, "body", None)
+        if body is None:
+            return ("", 0) if isinstance(self.node, ast.Match) else (text[start:end], start)
+        above = ""
+        if getattr(self.node, "decorator_list", []):  # their rows are indented alike
+            start = lines.line_start(first_row(self.node))
+            above = "if 1:\n" if text.startswith((" ", "\t"), start) else ""
+        first = body[0]
+        row = first_row(first)
+        before = lines.line_start(row) if row != first.lineno else lines.span(first)[0]
+        if text.startswith("elif", start):
+            start += len("el")
+        return above + text[start:before] + ("0" if row == first.lineno else " 0"), start - len(above)
+
+    def _span_in_text(self, node: ast.AST, part: ast.FormattedValue) -> _Span:
+        """The same for a node in an f-string, by the place that LibCST gives the whole expression."""
+        written, siblings = self.parts_of(self._parents[part]), _values(self._parents[part])
+        if len(written) != len(siblings):
+            return span_of(node, self._source)
+        start, end = self.written.span(written[siblings.index(part)].expression)
+        if node is part.value:
+            return start, end
+        text = f"({self._source.text[start:end]}\n)"
+        alike = ast.parse(text, mode="eval").body
+        pairs = zip(walk(part.value), walk(alike), strict=True)
+        inner = next(other for own, other in pairs if own is node)
+        first, last = _plain_span(inner, LineTable(text))
+        return start + first - 1, start + last - 1
+
+    def parts_of(self, joined: ast.AST) -> list[FormattedStringExpression]:
+        """The expressions in an f-string, or in a format such as ``{loss:{width}}``, as LibCST parses them."""
+        from perflint.lint.written import expressions
+
+        outer = self._parents.get(joined)
+        if isinstance(outer, ast.FormattedValue) and outer.format_spec is joined:
+            beside, holders = _values(self._parents[outer]), self.parts_of(self._parents[outer])
+            return expressions(holders[beside.index(outer)].format_spec) if len(holders) == len(beside) else []
+        return [part for text in self.written.texts(self.span(joined)) for part in expressions(text.parts)]
+
+
+def _values(joined: ast.AST) -> list[ast.FormattedValue]:
+    return [item for item in getattr(joined, "values", ()) if isinstance(item, ast.FormattedValue)]
+
+
+def statement_around(tree: ast.Module, node: ast.AST) -> ast.stmt | None:
+    """The innermost statement that contains an expression."""
+    at = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    found: ast.stmt | None = None
+    inside: list[ast.AST] = [*tree.body]
+    while inside:
+        item = inside.pop()
+        if isinstance(item, ast.stmt):
+            row, end = first_row(item), (item.end_lineno or item.lineno, item.end_col_offset or 0)
+            if not (row, item.col_offset if row == item.lineno else 0) <= at < end:
+                continue
+            found, inside = item, []
+        inside += (
+            child for child in children(item) if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case))
+        )
+    return found
+
+
+def span_of(node: ast.AST, source: Source) -> _Span:
+    """The offsets of a node outside of f-strings, without the parentheses around it."""
+    start, end = _plain_span(node, source.lines)
+    is_in_brackets = isinstance(node, (ast.Tuple, ast.GeneratorExp)) and source.text[start:end].startswith("(")
+    if not is_in_brackets or not source.text[start:end].endswith(")"):
+        return start, end
+    if isinstance(node, ast.Tuple) and node.elts:
+        first, after = _plain_span(node.elts[0], source.lines)
+        if source.text.count("(", start, first) <= source.text[after:end].partition(",")[0].count(")"):
+            return start, end  # ``(a), (b)``
+    return start + 1, end - 1
+
+
+def _plain_span(node: ast.AST, lines: LineTable) -> _Span:
+    return lines.span(node)  # type: ignore[arg-type]  # whatever has a place
+
+
+def _is_deep(node: ast.stmt) -> bool:
+    """Whether a statement nests such that LibCST, which recurses, could crash the process."""
+    level: list[ast.AST] = [node]
+    for _ in range(_DEEPEST):
+        if not level:
+            return False
+        # ``a and b and c`` is flat for ast, but nested for LibCST.
+        if any(isinstance(item, ast.BoolOp) and len(item.values) > _DEEPEST for item in level):
+            return True
+        level = [child for item in level for child in children(item) if not isinstance(child, ast.stmt)]
+    return True
