@@ -330,7 +330,8 @@ def drafts_of(file: FileIndex, settings: Settings, asked: Settings, codes: froze
     for each, candidate in sorted(found, key=place):
         context.enter(candidate.node, candidate.statement)
         at_step = At.ANYWHERE not in each.at
-        if (each.heeds_claims and context.claimed) or (at_step and context.hot is None):
+        is_left_out = context.code(candidate.statement).is_too_deep or (each.heeds_claims and context.claimed)
+        if is_left_out or (at_step and context.hot is None):
             continue
         context.begin(each.codes[0] if each.codes else "", at_step, each.claims)
         with suppress(RecursionError):  # the rest of the file is still worth checking

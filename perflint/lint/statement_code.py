@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from perflint.lint.written import Written
 
 _DEEPEST = 500
+"""Levels of nesting, and operands of one ``and``."""
+
 _HAS_PLACES_IN_TEXTS = sys.version_info >= (3, 12)
 """Whether ``ast`` gives expressions in f-strings their places."""
 
@@ -30,6 +32,7 @@ class StatementCode:
     Attributes:
         node: the statement.
         order: its nodes, each with its number: those around others come first.
+        is_too_deep: it nests such that whoever goes through it may recurse too deeply, or take too long.
     """
 
     def __init__(self, node: ast.stmt, source: Source) -> None:
@@ -37,13 +40,15 @@ class StatementCode:
         self.order: dict[ast.AST, int] = {}
         self._source = source
         self._parents: dict[ast.AST, ast.AST] = {}
-        waiting: list[ast.AST] = [node]
+        self.is_too_deep = False
+        waiting: list[tuple[ast.AST, int]] = [(node, 0)]
         while waiting:
-            item = waiting.pop()
+            item, depth = waiting.pop()
             self.order[item] = len(self.order)
             below = [child for child in children(item) if not isinstance(child, ast.stmt)]
             self._parents.update(dict.fromkeys(below, item))
-            waiting += reversed(below)
+            self.is_too_deep |= depth > _DEEPEST or (isinstance(item, ast.BoolOp) and len(below) > _DEEPEST)
+            waiting += ((child, depth + 1) for child in reversed(below))
 
     def around(self, node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
         """The nodes around one, from the inside out, each with its child that contains the node."""
@@ -69,7 +74,7 @@ class StatementCode:
         """The statement as LibCST parses it."""
         from perflint.lint.written import Written  # imported late, because it imports LibCST
 
-        return Written(*(("", 0) if _is_deep(self.node) else self._header()))
+        return Written(*(("", 0) if self.is_too_deep else self._header()))
 
     def _header(self) -> tuple[str, int]:
         """What LibCST parses, and the offset in the file where it would begin; empty if there is no header."""
@@ -152,16 +157,3 @@ def span_of(node: ast.AST, source: Source) -> _Span:
 
 def _plain_span(node: ast.AST, lines: LineTable) -> _Span:
     return lines.span(node)  # type: ignore[arg-type]  # whatever has a place
-
-
-def _is_deep(node: ast.stmt) -> bool:
-    """Whether a statement nests such that LibCST, which recurses, could crash the process."""
-    level: list[ast.AST] = [node]
-    for _ in range(_DEEPEST):
-        if not level:
-            return False
-        # ``a and b and c`` is flat for ast, but nested for LibCST.
-        if any(isinstance(item, ast.BoolOp) and len(item.values) > _DEEPEST for item in level):
-            return True
-        level = [child for item in level for child in children(item) if not isinstance(child, ast.stmt)]
-    return True
