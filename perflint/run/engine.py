@@ -88,7 +88,6 @@ def check_projects(
         settings: the settings of the run.
         jobs: how many processes to use, each for other projects.
         progress: called with the work that is done and all work, as `SHARES` of a file.
-        gated: parse only what can contain a finding. False parses everything, which must find the same.
         last: the process ends after this check, so nothing has to be freed.
 
     Raises:
