@@ -13,7 +13,7 @@ from textwrap import dedent, indent
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
 from perflint.fix.fixer import fix_all
-from perflint.flow.flow import Flow, module_env
+from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind

@@ -11,7 +11,7 @@ from paddle.nn import functional
 
 from perflint.index import kinds
 from perflint.index.kinds import DATASET, HOST, ITERABLE, LOADER, LOSS, SCALAR, TENSOR, UNKNOWN, Kind, join
-from perflint.paddle import results
+from perflint.paddle import call_results
 from tests.support import expect_marked, expect_marked_in_step, in_step, kind_at_end, places, returned
 
 HEADER = """\
@@ -173,20 +173,20 @@ def test_loaders_and_datasets() -> None:
 
 
 def test_loss_functions_of_paddle_reduce_by_default() -> None:
-    for name in results.LOSS_FUNCTIONS:
+    for name in call_results.LOSS_FUNCTIONS:
         assert inspect.signature(getattr(functional, name)).parameters["reduction"].default == "mean"
 
 
 def test_loss_layers_taken_for_a_number_reduce_by_default() -> None:
     for name in dir(paddle.nn):
-        if name.endswith("Loss") and results.layer_result(f"paddle.nn.{name}") == LOSS:
+        if name.endswith("Loss") and call_results.layer_result(f"paddle.nn.{name}") == LOSS:
             assert inspect.signature(getattr(paddle.nn, name).__init__).parameters["reduction"].default == "mean"
 
 
 def test_host_methods_and_attributes_of_a_tensor_are_real() -> None:
     tensor = paddle.ones([2])
     legacy = {"get_shape", "keys", "lod", "recursive_sequence_lengths"}  # of Paddle 1.x, or of dicts
-    for name in results.HOST_METHODS | results.HOST_ATTRIBUTES:
+    for name in call_results.HOST_METHODS | call_results.HOST_ATTRIBUTES:
         assert name in legacy or hasattr(tensor, name), name
 
 
@@ -303,7 +303,7 @@ def test_join_is_symmetric_in_what_matters() -> None:
             b.floating,
         )
         if a.tag == kinds.LAYER_TAG:
-            assert results.layer_result(a.type) == results.layer_result(b.type)
+            assert call_results.layer_result(a.type) == call_results.layer_result(b.type)
 
 
 def test_names_that_are_tensors_because_they_are_trained_on() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from perflint.flow.place import Place
 from perflint.flow.resolving import opened
-from perflint.flow.uses import Through, Use, UseKind, uses
+from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from tests.support import sources
 
 
-class Everything(Through):
+class Everything(UseSearch):
     """Follows a value through all expressions, names, calls and returns."""
 
     everywhere = True

@@ -11,7 +11,7 @@ from functools import cached_property
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
 from perflint.flow.place import Place
-from perflint.flow.uses import ScopeUses, Through, Use, UseKind, is_stored, uses
+from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses
 from perflint.index.project import FileIndex
 from perflint.paddle.passthrough import IN_TURN, LISTING
 from perflint.query import query
@@ -471,7 +471,7 @@ def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
     return any(_changes(use, scope) for use in inside)
 
 
-class _Shared(Through):
+class _Shared(UseSearch):
     """Follows the memory of a tensor through one expression."""
 
     def passes(self, use: Use) -> bool:

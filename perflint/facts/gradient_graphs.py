@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
+from perflint.flow.by_statement import backward_names, differentiated
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.flow import backward_names, differentiated
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Part

@@ -50,7 +50,7 @@ _MOST_PLACES = 50
 """How many places that read an attribute are examined; with more, it is unknown what they do with it."""
 
 _DEEPEST = 3
-"""Through how many functions a stored tensor is followed."""
+"""UseSearch how many functions a stored tensor is followed."""
 
 _COUNTS = frozenset({"accuracy", "accumulate", "compute", "update"})
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})

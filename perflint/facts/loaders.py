@@ -15,7 +15,7 @@ from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite
 from perflint.flow.constants import Constants
 from perflint.flow.place import Located, Place
-from perflint.flow.uses import Through, Use, UseKind, is_global, uses
+from perflint.flow.uses import Use, UseKind, UseSearch, is_global, uses
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
@@ -336,7 +336,7 @@ def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.C
     return size is not None and all(value.value != 1 for value in sizes)
 
 
-class _Readers(Through):
+class _Readers(UseSearch):
     """Follows a loader to all code that may draw from it, also in other functions and files.
 
     Args:

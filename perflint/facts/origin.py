@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from perflint.flow.by_statement import module_env
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.flow import module_env
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
 from perflint.index.project import FileIndex

@@ -10,9 +10,9 @@ from typing import TypeGuard
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.place import Place
-from perflint.flow.uses import Through, Use, ends, uses
+from perflint.flow.uses import Use, UseSearch, ends, uses
 from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
-from perflint.paddle.results import LOSS_FUNCTIONS
+from perflint.paddle.call_results import LOSS_FUNCTIONS
 from perflint.syntax.bindings import Mention
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
@@ -144,7 +144,7 @@ def dense_form(point: Point, node: ast.expr) -> Form | None:
     return _Dense(point, node).found()
 
 
-class _Dense(Through):
+class _Dense(UseSearch):
     """Follows a result through one function.
 
     Args:
@@ -307,7 +307,7 @@ class _Dense(Through):
         return Evaluator(self._point.file, self._point.full_env).kind(node.value).is_host
 
 
-class _Count(Through):
+class _Count(UseSearch):
     """Follows the number of the values through arithmetic."""
 
     def passes(self, use: Use) -> bool:

@@ -17,7 +17,7 @@ from perflint.facts.accumulators import (
 )
 from perflint.flow.branches import EACH_STEP, Often
 from perflint.flow.place import Place
-from perflint.flow.uses import ScopeUses, Through, Use, UseKind, is_stored, uses, uses_in
+from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses, uses_in
 from perflint.syntax.bindings import Mention, targets_of
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Statement, statements_calling, terminal
@@ -250,7 +250,7 @@ _WAITING = frozenset({Usage.SUM, Usage.TOTAL, Usage.LAST, Usage.AFTER})
 _ORDER = {purpose: place for place, purpose in enumerate(Usage)}
 
 
-class _Aims(Through):
+class _Aims(UseSearch):
     """Follows a value through one function.
 
     Args:

@@ -40,7 +40,7 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.index.registries import Registries
-from perflint.paddle import results, tensor_methods
+from perflint.paddle import call_results, tensor_methods
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.paddle.passthrough import COMBINING, LISTING
 from perflint.paddle.tensor_methods import may_have
@@ -156,7 +156,7 @@ class Evaluator:
             return self.env[name]
         base = self.kind(node.value)
         if base.tag == TENSOR_TAG:
-            return HOST if node.attr in results.HOST_ATTRIBUTES else TENSOR
+            return HOST if node.attr in call_results.HOST_ATTRIBUTES else TENSOR
         if base.is_host:
             return HOST
         if base.tag in (OBJECT_TAG, LAYER_TAG):
@@ -368,7 +368,7 @@ class Evaluator:
         return GUESS if not is_known and "." not in name and means_layer(name) else project
 
     def _call_of_paddle(self, node: ast.Call, qualified: str) -> Kind | None:
-        if qualified in results.PARALLEL and node.args:
+        if qualified in call_results.PARALLEL and node.args:
             wrapped = self.kind(node.args[0])
             if wrapped.tag == LAYER_TAG:
                 return wrapped  # it calls the layer that it wraps
@@ -376,7 +376,7 @@ class Evaluator:
             return CPU_PLACE
         if self._is_on_cpu(node):
             return HOST
-        result = results.call_result(qualified, node)
+        result = call_results.call_result(qualified, node)
         if result is TENSOR and self._is_truth(node, node.args[0] if node.args else None):
             return MASK
         return result if result is not UNKNOWN else self._call_project(qualified, node)
@@ -485,12 +485,12 @@ class Evaluator:
         return UNKNOWN
 
     def _tensor_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
-        if method in results.HOST_METHODS:
+        if method in call_results.HOST_METHODS:
             return HOST
         if method == "items":
             return TENSOR
-        if results.is_reduction(method):
-            result = results.reduction(method, results.has_axis(node, 0))
+        if call_results.is_reduction(method):
+            result = call_results.reduction(method, call_results.has_axis(node, 0))
             return Kind(TENSOR_TAG, result.scalar, base.floating or result.floating, base.guess)
         if method in ("detach", "clone", "abs", "sqrt", "exp", "log", "cuda", "scale", "clip"):
             return base
@@ -534,7 +534,7 @@ class Evaluator:
             parts = self._project.forward_parts(base.type, *self._arguments(node))
             if parts is not None:
                 return parts
-        return results.layer_result(base.type)
+        return call_results.layer_result(base.type)
 
     def _layer_method(self, base: Kind, method: str, node: ast.Call) -> Kind:
         if method == "forward":

@@ -11,7 +11,7 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from perflint.flow.flow import differentiated
+from perflint.flow.by_statement import differentiated
 from perflint.flow.may_be import (
     A_TENSOR,
     ANYTHING,

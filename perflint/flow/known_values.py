@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from perflint.flow.arguments import Told, in_order
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import ValueOrigin
 from perflint.flow.constants import Constants
+from perflint.flow.known_arguments import Told, in_order
 from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy

@@ -21,7 +21,7 @@ from perflint.index.kinds import (
     layer,
 )
 from perflint.index.project import FileIndex, Project
-from perflint.paddle import results
+from perflint.paddle import call_results
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted
@@ -372,9 +372,9 @@ class Expressions(ABC):
         return self._of_each(self.found(name), call)
 
     def _of_paddle(self, name: str, call: ast.Call) -> May:
-        if name in results.PARALLEL and call.args:
+        if name in call_results.PARALLEL and call.args:
             return self.may_be(call.args[0])  # it calls the layer that it wraps
-        made = results.call_result(name, call)
+        made = call_results.call_result(name, call)
         if made.tag == LOADER_TAG:
             return frozenset({LOADER}) if _makes_tensors(call) else ANYTHING
         if name == _SEQUENTIAL and not self._ends_with_paddle(call):
@@ -422,7 +422,7 @@ class Expressions(ABC):
     def _of_tensor(self, method: str) -> May:
         if method == "item":
             return A_NUMBER
-        is_tensor = method not in results.HOST_METHODS and method not in _NO_VALUES and may_have(method)
+        is_tensor = method not in call_results.HOST_METHODS and method not in _NO_VALUES and may_have(method)
         return A_TENSOR if is_tensor and not method.startswith("_") else ANYTHING
 
     def _of_object(self, each: Any, method: str, call: ast.Call) -> May:

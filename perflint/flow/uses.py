@@ -227,7 +227,7 @@ class Use:
         return self.place.statement
 
 
-class Through:
+class UseSearch:
     """How far a question follows a value; a question that asks for more, or less, overrides this.
 
     ``everywhere``: whether all places count that read a name, also in functions inside the one that binds it, not only
@@ -267,7 +267,7 @@ _MOST_READS = 60
 """How many uses a question follows, and how many places that read one name."""
 
 
-def uses(value: ast.expr | str, at: Place, *, through: Through, budget: int = _MOST_USES) -> Iterator[Use]:
+def uses(value: ast.expr | str, at: Place, *, through: UseSearch, budget: int = _MOST_USES) -> Iterator[Use]:
     """What becomes of a value, in the order in which a reader would follow it.
 
     A use of kind ``LOST`` says that there may be more than was found.
@@ -295,7 +295,7 @@ def ends(found: Iterable[Use]) -> list[Use]:
 class _Search:
     """One question: names, attributes and functions that it has already followed add nothing."""
 
-    def __init__(self, through: Through, budget: int) -> None:
+    def __init__(self, through: UseSearch, budget: int) -> None:
         self._through = through
         self._left = budget
         self._seen: set[object] = set()

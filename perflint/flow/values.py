@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import TYPE_CHECKING, TypeVar
 
-from perflint.flow.arguments import parameter_env
+from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.environment import Environment, holds_objects
 from perflint.flow.evaluate import Env, Evaluator
-from perflint.flow.flow import Flow, module_env
+from perflint.flow.known_arguments import parameter_env
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     CPU_PLACE,

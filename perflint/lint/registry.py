@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from perflint import catalogue
 from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
-from perflint.flow.flow import Flow
+from perflint.flow.by_statement import Flow
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context, Draft

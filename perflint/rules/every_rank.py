@@ -21,7 +21,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, nodes_at, rule
-from perflint.paddle.results import PARALLEL
+from perflint.paddle.call_results import PARALLEL
 from perflint.query import query
 from perflint.rules.edits import block_of, call_in, has_own_rows
 from perflint.rules.guard import guard_edits

@@ -21,8 +21,8 @@ from perflint.facts.gradient_graphs import (
 )
 from perflint.facts.kept_gradients import notices_detach
 from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.flow.by_statement import differentiated
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.flow import differentiated
 from perflint.flow.surely import Surely
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex

@@ -12,11 +12,11 @@ from perflint import catalogue
 from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.flow.by_statement import Flow
 from perflint.flow.calls import CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.flow import Flow
 from perflint.flow.objects import Object, entries_of
 from perflint.flow.place import Located, Place
 from perflint.flow.values import Values

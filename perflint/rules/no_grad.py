@@ -13,9 +13,9 @@ from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
 from perflint.facts.kept_gradients import kept_gradient, left_by_forward
 from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.flow import Flow, backward_names, is_generator
 from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports

@@ -11,7 +11,7 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.place import Place
-from perflint.flow.uses import Through, Use, UseKind, uses
+from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of, bound_by
@@ -94,7 +94,7 @@ def _fetches(call: ast.Call) -> bool:
     return not (is_empty or is_none or isinstance(fetched, ast.IfExp)) and arrays is None
 
 
-class _Fetched(Through):
+class _Fetched(UseSearch):
     """Follows values from the statements that bind them to the statements that use them."""
 
     everywhere = True

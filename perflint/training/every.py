@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from perflint.flow.branches import EACH_STEP, Every, Often, Switches
+from perflint.flow.by_statement import Flow
 from perflint.flow.constants import Constants
-from perflint.flow.flow import Flow
 from perflint.flow.known_values import Known
 from perflint.flow.place import Place
 from perflint.query import query

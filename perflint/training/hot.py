@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from perflint.flow.arguments import Told, in_order
+from perflint.flow.known_arguments import Told, in_order
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
-from perflint.flow.arguments import Handed, Told, default_values, in_order, left_out, parameter_env
+from perflint.flow.by_statement import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
 from perflint.flow.calls import Callee, CallGraph
 from perflint.flow.environment import Environment
 from perflint.flow.evaluate import Env, Evaluator
-from perflint.flow.flow import Flow, backward_names, is_generator, with_comprehensions, yielding_loops
+from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.kinds import (

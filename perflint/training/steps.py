@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from perflint.flow.arguments import Told
+from perflint.flow.by_statement import with_comprehensions
 from perflint.flow.evaluate import Env
-from perflint.flow.flow import with_comprehensions
+from perflint.flow.known_arguments import Told
 from perflint.index.project import FileIndex, Part, Project
 from perflint.syntax.scopes import Loop, Scope, Statement
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from perflint.flow.arguments import Told, in_order
 from perflint.flow.calls import CallGraph, closure_of
+from perflint.flow.known_arguments import Told, in_order
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.modules import Modules, knows_paddle
