@@ -23,7 +23,7 @@ from perflint.index.modules import Modules
 from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_none
+from perflint.syntax.parameters import argument_of, is_none, keyword_only
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, predicts, retrieves, snake, trains
@@ -32,7 +32,7 @@ from perflint.training.intent import BatchUse, runs_while_training
 from perflint.training.training_calls import TrainingCalls
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
+    from perflint.index.project import FileIndex, Load, Project
 
 
 # Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers.
@@ -464,10 +464,20 @@ def _globals(use: Use) -> list[str]:
     return [name for name in names if not all(map(_is_main, bindings_of(module).get(name, ())))]
 
 
+def _is_of_file(read: Load, name: str) -> bool:
+    """Whether a name that a statement reads is the global of its file, not one that a function around it binds."""
+    scope = read.scope
+    while scope is not None and not isinstance(scope.node, ast.Module) and not is_global(scope, name):
+        if name in scope.parameters or name in keyword_only(scope) or name in bindings_of(scope):
+            return False
+        scope = scope.parent
+    return scope is not None
+
+
 def _is_for_others(file: FileIndex, name: str) -> bool:
     """Whether another file may read a global of this one; assumed if the file neither reads it nor trains."""
     module = file.scopes.module
-    is_read = any(isinstance(read.node, ast.Name) for read in file.loads.get(name, ()))
+    is_read = any(isinstance(read.node, ast.Name) and _is_of_file(read, name) for read in file.loads.get(name, ()))
     if not is_read and not any(
         TrainingCalls.of(file.project).call_trains(file, module, call)
         for statement in module.statements
