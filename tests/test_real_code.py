@@ -46,16 +46,20 @@ READ: dict[str, dict[str, list[int]]] = {
         # picks them by, which waits already.
         "PPF210": [655],
     },
+    f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [364]},  # one_hot of it, for a summed cross entropy
     f"{DETECTION}/modeling/heads/yolof_head.py": {
         "PPF210": [277],  # a divisor
     },
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
+    # Both indices of each matched box, in a loss that is looked up in a dict by its name.
+    f"{DETECTION}/modeling/losses/sparsercnn_loss.py": {"PPF210": [90, 90]},
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
-        "PPF207": [148, 149],  # summed
+        "PPF207": [148, 149, 160],  # summed; 160 gives the selection the name of what it selects from
     },
     f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [80]},  # a mean over a mask
     f"{DETECTION}/modeling/reid/fairmot_embedding_head.py": {
         "PPF203": [168, 220],  # guards a division by a count
+        "PPF207": [138],  # labels of a cross entropy
     },
     # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
     f"{DETECTION}/modeling/ssod/losses.py": {"PPF207": [119, 120, 225, 226]},
