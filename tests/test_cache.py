@@ -81,9 +81,10 @@ def test_a_second_run_shows_the_same_without_a_check(
     assert shown(capsys, "--exit-zero") == (0, first[1])
 
 
-def test_a_run_that_the_cache_answers_does_not_import_libcst(capsys: Output) -> None:
+def test_a_run_that_the_cache_answers_does_not_import_the_engine(capsys: Output) -> None:
     shown(capsys)
-    program = "import sys; from perflint.cli import main; main(['check', '-q']); print('libcst' in sys.modules)"
+    module = "perflint.run.engine"
+    program = f"import sys; from perflint.cli import main; main(['check', '-q']); print({module!r} in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for options, imported in ((["-c", program], "False"), (["-c", program.replace("'-q'", "'--no-cache'")], "True")):
         run = subprocess.run([sys.executable, *options], capture_output=True, text=True, check=True, env=environment)

@@ -142,13 +142,25 @@ def test_files_that_can_hold_no_finding_load_nothing(jobs: str, place: Path, tmp
     assert {name for name in names if "perflint" in name} == LIGHT
 
 
-def test_without_a_candidate_libcst_is_not_loaded(place: Path, tmp_path: Path) -> None:
+LOADS = """import paddle
+
+
+def train(model, data, optimizer):
+    for batch in paddle.io.DataLoader(data, batch_size=8):
+        model(batch).backward()
+        optimizer.step()
+"""
+"""The fix adds an argument to the call, which LibCST has to parse."""
+
+
+def test_without_an_edit_libcst_is_not_loaded(place: Path, tmp_path: Path) -> None:
     (place / "plain.py").write_text("import paddle\n\n\ndef double(x):\n    return 2 * x.numpy()\n")
     (place / "perflint.toml").touch()
     names = loaded_by_flake8("--select=PPF", "-j1", "plain.py", scratch=tmp_path / "s")
     assert "perflint.run.engine" in names
     assert "libcst._nodes" not in names
-    assert "libcst._nodes" in loaded_by_flake8("--select=PPF", "-j1", "train.py", scratch=tmp_path / "s")
+    (place / "loads.py").write_text(LOADS)
+    assert "libcst._nodes" in loaded_by_flake8("--select=PPF", "-j1", "loads.py", scratch=tmp_path / "s")
 
 
 def test_without_the_word_paddle_there_is_nothing_to_find() -> None:

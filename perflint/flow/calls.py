@@ -373,7 +373,7 @@ class CallGraph(Part):
 
     def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
         file, caller, _, node = call
-        callees = self.callees(file, caller, node, least=max(least, Certainty.OVERRIDE))
+        callees = self._callees(file, caller, node, max(least, Certainty.OVERRIDE))
         known = max((each.certainty for each in callees if each.scope is scope), default=Certainty.NO)
         if known is Certainty.SURE:
             return known
@@ -392,10 +392,17 @@ class CallGraph(Part):
             may_be = not callees and self._may_be_of(file, caller, node, scope)
         return Certainty.NAME if may_be else Certainty.NO
 
+    @query(cycle=())  # what an object is may depend on the calls that pass it
+    def _callees(self, file: FileIndex, scope: Scope, call: ast.Call, least: Certainty) -> tuple[Callee, ...]:
+        """The same as ``callees``, kept: each function of one name asks where all calls of the name lead."""
+        return tuple(self.callees(file, scope, call, least=least))
+
     def _is_overridden(
         self, caller: Scope, call: ast.Call, reached: list[Scope], home: FileIndex, owner: Class
     ) -> bool:
         """Whether a method of a class overrides the method that a call reaches."""
+        if not owner.bases:
+            return False
         owners = [function.owner for function in reached]
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)

@@ -154,14 +154,19 @@ class Modules(Part):
                 return method
         return None
 
-    @query(cycle=None)  # a class that inherits from itself has no more methods
+    @query
     def method_of(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
         """A method of a class of a file, or of its bases."""
-        if name in owner.methods:
-            return file, owner.methods[name]
-        bases = (self.find(base, file) for base in owner.bases)
-        placed = ((base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class))
-        return next(filter(None, (self.method_of(*place, name) for place in placed)), None)
+        waiting, seen = [(file, owner)], set[Class]()
+        while waiting:
+            there, one = waiting.pop()
+            if name in one.methods:
+                return there, one.methods[name]
+            if one not in seen:
+                seen.add(one)
+                bases = (self.find(base, there) for base in reversed(one.bases))
+                waiting += [(base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class)]
+        return None
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
         """The kind of an instance of a project class."""

@@ -63,21 +63,37 @@ def _is_collective(file: FileIndex, call: ast.Call) -> bool:
     return file.names.resolve(dotted(call.func) or "").startswith(_MODULES)
 
 
+_MOST_FUNCTIONS = 30
+"""How many functions that a call leads to are looked at."""
+
+
 def _exchanges(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
     """Whether a call reaches a function of the project that does a collective and returns the result."""
-    name = dotted(call.func)
-    found = Values.of(file.project).callee(file, scope, name, {}) if name else None
+    found = _called(file, scope, call)
     return found is not None and found[1] is not scope and _makes_collective(*found)
 
 
-@query(cycle=False)  # a recursive call exchanges nothing else
+def _called(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
+    name = dotted(call.func)
+    return Values.of(file.project).callee(file, scope, name, {}) if name else None
+
+
+@query
 def _makes_collective(file: FileIndex, scope: Scope) -> bool:
-    """Whether a function exchanges its argument, and does not train: ``reduce_mean(tensor)``."""
-    if any(terminal(call) in ("backward", "step", "minimize") for each in scope.statements for call in each.calls):
-        return False
-    returns = any(isinstance(each.node, ast.Return) and each.node.value is not None for each in scope.statements)
-    calls = [call for each in scope.statements for call in each.calls]
-    return returns and any(_is_collective(file, call) or _exchanges(file, scope, call) for call in calls)
+    """Whether a function, or one that it calls, exchanges its argument, and does not train: ``reduce_mean(tensor)``."""
+    waiting, seen = [(file, scope)], {scope}
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        there, one = waiting.pop()
+        calls = [call for each in one.statements for call in each.calls]
+        returns = any(isinstance(each.node, ast.Return) and each.node.value is not None for each in one.statements)
+        if not returns or any(terminal(call) in ("backward", "step", "minimize") for call in calls):
+            continue
+        if any(_is_collective(there, call) for call in calls):
+            return True
+        found = [reached for call in calls if (reached := _called(there, one, call)) is not None]
+        waiting += [reached for reached in found if reached[1] not in seen]
+        seen.update(reached[1] for reached in found)
+    return False
 
 
 # PPF804: all ranks exchange a value at each step that only log lines show.

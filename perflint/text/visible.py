@@ -22,8 +22,7 @@ import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""
@@ -113,8 +112,7 @@ _AROUND = 1000
 """How many characters on either side of the relevant part are examined."""
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A line as it is shown; character ``i`` of the source is at display column ``columns[i]``, from 0."""
 
     text: str
@@ -203,8 +201,7 @@ _WITH_LINKS = frozenset(("iTerm.app", "vscode", "WezTerm", "ghostty"))
 _VTE_WITH_LINKS = 5000
 
 
-@dataclass(frozen=True)
-class Palette:
+class Palette(NamedTuple):
     """Paints text with ANSI codes when ``enabled``; otherwise returns it unchanged.
 
     ``links``: the terminal shows hyperlinks.

@@ -34,7 +34,7 @@ PARTS = {
     "perflint/bench/results.py": ("Steps.ips",),
     "perflint/bench/statistics.py": ("_T", "compare", "half_width", "_deviation", "_saved", "_t"),
     # With which warm-up, threads and devices.
-    "tests/ips/catalogue.py": ("WARMUP", "measure", "plan"),
+    "tests/ips/measuring.py": ("WARMUP", "measure", "plan"),
     "tests/ips/places.py": ("_THREADS", "Place.environment"),
 }
 """The definitions that decide on a measurement, by file."""
