@@ -117,6 +117,14 @@ def test_the_keys_of_a_dict_are_no_values(kept: str, shown: str, row: int) -> No
     assert advice(f"logs = {kept}\nif step % 10 == 0:\n{guarded}") == LOGGED.format(row=row)
 
 
+def test_a_line_at_each_step_of_the_optimizer_does_not_need_each_batch() -> None:
+    line = "if (step + 1) % args.accum_steps == 0:\n{body}    print(value)"
+    outside = advice("value = loss.item()\n" + line.format(body=""))
+    assert outside == LOGGED.format(row=14)
+    inside = advice(line.format(body="    value = loss.item()\n"))
+    assert inside == "run `print` only every 10 steps, and read the value there (line 14)."
+
+
 def test_what_a_dict_of_unknown_making_gives_may_be_a_value() -> None:
     body = "logs = args.make(3)\nlogs[step] = y.max().item()\nfor index in logs:\n    args.ids[index] = 3"
     assert advice(body) == "look it up on the device, or get it from the data pipeline (line 15)."

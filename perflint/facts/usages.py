@@ -71,11 +71,15 @@ def _takes_sizes(call: ast.Call) -> bool:
 
 
 def is_shown_at_each_step(point: Point, statement: Statement) -> bool:
-    """Whether a log statement of the same file runs at each step of the loop that a point belongs to."""
-    shown = points_of(point.file).get(statement.node)
+    """Whether a log statement of the same file runs whenever a point of its loop does, at each step.
+
+    A line at each step of the optimizer only, for which several batches are added up, does not.
+    """
+    shown, project = points_of(point.file).get(statement.node), point.file.project
     if shown is None or not _are_of_one_loop(shown.step, point.step):
         return False
-    return every(point.file.project, shown).often is Often.EACH_STEP
+    found = every(project, shown)
+    return found.often is Often.EACH_STEP and (not found.numbers or every(project, point).test is found.test)
 
 
 def is_made_now_and_then(point: Point, statement: Statement) -> bool:
