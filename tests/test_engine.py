@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, ImpactLevel, Level
+from perflint.lint import registry
 from perflint.run import discovery, engine
 from perflint.text.source import Source
 from tests.support import PATH, check, expect_marked, in_step, places
@@ -128,6 +131,29 @@ def test_a_long_elif_chain() -> None:
     chain = "".join(f"elif step == {n}:\n    meter.update({n})\n" for n in range(1, 600))
     text = in_step(f"if args.a:\n    meter.update(0)\n{chain}")
     assert places(f"{text}\n\n{LOADER}")[-1][2] == "PPF101"
+
+
+@pytest.mark.parametrize("attribute", ["find", "find_at"])
+def test_a_rule_that_cannot_follow_code_so_deep_leaves_the_others_theirs(
+    attribute: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(asked: object) -> list[object]:
+        return endless(asked)
+
+    text = f"{in_step('meter.update(loss.item())')}\n\n{LOADER}"
+    before = places(text)
+    changed = [
+        replace(each, **{attribute: endless}) if isinstance(getattr(each, attribute), FunctionType) else each
+        for each in registry.checks
+    ]
+    assert changed != registry.checks
+    monkeypatch.setattr(registry, "checks", changed)
+    registry._chosen.cache_clear()
+    try:
+        assert {code for _, _, code in before} == {"PPF201", "PPF101"}
+        assert places(text) == before
+    finally:
+        registry._chosen.cache_clear()
 
 
 def test_deep_indentation() -> None:

@@ -74,6 +74,18 @@ def test_a_module_imports_from_its_layer_and_those_below(module: str) -> None:
     assert above == []
 
 
+BY_NAME = ("commands", "output", "rules")
+"""Packages whose modules are imported by a name that is put together: one for each command, format or rule."""
+STARTED = {"perflint.flake8_plugin", "perflint.bench.runner.running"}
+"""Modules that flake8, or the interpreter that is measured, imports."""
+
+
+def test_every_module_is_imported_by_another() -> None:
+    used = {other for module in MODULES for other, _ in _imports(module)} | STARTED
+    alone = [module for module, path in MODULES.items() if module not in used and not path.name.startswith("__")]
+    assert [module for module in alone if module.split(".")[1] not in BY_NAME] == []
+
+
 def test_at_most_a_dozen_modules_lie_loose_at_the_top() -> None:
     assert len(list(ROOT.glob("*.py"))) <= 12
 

@@ -262,10 +262,6 @@ def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt]
     yield scope.node.body, upper
 
 
-def _models_in(file: FileIndex, scope: Scope, node: ast.stmt) -> Iterator[str]:
-    return (name for name in _called_in(node) if _is_model(file, scope, name))
-
-
 def _leading_to(call: ast.Call, before: Sequence[ast.stmt]) -> list[int]:
     """Those of some statements whose values are used in the loss of a backward pass, in order."""
     wanted, found = plain_names(call.func), list[int]()

@@ -67,7 +67,7 @@ class _Writer:
         message = self._message(first, {}, beside) + _more(group)
         related = tuple(dict.fromkeys(place for draft in group for place in draft.related))
         if first.step is not None:
-            related = (*related, *_related(first.step, first.every))
+            related = (*related, *_related(first.step))
         statement = first.statement
         if len(group) > 1 and first.statement is not None and last.statement is not None:
             statement = first.statement[0], last.statement[1]
@@ -132,7 +132,7 @@ def _named(other: str, path: str) -> str:
     return name if folder == path.rpartition("/")[0] else other
 
 
-def _related(step: Step, every: Interval | None) -> tuple[Related, ...]:
+def _related(step: Step) -> tuple[Related, ...]:
     calls = [Related(path, line, "called here, on the way from the loop") for path, line in reversed(step.via)]
     loop = [Related(step.path, step.line, "the step loop")] if step.line else []
     return (*calls, *loop)

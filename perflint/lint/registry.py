@@ -193,7 +193,7 @@ class _Finding:
         """What functions find in the whole file."""
         for each in some:
             for finder in dict.fromkeys(finder for code, finder in each.finders().items() if self._may_report(code)):
-                yield from ((each, candidate) for candidate in finder(self.file))
+                yield from ((each, candidate) for candidate in _answers(finder, self.file))
 
     def _may_report(self, code: str) -> bool:
         return self.codes is None or code in self.codes
@@ -208,7 +208,7 @@ class _Finding:
                 for each in by_call.get(terminal(call) or "", ()):
                     yield each, Candidate(call, node)
             for each in finding:
-                for item in each.find_at(point) if each.find_at is not None else ():
+                for item in _answers(each.find_at, point) if each.find_at is not None else ():
                     place, *known = item if isinstance(item, tuple) else (item,)
                     yield each, Candidate(place, node, *known)
 
@@ -235,6 +235,14 @@ class _Finding:
             for each, call, node in _named_in(self.file, scope, some, self.codes):
                 if only is None or node in only:
                     yield each, Candidate(call, node)
+
+
+def _answers(finder: Callable[[Any], Iterable[Any]], asked: Any) -> list[Any]:
+    """What a finder answers; nothing where the code nests, or calls, too deeply to be followed."""
+    try:
+        return list(finder(asked))
+    except RecursionError:  # the rest of the file is still worth checking
+        return []
 
 
 @cache

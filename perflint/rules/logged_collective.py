@@ -23,8 +23,6 @@ from perflint.training.steps import Point
 
 COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "reduce_scatter"})
 _MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
-_OF_THE_FIRST = frozenset({"all_gather", "all_gather_object"})
-"""Collectives that fill the list in their first argument."""
 
 
 def only_logged(point: Point, call: ast.Call) -> bool:
