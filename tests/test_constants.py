@@ -8,8 +8,7 @@ import pytest
 
 from perflint.flow.constant_values import Setter, ValueOrigin
 from perflint.flow.constants import Constants
-from perflint.flow.place import Place
-from perflint.index.project import Project
+from perflint.index.project import Place, Project
 from tests.support import project
 
 OPTIONS = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--workers', default=2)\n"

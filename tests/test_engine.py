@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import pytest
 
@@ -142,8 +143,9 @@ def test_a_rule_that_cannot_follow_code_so_deep_leaves_the_others_theirs(
 
     text = f"{in_step('meter.update(loss.item())')}\n\n{LOADER}"
     before = places(text)
+    other: dict[str, Any] = {attribute: endless}
     changed = [
-        replace(each, **{attribute: endless}) if isinstance(getattr(each, attribute), FunctionType) else each
+        replace(each, **other) if isinstance(getattr(each, attribute), FunctionType) else each
         for each in registry.checks
     ]
     assert changed != registry.checks

@@ -13,12 +13,11 @@ from perflint.facts.gradient_graphs import NoGrad
 from perflint.flow.branches import Switches
 from perflint.flow.constant_values import Value
 from perflint.flow.constants import Constants
-from perflint.flow.place import Place
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.kinds import TENSOR_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.rules.no_grad import Gradients
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source

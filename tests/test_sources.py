@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from perflint.flow.place import Place
 from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked, sources
+from perflint.index.project import Place
 from tests.support import project
 
 OTHER = "SIZE = 4\nTABLE = {'a': 1, 'b': (2, 3)}\ndef build(flag=True):\n    return Box(5) if flag else None\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from perflint.flow.place import Place
 from perflint.flow.resolving import opened
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
+from perflint.index.project import Place
 from tests.support import sources
 
 

@@ -10,9 +10,8 @@ from functools import cached_property
 
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
-from perflint.flow.place import Place
 from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.paddle.passthrough import IN_TURN, LISTING
 from perflint.query import query
 from perflint.syntax.bindings import Mention, bindings_of, bound_by

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from perflint.findings import Confidence
 from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.place import Place
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.names import Names, dotted
 from perflint.syntax.scopes import Scope, Statement, terminal

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeGuard
 
-from perflint.flow.place import Place
 from perflint.flow.sources import (
     EVERYTHING,
     SourceStep,
@@ -24,6 +23,7 @@ from perflint.flow.sources import (
 )
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
+from perflint.index.project import Place
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_zero

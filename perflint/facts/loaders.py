@@ -14,12 +14,12 @@ from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite
 from perflint.flow.constants import Constants
-from perflint.flow.place import Located, Place
 from perflint.flow.uses import Use, UseKind, UseSearch, is_global, uses
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
+from perflint.index.project import Located, Place
 from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import bindings_of, bound_by, targets_of
 from perflint.syntax.names import dotted

@@ -12,10 +12,9 @@ from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
-from perflint.flow.place import Place
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of

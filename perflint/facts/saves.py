@@ -10,9 +10,8 @@ from typing import NamedTuple
 from perflint.flow.branches import Every, Often
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
-from perflint.flow.place import Place
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of

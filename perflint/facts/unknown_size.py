@@ -9,9 +9,9 @@ from typing import TypeGuard
 
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.place import Place
 from perflint.flow.uses import Use, UseSearch, ends, uses
 from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
+from perflint.index.project import Place
 from perflint.paddle.call_results import LOSS_FUNCTIONS
 from perflint.syntax.bindings import Mention
 from perflint.syntax.names import dotted, plain_names

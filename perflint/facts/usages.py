@@ -16,8 +16,8 @@ from perflint.facts.accumulators import (
     sums_all_it_keeps,
 )
 from perflint.flow.branches import EACH_STEP, Often
-from perflint.flow.place import Place
 from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses, uses_in
+from perflint.index.project import Place
 from perflint.syntax.bindings import Mention, targets_of
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Statement, statements_calling, terminal

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found, Setter, Value, ValueOrigin
 from perflint.flow.constants import Constants
-from perflint.flow.place import Place
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names

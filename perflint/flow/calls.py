@@ -14,7 +14,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.evaluate import Env, Evaluator
-from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.callers import Callers, Placed
 from perflint.index.hierarchy import Hierarchy
@@ -32,7 +31,7 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method

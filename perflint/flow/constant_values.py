@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perflint.flow.calls import CallSite
 from perflint.flow.objects import Object, ObjectKind
-from perflint.flow.place import Place
+from perflint.index.project import Place
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
 

@@ -30,12 +30,12 @@ from perflint.flow.constant_values import (
     joined,
     parsed,
 )
+from perflint.flow.name_binding import binding
 from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.place import FunctionRun, Located, Place, binding
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import FunctionRun, Located, Part, Place
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted

@@ -13,11 +13,11 @@ from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.known_arguments import Told, in_order
-from perflint.flow.place import Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, Kind
 from perflint.index.modules import Modules
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted, dotted_names

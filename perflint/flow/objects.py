@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perflint.flow.place import Place
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope

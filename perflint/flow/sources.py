@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
-from perflint.flow.place import FunctionRun, Located, Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
+from perflint.index.project import FunctionRun, Located, Place
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted

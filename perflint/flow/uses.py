@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.place import Place
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.bindings import Mention, bindings_of, mentions_in, targets_of
 from perflint.syntax.names import dotted, plain_names

@@ -12,7 +12,7 @@ as changed only if computing it again gives a different result. A right answer i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from perflint.query import Memory, Question
@@ -38,6 +38,14 @@ class Answer:
         self.is_out = False
         self.needs: tuple[Answer | Part, ...] = ()
         self.value: Any = None
+
+
+def _asked_about(key: tuple[Hashable, ...]) -> Iterator[Hashable]:
+    """What a question is about: its arguments, and what is in them, such as the function of a place."""
+    for argument in key:
+        yield argument
+        if isinstance(argument, tuple):
+            yield from argument
 
 
 class RevisedMemory(Memory):
@@ -117,7 +125,7 @@ class RevisedMemory(Memory):
         if not gone:
             return
         for table in self._tables:
-            for answer in table.keep(lambda answer: gone.isdisjoint(answer.needs) and gone.isdisjoint(answer.key)):
+            for answer in table.keep(lambda each: gone.isdisjoint(each.needs) and gone.isdisjoint(_asked_about(each.key))):
                 answer.changed_at, answer.needs = self.revision, ()
 
     def sweep(self, since: int) -> None:

@@ -8,7 +8,7 @@ import symtable
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from perflint.configuration.settings import Settings
 from perflint.index.kinds import Kind
@@ -17,7 +17,7 @@ from perflint.query import Memory
 from perflint.stopwatch import phase
 from perflint.syntax.bindings import Mention, mentions_in
 from perflint.syntax.file_text import FileText, module_parts, places
-from perflint.syntax.names import Names
+from perflint.syntax.names import Names, dotted
 from perflint.syntax.scopes import FileScopes, Scope, Statement, statements_on, terminal
 from perflint.syntax.tree import walk
 from perflint.text.source import Source
@@ -281,6 +281,68 @@ class FileIndex(FileText):
             owner.methods.clear()
             owner.attributes.clear()
         self.tree.body.clear()
+
+
+class Located(NamedTuple):
+    """A call, and where it is."""
+
+    call: ast.Call
+    place: Place
+
+
+@dataclass(frozen=True)
+class FunctionRun:
+    """One run of a function: the call that starts it, and the one that created the object whose method it is.
+
+    Either is None if it is not known.
+    """
+
+    scope: Scope
+    call: Located | None = None
+    made: Located | None = None
+
+
+class Place(NamedTuple):
+    """Where an expression is evaluated: in a statement of a function, or (``statement`` is None) anywhere in it.
+
+    ``run``: what is known of the run of the function; the place of its call knows the run before it, and so on.
+    """
+
+    file: FileIndex
+    scope: Scope
+    statement: Statement | None = None
+    run: FunctionRun | None = None
+
+    def at(self, scope: Scope, statement: Statement | None) -> Place:
+        """Another place in the same file."""
+        return self._replace(scope=scope, statement=statement)
+
+    def entered(self, call: ast.Call, file: FileIndex, scope: Scope) -> Place:
+        """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
+        is_own = (dotted(call.func) or "").startswith("self.")
+        return Place(file, scope, None, FunctionRun(scope, Located(call, self), self.made if is_own else None))
+
+    @property
+    def memory(self) -> Memory:
+        """The answers of the project, for queries about a place."""
+        return self.file.memory
+
+    @property
+    def made(self) -> Located | None:
+        """The call that created the object whose method this place is in, if it is known."""
+        return self.run.made if self.run is not None and self.run.scope is self.scope else None
+
+    @property
+    def runs(self) -> Iterator[FunctionRun]:
+        """The runs of functions that lead here, the innermost first."""
+        run = self.run
+        while run is not None:
+            yield run
+            run = run.call.place.run if run.call is not None else None
+
+    def run_of(self, scope: Scope) -> FunctionRun | None:
+        """The run of a function on the path here whose call is known: this one, or one that led to it."""
+        return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
 class Resolver(Protocol):

@@ -10,8 +10,7 @@ from perflint.facts.amp import confidence_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.known_values import Size, size_of
-from perflint.flow.place import Place
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around

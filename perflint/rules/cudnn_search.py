@@ -13,9 +13,8 @@ from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
 from perflint.findings import Confidence
-from perflint.flow.place import Place
 from perflint.flow.sources import ValueSource, asked, function_of, is_left_out, scope_binding
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.passthrough import LOOPED

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from perflint import catalogue
 from perflint.findings import Confidence, Edit, Fix, Level, Related
-from perflint.flow.place import Place
 from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around

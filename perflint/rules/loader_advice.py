@@ -9,8 +9,7 @@ from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix, Level
-from perflint.flow.place import Place
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names

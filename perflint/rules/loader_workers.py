@@ -18,12 +18,11 @@ from perflint.flow.constant_values import Found, OriginStep, Special, Value, Val
 from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.objects import Object, entries_of
-from perflint.flow.place import Located, Place
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Located, Place, Project
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, nodes_at, rule
 from perflint.query import query

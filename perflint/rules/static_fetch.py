@@ -10,8 +10,8 @@ from perflint.facts.usages import calls_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.place import Place
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
+from perflint.index.project import Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of, bound_by

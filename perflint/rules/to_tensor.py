@@ -11,10 +11,9 @@ from perflint.facts.origin import Origin
 from perflint.facts.usages import calls_for
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.place import Place
 from perflint.flow.sources import Through, ValueSource, asked
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
-from perflint.flow.place import FunctionRun, Place
 from perflint.index.hierarchy import Hierarchy
+from perflint.index.project import FunctionRun, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_of, arguments_of, is_spread

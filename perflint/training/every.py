@@ -15,7 +15,7 @@ from perflint.flow.branches import EACH_STEP, Every, Often, Switches
 from perflint.flow.by_statement import Flow
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
-from perflint.flow.place import Place
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, names_in, plain_names

@@ -1,81 +1,19 @@
-"""Where an expression is evaluated, and the only statement that gives a name its value there."""
+"""Finds the only statement that gives a name its value at a place."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
 
 from perflint.flow.values import Values
+from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters
 from perflint.syntax.reaching import constant_at
 from perflint.syntax.scopes import Scope, Statement
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
-
-class Located(NamedTuple):
-    """A call, and where it is."""
-
-    call: ast.Call
-    place: Place
-
-
-@dataclass(frozen=True)
-class FunctionRun:
-    """One run of a function: the call that starts it, and the one that created the object whose method it is.
-
-    Either is None if it is not known.
-    """
-
-    scope: Scope
-    call: Located | None = None
-    made: Located | None = None
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an expression is evaluated: in a statement of a function, or (``statement`` is None) anywhere in it.
-
-    ``run``: what is known of the run of the function; the place of its call knows the run before it, and so on.
-    """
-
-    file: FileIndex
-    scope: Scope
-    statement: Statement | None = None
-    run: FunctionRun | None = None
-
-    def at(self, scope: Scope, statement: Statement | None) -> Place:
-        """Another place in the same file."""
-        return replace(self, scope=scope, statement=statement)
-
-    def entered(self, call: ast.Call, file: FileIndex, scope: Scope) -> Place:
-        """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
-        is_own = (dotted(call.func) or "").startswith("self.")
-        return Place(file, scope, None, FunctionRun(scope, Located(call, self), self.made if is_own else None))
-
-    @property
-    def made(self) -> Located | None:
-        """The call that created the object whose method this place is in, if it is known."""
-        return self.run.made if self.run is not None and self.run.scope is self.scope else None
-
-    @property
-    def runs(self) -> Iterator[FunctionRun]:
-        """The runs of functions that lead here, the innermost first."""
-        run = self.run
-        while run is not None:
-            yield run
-            run = run.call.place.run if run.call is not None else None
-
-    def run_of(self, scope: Scope) -> FunctionRun | None:
-        """The run of a function on the path here whose call is known: this one, or one that led to it."""
-        return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
 @dataclass(frozen=True)
