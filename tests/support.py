@@ -17,7 +17,7 @@ from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.run import engine
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
@@ -164,7 +164,11 @@ def returned(text: str, function: str) -> Kind:
     """What a top-level function of a file returns when nothing is known of its arguments."""
     file = module(text)
     scope = file.scopes.module.functions[function]
-    result = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run().result
+    result = (
+        Flow(Place(file, scope), Values.of(file.project).base_env(Place(file, scope), {}), guess_losses=False)
+        .run()
+        .result
+    )
     assert result is not None
     return result
 

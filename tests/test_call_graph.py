@@ -8,7 +8,7 @@ import pytest
 
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.resolving import opened
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.syntax.scopes import Scope
 from tests import corpus
 from tests.support import Files, places, sources
@@ -40,7 +40,7 @@ def _function(files: Files, qualname: str) -> tuple[Project, FileIndex, Scope]:
 def calling(text: str, qualname: str) -> dict[str, Certainty]:
     """The calls of ``a.py`` that reach a function of ``home.py`` or may reach it, as they are written."""
     project, home, scope = _function({"a.py": text, "home.py": HOME}, qualname)
-    sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
+    sites = CallGraph.of(project).callers(Place(home, scope), Certainty.NAME)
     return {ast.unparse(site.call): site.certainty for site in sites if site.file is not home}
 
 
@@ -76,7 +76,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
         ("Heir.run", {("Base.start", Certainty.OVERRIDE)}),
     ):
         project, home, scope = _function({"home.py": HOME}, qualname)
-        sites = CallGraph.of(project).callers(home, scope, Certainty.NAME)
+        sites = CallGraph.of(project).callers(Place(home, scope), Certainty.NAME)
         assert {(site.scope.qualname, site.certainty) for site in sites} == found
 
 
@@ -93,7 +93,7 @@ def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -
 )
 def test_what_a_call_hands_over(call: str, argument: str | None) -> None:
     project, home, scope = _function({"a.py": f"from home import Base\n{call}", "home.py": HOME}, "Base.__init__")
-    (site,) = CallGraph.of(project).callers(home, scope)
+    (site,) = CallGraph.of(project).callers(Place(home, scope))
     given = site.argument(scope, "size")
     assert (given and ast.unparse(given)) == argument
 
@@ -111,7 +111,7 @@ def test_what_a_call_hands_over(call: str, argument: str | None) -> None:
 def test_whether_something_else_calls_a_function(text: str, others: Certainty) -> None:
     files = {"home.py": HOME, "a.py": text, "b.py": text}
     project, home, scope = _function(files, "make")
-    assert CallGraph.of(project).others(home, scope) is others
+    assert CallGraph.of(project).others(Place(home, scope)) is others
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_whether_something_else_calls_a_function(text: str, others: Certainty) -
 )
 def test_whether_something_else_makes_objects(text: str, others: Certainty) -> None:
     project, home, scope = _function({"home.py": text}, "Base.__init__")
-    assert CallGraph.of(project).others(home, scope) is others
+    assert CallGraph.of(project).others(Place(home, scope)) is others
 
 
 def _unlisted(project: Project) -> list[str]:
@@ -136,11 +136,15 @@ def _unlisted(project: Project) -> list[str]:
     files = (file for file in project.files.values() if not (file.is_quiet or file.is_foreign))
     scopes = ((file, scope) for file in files for scope in file.scopes.scopes)
     for file, scope, call in ((*place, call) for place in scopes for call in place[1].calls):
-        for callee in graph.callees(file, scope, call):
+        for callee in graph.callees(Place(file, scope), call):
             key = callee.scope, callee.certainty
             if key not in listed:
-                listed[key] = {site.call for site in graph.callers(callee.file, callee.scope, callee.certainty)}
-            if call not in listed[key] and callee.bound and graph.others(callee.file, callee.scope) is Certainty.NO:
+                listed[key] = {site.call for site in graph.callers(Place(callee.file, callee.scope), callee.certainty)}
+            if (
+                call not in listed[key]
+                and callee.bound
+                and graph.others(Place(callee.file, callee.scope)) is Certainty.NO
+            ):
                 found.append(f"{file.path}:{call.lineno} {ast.unparse(call.func)} -> {callee.scope.qualname}")
     return found
 
@@ -166,7 +170,7 @@ def test_the_callers_of_what_a_call_reaches_list_the_call(text: str) -> None:
     project = opened(sources({"home.py": HOME, "a.py": text}))
     file = project.files["a.py"]
     calls = [(scope, call) for scope in file.scopes.scopes for call in scope.calls]
-    assert any(CallGraph.of(project).callees(file, scope, call) for scope, call in calls)
+    assert any(CallGraph.of(project).callees(Place(file, scope), call) for scope, call in calls)
     assert _unlisted(project) == []
 
 

@@ -72,13 +72,13 @@ def test_a_function_as_one_call_runs_it() -> None:
     file = given.files["train.py"]
     module, function = file.scopes.scopes
     constants, call = Constants.of(given), module.statements[0].calls[0]
-    inside = constants.entered(call, Place(file, module), file, function)
+    inside = constants.entered(call, Place(file, module), Place(file, function))
     assert inside is not None
     kind = constants.by_default(ast.Name("kind"), inside)
     assert kind is not None and kind.value == "a" and [step.origin for step in kind.steps] == [By.ARGUMENT]
     size = constants.by_default(ast.Name("size"), inside)
     assert size is not None and size.value == 24 and [step.origin for step in size.steps] == [By.NAME]
-    assert constants.certain("kind", file, function) is None
+    assert constants.certain("kind", Place(file, function)) is None
 
 
 def test_an_attribute_that_only_init_sets() -> None:
@@ -86,7 +86,7 @@ def test_an_attribute_that_only_init_sets() -> None:
         "class A:\n    def __init__(self):\n        self.dims = None\n    def f(self):\n        pass\nA()\n"
     )
     file = given.files["train.py"]
-    found = Constants.of(given).certain("self.dims", file, file.scopes.scopes[2])
+    found = Constants.of(given).certain("self.dims", Place(file, file.scopes.scopes[2]))
     assert found is not None and found.value is None
 
 
@@ -95,5 +95,5 @@ def test_a_chain_that_python_could_not_follow_at_once() -> None:
     functions = "".join(f"def h{at}(flag):\n    return h{at + 1}(flag)\n" for at in range(length))
     given = project({"t.py": f"{functions}def h{length}(flag):\n    return flag\nh0(False)\n"})
     file = given.files["t.py"]
-    found = Constants.of(given).certain("flag", file, file.scopes.scopes[-1])
+    found = Constants.of(given).certain("flag", Place(file, file.scopes.scopes[-1]))
     assert found is not None and found.value is False

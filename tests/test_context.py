@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings
+from perflint.index.project import Place
 from perflint.lint import registry
 from perflint.lint.context import Context, shorten
 from tests.support import PATH, expect_marked, expect_marked_in_step, in_step, project
@@ -17,7 +18,7 @@ def ask(text: str, question: Callable[[ast.Call, Context], object]) -> None:
     file = project(text).files[PATH]
     context = Context(file, Settings(join_lines=False), catalogue.shipped(), frozenset())
     for scope in file.scopes.scopes:
-        registry.ensure_points(file, scope)
+        registry.ensure_points(Place(file, scope))
         for statement in scope.statements:
             for node in context.code(statement.node).order:
                 if isinstance(node, ast.Call):

@@ -9,6 +9,7 @@ import pytest
 
 from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.known_values import Known
+from perflint.index.project import Place
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.training.every import HowOften, every
 from perflint.training.outcomes import often
@@ -24,7 +25,7 @@ def runs(body: str, before: str = "", header: str = "for step, x in enumerate(lo
     file = module(text)
     scope = file.scopes.scopes[-1]
     loop = next(each.node for each in scope.statements if isinstance(each.node, LOOPS))
-    return HowOften(Known(file, scope), scope).every(_calling(scope, "here").place, loop)
+    return HowOften(Known(Place(file, scope)), scope).every(_calling(scope, "here").place, loop)
 
 
 def _calling(scope: Scope, name: str) -> Statement:

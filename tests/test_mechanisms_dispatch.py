@@ -6,6 +6,7 @@ import pytest
 
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.resolving import opened
+from perflint.index.project import Place
 from tests.support import places, sources
 
 CRITERION = """\
@@ -225,7 +226,7 @@ def train(loader, optimizer):
 def test_a_method_of_a_model_that_a_configuration_builds(called: str, reached: list[str]) -> None:
     file = opened(sources(BUILT.format(called=called))).files["train.py"]
     (forward,) = (scope for scope in file.scopes.scopes if scope.qualname == "Wrapper.forward")
-    found = [each for call in forward.calls for each in CallGraph.of(file.project).callees(file, forward, call)]
+    found = [each for call in forward.calls for each in CallGraph.of(file.project).callees(Place(file, forward), call)]
     assert [(each.scope.qualname, each.certainty) for each in found] == [(name, Certainty.NAME) for name in reached]
 
 
@@ -247,4 +248,4 @@ def test_a_parameter_hides_a_function_of_its_name_and_is_what_callers_pass() -> 
     file = opened(sources(text)).files["train.py"]
     (run,) = (scope for scope in file.scopes.scopes if scope.name == "run")
     (call,) = run.calls
-    assert [each.scope.name for each in CallGraph.of(file.project).callees(file, run, call)] == ["other"]
+    assert [each.scope.name for each in CallGraph.of(file.project).callees(Place(file, run), call)] == ["other"]

@@ -34,15 +34,15 @@ def _values(project: Project, file: FileIndex, scope: Scope, name: str) -> list[
 Answer = Callable[[Project, FileIndex, Scope], object]
 
 QUESTIONS: dict[str, Answer] = {
-    "trains": lambda project, file, scope: TrainingCalls.of(project).trains(file, scope),
-    "asks for gradients": lambda project, file, scope: Gradients.of(project).wanted_in(file, scope),
-    "without gradients": lambda project, file, scope: NoGrad.of(project).over_scope(file, scope),
-    "gives": lambda project, file, scope: Values.of(project).result(file, scope, "", [], {}),
-    "is on": lambda project, file, scope: Switches.of(project).state_of_calls(scope, file),
+    "trains": lambda project, file, scope: TrainingCalls.of(project).trains(Place(file, scope)),
+    "asks for gradients": lambda project, file, scope: Gradients.of(project).wanted_in(Place(file, scope)),
+    "without gradients": lambda project, file, scope: NoGrad.of(project).over_scope(Place(file, scope)),
+    "gives": lambda project, file, scope: Values.of(project).result(Place(file, scope), "", [], {}),
+    "is on": lambda project, file, scope: Switches.of(project).state_of_calls(Place(file, scope)),
     "is settled": lambda project, file, scope: [
         constant and constant.value
         for name in scope.parameters
-        for constant in [Constants.of(project).certain(name, file, scope)]
+        for constant in [Constants.of(project).certain(name, Place(file, scope))]
     ],
     "may be": lambda project, file, scope: [
         [(value.value, value.setter, len(value.calls)) for value in _values(project, file, scope, name)]
@@ -106,7 +106,7 @@ def test_a_constant_at_the_end_of_a_chain_of_calls_in_a_circle() -> None:
     project = opened({"a/t.py": Source("a/t.py", text)})
     file = project.files["a/t.py"]
     for scope in file.scopes.scopes[1:]:
-        constant = Constants.of(project).certain("flag", file, scope)
+        constant = Constants.of(project).certain("flag", Place(file, scope))
         assert constant is not None and constant.value is False
         ways = [len(value.calls) for value in _values(project, file, scope, "flag")]
         assert ways == ([1, 11] if scope.name == "h0" else [1 + int(scope.name[1:])])  # no way goes around twice

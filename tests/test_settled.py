@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from perflint.flow.constants import Constants
+from perflint.index.project import Place
 from tests.support import Files, expect_marked, in_step, project
 
 HELPER = "def note(value, full=False):\n    return full\n"
@@ -28,7 +29,7 @@ def constant(files: Files, name: str, function: str = "note", path: str = "train
     given = project(files)
     file = given.files[path]
     scope = next(scope for scope in file.scopes.scopes if scope.qualname == function)
-    found = Constants.of(given).certain(name, file, scope)
+    found = Constants.of(given).certain(name, Place(file, scope))
     return found.value if isinstance(found, ast.Constant) else ...
 
 

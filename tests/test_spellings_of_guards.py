@@ -13,6 +13,7 @@ import pytest
 
 from perflint.flow.known_values import Known
 from perflint.index.kinds import UNKNOWN
+from perflint.index.project import Place
 from perflint.syntax import vocabulary
 from perflint.training import counting, outcomes
 from tests.support import PATH, module, project
@@ -419,7 +420,7 @@ def test_the_value_of_a_name_says_more_than_the_name() -> None:
 def test_only_what_a_scope_itself_says_counts_for_remainders() -> None:
     own = {"rest": expression("step % 10"), "status": expression("scheduler.next()"), "now": expression("time.time()")}
     file = module("def f(): pass\n")
-    known = Known(file, file.scopes.scopes[1], own)
+    known = Known(Place(file, file.scopes.scopes[1]), own)
     for test in ("rest == 0", "status.save_now", "now - last > 3"):
         assert outcomes.often(expression(test), True, known).is_rare
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from perflint.flow.surely import Surely
+from perflint.index.project import Place
 from tests.support import project, scope_of
 
 _HEAD = "import paddle\nfrom dataclasses import dataclass\nfrom unittest import mock\n"
@@ -17,7 +18,7 @@ def _surely(files: dict[str, str], where: str) -> list[bool]:
     file = project(files).files["a.py"]
     scope = scope_of(file, where)
     [call] = [call for call in scope.calls if getattr(call.func, "id", "") == "seen"]
-    return [Surely.of(file.project).is_tensor(node, file, scope) for node in call.args]
+    return [Surely.of(file.project).is_tensor(node, Place(file, scope)) for node in call.args]
 
 
 def _in_class(inside: str = "", decorator: str = "", after: str = "", other: str = "") -> list[bool]:

@@ -9,6 +9,7 @@ import pytest
 
 from perflint.findings import Level
 from perflint.flow.surely import Surely
+from perflint.index.project import Place
 from perflint.syntax.scopes import Scope
 from tests.support import check, module, project, scope_of
 
@@ -37,7 +38,7 @@ def _last(inside: str, top: str = "", before: str = "") -> tuple[bool, bool]:
     scope = scope_of(file, "train")
     [call] = [call for call in _calls(scope) if getattr(call.func, "id", "") == "seen"]
     surely = Surely.of(file.project)
-    return (surely.is_tensor(call.args[0], file, scope), surely.is_number(call.args[0], file, scope))
+    return (surely.is_tensor(call.args[0], Place(file, scope)), surely.is_number(call.args[0], Place(file, scope)))
 
 
 TENSORS = {
@@ -175,7 +176,7 @@ def _in_class(rest: str, more: str = "", init: str = "paddle.zeros([])") -> bool
     file = module(text)
     scope = scope_of(file, "T.fit")
     [call] = [call for call in scope.calls if getattr(call.func, "id", "") == "seen"]
-    return Surely.of(file.project).is_tensor(call.args[0], file, scope)
+    return Surely.of(file.project).is_tensor(call.args[0], Place(file, scope))
 
 
 def test_attributes_and_methods() -> None:
@@ -199,7 +200,7 @@ def test_what_the_calls_of_a_function_pass() -> None:
     def surely(calls: str) -> list[bool]:
         file = module(HEAD + helper + "def g(o):\n" + indent(calls, "    "))
         scope = scope_of(file, "f")
-        return [Surely.of(file.project).is_tensor(call.args[0], file, scope) for call in scope.calls]
+        return [Surely.of(file.project).is_tensor(call.args[0], Place(file, scope)) for call in scope.calls]
 
     t = "paddle.ones([])"
     assert surely(f"f({t}, {t})\n") == [True, True]
@@ -268,4 +269,4 @@ def test_helpers_of_other_files() -> None:
     file = project(files).files["a.py"]
     scope = scope_of(file, "train")
     seen = [call.args[0] for call in scope.calls if getattr(call.func, "id", "") == "seen"]
-    assert [Surely.of(file.project).is_tensor(node, file, scope) for node in seen] == [True, False]
+    assert [Surely.of(file.project).is_tensor(node, Place(file, scope)) for node in seen] == [True, False]

@@ -18,6 +18,7 @@ from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
+from perflint.index.project import Place
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none
@@ -180,8 +181,8 @@ def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
         if len(there) != 1:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
-    feeding = [each for each in loaders if feeds_training(each.file, each.scope, each.statement, each.call)]
-    named = [each for each in loaders if is_for_training(each.file, each.scope, each.statement, each.call)]
+    feeding = [each for each in loaders if feeds_training(Place(each.file, each.scope), each.statement, each.call)]
+    named = [each for each in loaders if is_for_training(Place(each.file, each.scope), each.statement, each.call)]
     said = feeding or named or loaders
     if not said:
         raise CannotTune("the script calls no paddle.io.DataLoader by itself")
@@ -208,7 +209,7 @@ def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
     if sampler is None or is_none(sampler):
         return call, argument_of(call, name, _POSITIONS.get(name))
     if isinstance(sampler, ast.Name):
-        sampler = Values.of(loader.file.project).definitions(loader.file, loader.scope).get(sampler.id, sampler)
+        sampler = Values.of(loader.file.project).definitions(Place(loader.file, loader.scope)).get(sampler.id, sampler)
     position = _SAMPLER_POSITIONS.get(terminal(sampler) or "") if isinstance(sampler, ast.Call) else None
     if not isinstance(sampler, ast.Call) or position is None:
         row = loader.file.row(call)

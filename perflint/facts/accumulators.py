@@ -175,7 +175,7 @@ class Accumulator:
     @property
     def is_seen_elsewhere(self) -> bool:
         """Whether code outside of the function, or of the module, may read the name while the loop runs."""
-        return may_look_at(self._scope.file, self._scope.scope, self.name)
+        return may_look_at(Place(self._scope.file, self._scope.scope), self.name)
 
     @property
     def has_other_names(self) -> bool:
@@ -398,7 +398,7 @@ def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Mention], point: P
 
 def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
     """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
-    targets = CallGraph.of(point.file.project).callees(point.file, point.scope, call, point.full_env)
+    targets = CallGraph.of(point.file.project).callees(Place(point.file, point.scope), call, point.full_env)
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
 
@@ -505,7 +505,7 @@ def _is_fresh(statement: ast.stmt, scope: ScopeUses) -> bool:
         return False
     if isinstance(statement.value, ast.Call):
         graph = CallGraph.of(scope.file.project)
-        targets = graph.callees(scope.file, scope.scope, statement.value)
+        targets = graph.callees(Place(scope.file, scope.scope), statement.value)
         return not any(target.sure and _returns_what_it_keeps(target.file, target.scope) for target in targets)
     return isinstance(statement.value, (ast.BinOp, ast.UnaryOp))
 

@@ -113,15 +113,15 @@ def _places(file: FileIndex) -> Iterator[tuple[Scope, Statement, State]]:
             continue
         state = min(
             _enabled(call, Place(file, scope, statement)),
-            switches.state_of_place(statement, scope, file, call),
-            switches.state_of_calls(scope, file),
+            switches.state_of_place(statement, Place(file, scope), call),
+            switches.state_of_calls(Place(file, scope)),
         )
         if state is not State.OFF:
             yield scope, statement, state
 
 
-def _uses_amp(file: FileIndex, scope: Scope) -> bool:
-    return next(amp_calls([scope], file.names), None) is not None
+def _uses_amp(at: Place) -> bool:
+    return next(amp_calls([at.scope], at.file.names), None) is not None
 
 
 def amp_calls(scopes: Iterable[Scope], names: Names) -> Iterator[tuple[Scope, Statement, ast.Call]]:
@@ -173,7 +173,7 @@ def _users(project: Project, file: FileIndex, name: str) -> Iterator[Symbol]:
     """The code that calls a function, creates an object of a class, or inherits from it."""
     graph, owner = CallGraph.of(project), file.scopes.classes.get(name)
     if name in file.scopes.module.functions:
-        for site in graph.each(file, file.scopes.module.functions[name], Certainty.SURE):
+        for site in graph.each(Place(file, file.scopes.module.functions[name]), Certainty.SURE):
             yield site.file, _symbol(site.scope)
     elif owner is not None:
         for there, scope, _, _ in graph.objects(file, owner):

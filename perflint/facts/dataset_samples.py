@@ -141,16 +141,16 @@ class _Search:
         if found is not None and isinstance(found[1], Class):
             self._class(found[0], found[1])
         elif found is not None and isinstance(found[1], Scope):
-            self._body(found[0], found[1])
+            self._body(Place(found[0], found[1]))
         elif function is not None:
-            self._body(*function)
+            self._body(function)
         elif qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
             self.found.append(Obstacle(file.path, file.row(node), qualified))
         elif isinstance(node, ast.Attribute):
             for holder in sources(node.value, source.place, through=_NAMED, is_direct=True):
                 method = holder.method(node.attr)
                 if method is not None:
-                    self._body(method.place.file, method.place.scope)
+                    self._body(Place(method.place.file, method.place.scope))
 
     def _class(self, file: FileIndex, owner: Class) -> None:
         if Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG:
@@ -159,14 +159,14 @@ class _Search:
         for name in _MAKERS:
             method = Modules.of(file.project).method_of(file, owner, name)
             if method is not None:
-                self._body(*method)
+                self._body(method)
 
-    def _body(self, file: FileIndex, scope: Scope) -> None:
+    def _body(self, at: Place) -> None:
         """Examine everything that a function calls and names: it may run for each sample, or return what does."""
-        if not self._is_new(scope):
+        if not self._is_new(at.scope):
             return
-        place = Place(file, scope)
-        for statement in scope.statements:
+        place = Place(at.file, at.scope)
+        for statement in at.scope.statements:
             read = {id(item) for call in statement.calls if _reads(call) for item in walk(call)}
             for call in statement.calls:
                 if id(call) not in read:
@@ -356,7 +356,7 @@ class _SampleWork:
         called = function_of(source, call.func)
         if called is None:
             return Work.NONE if last in _QUICK_METHODS else Work.UNKNOWN
-        return self._body(source.entered(*called))
+        return self._body(source.entered(called))
 
 
 def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:

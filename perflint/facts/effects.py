@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.uses import uses_in
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_and_values, targets_of
@@ -112,7 +112,7 @@ def effect_at(point: Point, node: ast.AST, log: ast.expr | None = None) -> str:
         if (
             isinstance(item, ast.Call)
             and item is not log
-            and not only_reads(point.file, point.scope, item, point.full_env)
+            and not only_reads(Place(point.file, point.scope), item, point.full_env)
         ):
             return f"{dotted(item.func) or terminal(item) or ast.unparse(item.func)}()"
     return ""
@@ -122,8 +122,8 @@ def keeps_state(point: Point, log: ast.Call) -> bool:
     """Whether the function of the project that a logging call reaches changes more than what it writes, as its text
     shows: it counts its calls, or keeps their values.
     """
-    targets = CallGraph.of(point.file.project).callees(point.file, point.scope, log, point.full_env)
-    return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
+    targets = CallGraph.of(point.file.project).callees(Place(point.file, point.scope), log, point.full_env)
+    return any(target.sure and not _changes_nothing(Place(target.file, target.scope), True) for target in targets)
 
 
 def _may_be_drawn_from(name: str, point: Point) -> bool:
@@ -143,20 +143,20 @@ def _is_iterator(node: ast.expr, file: FileIndex) -> bool:
 
 def _is_used_there_alone(name: str, point: Point) -> bool:
     """Whether a name of a function is used in one of its statements only."""
-    uses = uses_in(point.file, point.scope)
+    uses = uses_in(Place(point.file, point.scope))
     if isinstance(point.scope.node, ast.Module) or uses.is_hidden(name):
         return False
     return all(use.statement is point.statement for use in uses.by_name.get(name, ()))
 
 
-def only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool:
+def only_reads(at: Place, call: ast.Call, env: Env) -> bool:
     """Whether a call changes nothing, and draws no random numbers; its arguments are not looked at."""
-    targets = CallGraph.of(file.project).callees(file, scope, call, env)
+    targets = CallGraph.of(at.file.project).callees(at, call, env)
     if any(target.sure for target in targets):
-        return all(_changes_nothing(target.file, target.scope, False) for target in targets)
-    if isinstance(call.func, ast.Name) and call.func.id in _BUILTINS and not file.names.is_bound(call.func.id):
-        return call.func.id not in _CALL_OTHERS or all(_is_plain_function(item, file) for item in _functions(call))
-    name = file.names.resolve(dotted(call.func) or "")
+        return all(_changes_nothing(Place(target.file, target.scope), False) for target in targets)
+    if isinstance(call.func, ast.Name) and call.func.id in _BUILTINS and not at.file.names.is_bound(call.func.id):
+        return call.func.id not in _CALL_OTHERS or all(_is_plain_function(item, at.file) for item in _functions(call))
+    name = at.file.names.resolve(dotted(call.func) or "")
     if name in _FUNCTIONS:
         return True
     if name.startswith(_MODULES):
@@ -164,9 +164,9 @@ def only_reads(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> bool:
     last = terminal(call) or ""
     if last in _METHODS or _gets(last):
         return isinstance(call.func, ast.Attribute) and (last not in _WAIT or bool(call.args))
-    if isinstance(call.func, ast.Attribute) and Evaluator(file, env).kind(call.func.value).is_tensor:
+    if isinstance(call.func, ast.Attribute) and Evaluator(at.file, env).kind(call.func.value).is_tensor:
         return not last.endswith("_") and last not in _CHANGE_TENSORS
-    return bool(targets) and all(_changes_nothing(target.file, target.scope, False) for target in targets)
+    return bool(targets) and all(_changes_nothing(Place(target.file, target.scope), False) for target in targets)
 
 
 def _functions(call: ast.Call) -> Iterator[ast.expr]:
@@ -191,20 +191,22 @@ def _gets(name: str) -> bool:
 
 
 @query(cycle=True)  # what a function does by calling itself, its other statements show
-def _changes_nothing(file: FileIndex, scope: Scope, may_write: bool) -> bool:
+def _changes_nothing(at: Place, may_write: bool) -> bool:
     """Whether a function of the project only computes, prints and logs.
 
     Args:
         may_write: it is itself what logs, so calls that are not known count as parts of that.
     """
-    if isinstance(scope.node, ast.Module):
+    if isinstance(at.scope.node, ast.Module):
         return False
-    decorators = (dotted(item.func if isinstance(item, ast.Call) else item) or "" for item in scope.node.decorator_list)
+    decorators = (
+        dotted(item.func if isinstance(item, ast.Call) else item) or "" for item in at.scope.node.decorator_list
+    )
     if not may_write and any(name.rpartition(".")[2] not in _HARMLESS for name in decorators):
         return False
     return not any(
-        _stores(statement, scope) or any(_changes(call, file, scope, may_write) for call in _calls_in(statement))
-        for statement in scope.statements
+        _stores(statement, at.scope) or any(_changes(call, at, may_write) for call in _calls_in(statement))
+        for statement in at.scope.statements
     )
 
 
@@ -250,14 +252,14 @@ def _calls_in(statement: Statement) -> Iterator[ast.Call]:
     yield from (item for part in own_parts(statement.node) for item in walk(part) if isinstance(item, ast.Call))
 
 
-def _changes(call: ast.Call, file: FileIndex, scope: Scope, may_write: bool) -> bool:
+def _changes(call: ast.Call, at: Place, may_write: bool) -> bool:
     """Whether a call in a function changes something that exists outside of it."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in _FILLS:
-        return dotted(call.func.value) not in _made_in(scope)
+        return dotted(call.func.value) not in _made_in(at.scope)
     if may_write:
-        targets = CallGraph.of(file.project).callees(file, scope, call, {})
-        return any(target.sure and not _changes_nothing(target.file, target.scope, True) for target in targets)
-    return not _logs(call) and not only_reads(file, scope, call, {})
+        targets = CallGraph.of(at.file.project).callees(at, call, {})
+        return any(target.sure and not _changes_nothing(Place(target.file, target.scope), True) for target in targets)
+    return not _logs(call) and not only_reads(at, call, {})
 
 
 def _logs(call: ast.Call) -> bool:

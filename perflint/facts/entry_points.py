@@ -16,7 +16,7 @@ from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
 from perflint.index.kinds import EITHER, LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names, spellings
@@ -199,10 +199,10 @@ def _in(file: FileIndex) -> Iterator[EntryPoint]:
             continue
         if is_trial(scope.name) or is_no_training(scope.name) or _acts(scope):
             continue
-        driven = _driver(file, scope, statement, 0)
+        driven = _driver(Place(file, scope), statement, 0)
         if driven is not None and not _acts(driven[1]) and not _is_left_out(driven[0]):
             seen.add((scope, statement.loop))
-            forward, models = forward_of(file, scope, statement, call)
+            forward, models = forward_of(Place(file, scope), statement, call)
             yield EntryPoint(file, scope, statement, call, driven[2], driven[0], driven[1], forward, models)
 
 
@@ -211,36 +211,32 @@ def _acts(scope: Scope) -> bool:
     return scope.once(_acts, lambda: steps_environment(scope))
 
 
-def _driver(file: FileIndex, scope: Scope, statement: Statement, depth: int) -> tuple[FileIndex, Scope, Loop] | None:
+def _driver(at: Place, statement: Statement, depth: int) -> tuple[FileIndex, Scope, Loop] | None:
     """The step loop around a statement, in its function or in a caller."""
-    loops = frozenset(looks.step_loops(file, scope))
+    loops = frozenset(looks.step_loops(at))
     found: tuple[FileIndex, Scope, Loop] | None = None
     for link in statement.around:
         if isinstance(link.node, LOOPS) and link.branch == "body" and link.node in loops:
-            found = file, scope, link.node
-    if found is not None or depth >= _FAR or isinstance(scope.node, ast.Module):
+            found = at.file, at.scope, link.node
+    if found is not None or depth >= _FAR or isinstance(at.scope.node, ast.Module):
         return found
-    for site in CallGraph.of(file.project).each(file, scope, Certainty.OVERRIDE):
-        if not site.file.is_quiet and site.scope is not scope:
-            found = _driver(site.file, site.scope, site.statement, depth + 1)
+    for site in CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE):
+        if not site.file.is_quiet and site.scope is not at.scope:
+            found = _driver(Place(site.file, site.scope), site.statement, depth + 1)
             if found is not None:
                 return found
     return None
 
 
-def forward_of(
-    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call
-) -> tuple[tuple[ast.stmt, ...], tuple[str, ...]]:
+def forward_of(at: Place, statement: Statement, call: ast.Call) -> tuple[tuple[ast.stmt, ...], tuple[str, ...]]:
     """The statements before a backward pass that compute its loss, and the models that they call.
 
     They begin with the first call of a model, or of anything else that does more than create a tensor from the batch.
     """
-    for block, upper in _blocks(scope, statement):
+    for block, upper in _blocks(at.scope, statement):
         before = block[: block.index(upper)] if upper in block else []
         places = _leading_to(call, before)
-        models = {
-            place: [name for name in _called_in(before[place]) if _is_model(file, scope, name)] for place in places
-        }
+        models = {place: [name for name in _called_in(before[place]) if _is_model(at, name)] for place in places}
         first = next((place for place in places if models[place]), None)
         if first is None:
             first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
@@ -300,16 +296,16 @@ def _called_in(node: ast.stmt) -> Iterator[str]:
                 yield name.removesuffix(".forward")
 
 
-def _is_model(file: FileIndex, scope: Scope, name: str) -> bool:
+def _is_model(at: Place, name: str) -> bool:
     """Whether a call of this name runs a model: it is a layer of the project, or has the name of one."""
     last = name.rpartition(".")[2]
     if last in _NO_MODELS or makes(last):
         return False
     node = ast.parse(name, mode="eval").body
-    kind = Values.of(file.project).lasting_kind(file, scope, node)
+    kind = Values.of(at.file.project).lasting_kind(at, node)
     if kind.tag == LAYER_TAG:
         return _SCORES.search(last) is None
-    return means_model(last) and name not in file.names.bound
+    return means_model(last) and name not in at.file.names.bound
 
 
 def _are_copies(first: EntryPoint, second: EntryPoint) -> bool:
@@ -407,7 +403,7 @@ def classes_of_model(entry: EntryPoint) -> frozenset[tuple[FileIndex, Class]]:
 
 def _classes(entry: EntryPoint, name: str) -> Iterator[tuple[FileIndex, Class]]:
     """The classes that a model may be of."""
-    kind = Values.of(entry.file.project).lasting_kind(entry.file, entry.scope, ast.parse(name, mode="eval").body)
+    kind = Values.of(entry.file.project).lasting_kind(Place(entry.file, entry.scope), ast.parse(name, mode="eval").body)
     for each in kind.type.split(EITHER) if kind.tag == LAYER_TAG else ():
         found = Modules.of(entry.file.project).class_named(each)
         if found is not None:

@@ -13,7 +13,7 @@ from perflint.flow.by_statement import backward_names, differentiated
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
@@ -162,7 +162,7 @@ _MOST_GUESSES = 2
 class NoGrad(Part):
     """Answers for one project where gradients are off."""
 
-    def over_scope(self, file: FileIndex, scope: Scope, guesses: int = _MOST_GUESSES) -> bool:
+    def over_scope(self, at: Place, guesses: int = _MOST_GUESSES) -> bool:
         """Whether a function runs with gradients off: by its decorators, or because all known callers turn them off.
 
         Args:
@@ -170,35 +170,38 @@ class NoGrad(Part):
             scope: the function.
             guesses: how many calls on the path may be known only by a method's name.
         """
-        return self._is_over(file, scope, guesses)
+        return self._is_over(at, guesses)
 
     @query(cycle=False)  # a recursive call decides nothing
-    def _is_over(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
-        return self.decorated(file, scope) or self._by_callers(file, scope, guesses)
+    def _is_over(self, at: Place, guesses: int) -> bool:
+        return self.decorated(at) or self._by_callers(at, guesses)
 
-    def decorated(self, file: FileIndex, scope: Scope) -> bool:
+    def decorated(self, at: Place) -> bool:
         """Whether a decorator switches gradients off, directly or in its wrapper of the function."""
-        if isinstance(scope.node, ast.Module):
+        if isinstance(at.scope.node, ast.Module):
             return False
-        return any(self._turns_off(decorator, file, scope.parent or scope) for decorator in scope.node.decorator_list)
+        return any(
+            self._turns_off(decorator, Place(at.file, at.scope.parent or at.scope))
+            for decorator in at.scope.node.decorator_list
+        )
 
-    def over_statement(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    def over_statement(self, at: Place, statement: Statement) -> bool:
         """Whether a ``with`` around a statement switches gradients off, or a ``no_grad`` is in one of its calls."""
-        return self._under_with(file, scope, statement.place) or any(
+        return self._under_with(at, statement.place) or any(
             GRADIENTS_OFF.search(dotted(call.func) or "") for call in statement.calls
         )
 
-    def _under_with(self, file: FileIndex, scope: Scope, place: Link | None) -> bool:
+    def _under_with(self, at: Place, place: Link | None) -> bool:
         return place is not None and any(
-            self._turns_off(item.context_expr, file, scope)
+            self._turns_off(item.context_expr, at)
             for link in place.chain()
             if isinstance(link.node, (ast.With, ast.AsyncWith))
             for item in link.node.items
         )
 
-    def _turns_off(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+    def _turns_off(self, node: ast.expr, at: Place) -> bool:
         if isinstance(node, ast.IfExp):  # `no_grad() if testing else nullcontext()`: this was considered
-            return self._turns_off(node.body, file, scope) or self._turns_off(node.orelse, file, scope)
+            return self._turns_off(node.body, at) or self._turns_off(node.orelse, at)
         called = node.func if isinstance(node, ast.Call) else node
         name = dotted(called)
         if name is None:
@@ -207,49 +210,52 @@ class NoGrad(Part):
         if turns_gradients_off(node) or last == "set_grad_enabled":
             return True
         if not isinstance(node, ast.Call):
-            value = Values.of(self._project).definitions(file, scope).get(name)
+            value = Values.of(self._project).definitions(at).get(name)
             if isinstance(value, ast.Call):
-                return self._turns_off(value, file, scope)
-        found = Values.of(self._project).callee(file, scope, name, {})
-        return found is not None and self._mentions(found[0], found[1])
+                return self._turns_off(value, at)
+        found = Values.of(self._project).callee(at, name, {})
+        return found is not None and self._mentions(Place(found[0], found[1]))
 
-    def _mentions(self, file: FileIndex, scope: Scope) -> bool:
-        node = scope.node
+    def _mentions(self, at: Place) -> bool:
+        node = at.scope.node
         if isinstance(node, ast.Module):
             return False
         last = node.end_lineno or node.lineno
-        lines = file.source.lines
-        return GRADIENTS_OFF.search(file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
+        lines = at.file.source.lines
+        return (
+            GRADIENTS_OFF.search(at.file.source.text, lines.line_start(node.lineno), lines.line_end(last)) is not None
+        )
 
     # -- callers -----------------------------------------------------------------------------------------------
 
-    def _by_callers(self, file: FileIndex, scope: Scope, guesses: int) -> bool:
+    def _by_callers(self, at: Place, guesses: int) -> bool:
         """Whether all calls that lead to a function, or one that may lead there, run with gradients off."""
-        if isinstance(scope.node, ast.Module):
+        if isinstance(at.scope.node, ast.Module):
             return False
         open_sites: list[CallSite] = []
         closed = False
-        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
-            if site.scope is scope:
+        for site in CallGraph.of(self._project).callers(at, Certainty.NAME):
+            if site.scope is at.scope:
                 continue
             if not (
-                self.over_statement(site.file, site.scope, site.statement) or self.decorated(site.file, site.scope)
+                self.over_statement(Place(site.file, site.scope), site.statement)
+                or self.decorated(Place(site.file, site.scope))
             ):
                 open_sites.append(site)
             elif site.certainty is Certainty.SURE:
                 closed = True
             elif guesses:
                 return True  # it is uncertain whether it leads here, but if it does, gradients are off
-        return self._all_held(open_sites, closed, file, guesses)
+        return self._all_held(open_sites, closed, at.file, guesses)
 
     def _all_held(self, sites: list[CallSite], closed: bool, file: FileIndex, guesses: int) -> bool:
         """``_by_callers`` for the calls that do not switch gradients off themselves; ``closed``: some do."""
         sure = {site.scope: site.file for site in sites if site.certainty is Certainty.SURE}
-        if (sure or closed) and all(self.over_scope(there, caller, guesses) for caller, there in sure.items()):
+        if (sure or closed) and all(self.over_scope(Place(there, caller), guesses) for caller, there in sure.items()):
             return True
         unsure = {site.scope: site.file for site in sites if site.scope not in sure} if guesses else {}
         likely = sorted(unsure.items(), key=lambda item: -_nearness(item[1], file))
-        return any(self.over_scope(there, caller, guesses - 1) for caller, there in likely)
+        return any(self.over_scope(Place(there, caller), guesses - 1) for caller, there in likely)
 
 
 def _nearness(file: FileIndex, other: FileIndex) -> int:
@@ -300,66 +306,66 @@ def _modes(scope: Scope) -> list[Mode]:
 class ModelRuns(Part):
     """Decides which calls of a project run a model."""
 
-    def runs_model(self, file: FileIndex, scope: Scope, call: ast.Call, depth: int = 0) -> bool | None:
+    def runs_model(self, at: Place, call: ast.Call, depth: int = 0) -> bool | None:
         """Whether a call runs a model with gradients on: True if that is certain, False by its name, None if not."""
         name = dotted(call.func)
         if name is None:
             return None
         model = name.removesuffix(".forward")
-        if self._evaluates(file, scope, model):
-            return None if self._never_trained(file, scope, model) else True
+        if self._evaluates(at, model):
+            return None if self._never_trained(at, model) else True
         receiver, _, method = name.rpartition(".")
-        handed = CallGraph.of(self._project).handed(file, scope) if receiver in scope.parameters else {}
-        found = Values.of(self._project).callee(file, scope, name, handed)
-        is_switched = bool(receiver) and self._evaluates(file, scope, receiver)
+        handed = CallGraph.of(self._project).handed(at) if receiver in at.scope.parameters else {}
+        found = Values.of(self._project).callee(at, name, handed)
+        is_switched = bool(receiver) and self._evaluates(at, receiver)
         if found is not None and found[1].name not in ("forward", "__call__"):
-            runs = self._reaches_model(*found, depth)
+            runs = self._reaches_model(found, depth)
             return True if runs is not None and is_switched else runs
-        if is_switched and runs_forward(method) and not self._never_trained(file, scope, receiver):
+        if is_switched and runs_forward(method) and not self._never_trained(at, receiver):
             return False
         if runs_forward(method) and evaluates(method) and means_model(receiver.rpartition(".")[2]):
             return False  # `self.model.validation_step(batch)` in the step of a trainer
         last = model.rpartition(".")[2]
-        if not means_model(last) or makes(last) or self._never_trained(file, scope, model):
+        if not means_model(last) or makes(last) or self._never_trained(at, model):
             return None
-        return None if file.names.is_bound(model.partition(".")[0]) else False  # a class of that name is called
+        return None if at.file.names.is_bound(model.partition(".")[0]) else False  # a class of that name is called
 
     @query
-    def _reaches_model(self, file: FileIndex, scope: Scope, depth: int) -> bool | None:
+    def _reaches_model(self, at: Place, depth: int) -> bool | None:
         """Whether a helper that gets the batch runs a model with gradients on."""
-        if depth >= _MAX_DEPTH or scope.name == "__init__" or NoGrad.of(self._project).decorated(file, scope):
+        if depth >= _MAX_DEPTH or at.scope.name == "__init__" or NoGrad.of(self._project).decorated(at):
             return None
-        for statement in scope.statements:
+        for statement in at.scope.statements:
             if any(
-                self._calls_own_layer(file, scope, call) or self.runs_model(file, scope, call, depth + 1) is not None
+                self._calls_own_layer(at, call) or self.runs_model(at, call, depth + 1) is not None
                 for call in statement.calls
             ):
-                return None if NoGrad.of(self._project).over_statement(file, scope, statement) else False
+                return None if NoGrad.of(self._project).over_statement(at, statement) else False
         return None
 
-    def _calls_own_layer(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+    def _calls_own_layer(self, at: Place, call: ast.Call) -> bool:
         """Whether a method of a layer calls ``self(x)``, or a layer in an attribute: ``self.encoder(x)``."""
         name = dotted(call.func) or ""
-        if scope.owner is None or not (name == "self" or name.startswith("self.")):
+        if at.scope.owner is None or not (name == "self" or name.startswith("self.")):
             return False
         values = Values.of(self._project)
-        mine = values.lasting_kind(file, scope, ast.Name("self", ast.Load()))
+        mine = values.lasting_kind(at, ast.Name("self", ast.Load()))
         if mine.tag != LAYER_TAG:
             return False
-        return name in ("self", "self.forward") or values.lasting_kind(file, scope, call.func).tag == LAYER_TAG
+        return name in ("self", "self.forward") or values.lasting_kind(at, call.func).tag == LAYER_TAG
 
-    def _evaluates(self, file: FileIndex, scope: Scope, name: str) -> bool:
+    def _evaluates(self, at: Place, name: str) -> bool:
         """Whether ``.eval()`` is called on a name, or on its value."""
-        value = Values.of(self._project).definitions(file, scope).get(name)
+        value = Values.of(self._project).definitions(at).get(name)
         spellings = {name, (dotted(value) if value is not None else None) or name}
-        return any(mode.name in spellings and not mode.trains for mode in modes_in(scope))
+        return any(mode.name in spellings and not mode.trains for mode in modes_in(at.scope))
 
-    def _never_trained(self, file: FileIndex, scope: Scope, name: str) -> bool:
+    def _never_trained(self, at: Place, name: str) -> bool:
         """Whether a model is known to have nothing that needs a gradient, or to be another framework's."""
-        definitions = Values.of(self._project).definitions(file, scope)
+        definitions = Values.of(self._project).definitions(at)
         values = [definitions[name]] if name in definitions else []
-        if name.startswith("self.") and scope.owner is not None:
-            values += [value for value, _ in scope.owner.attributes.get(name[5:], ())]
+        if name.startswith("self.") and at.scope.owner is not None:
+            values += [value for value, _ in at.scope.owner.attributes.get(name[5:], ())]
         made = (dotted(value.func) if isinstance(value, ast.Call) else None for value in values)
-        qualified = [file.names.resolve(each) for each in made if each]
+        qualified = [at.file.names.resolve(each) for each in made if each]
         return any(each.startswith(_NOT_TRAINED) or each.partition(".")[0].startswith(_FITTED) for each in qualified)

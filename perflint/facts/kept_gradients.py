@@ -17,6 +17,7 @@ from perflint.facts.gradient_graphs import carried
 from perflint.facts.programs import may_look_at
 from perflint.flow.calls import CallGraph
 from perflint.flow.uses import uses_in
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.bindings import mentions_in
 from perflint.syntax.names import dotted
@@ -26,7 +27,6 @@ from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
     from perflint.syntax.bindings import Mention
 
 _RETURNS = "a tensor that the function returns has no gradient then, which a caller may ask for"
@@ -61,37 +61,37 @@ _MOST_ROUNDS = 5
 """How often names are followed through the statements of a loop; each round follows one more link of a chain."""
 
 
-def kept_gradient(file: FileIndex, scope: Scope, loop: Loop | None, calls: Iterable[ast.Call], whole: bool) -> str:
+def kept_gradient(at: Place, loop: Loop | None, calls: Iterable[ast.Call], whole: bool) -> str:
     """Why a gradient of the values of a loop, or of a whole function, may be missed; ``""`` if it cannot.
 
     Args:
         calls: the calls in there whose results have gradients.
         whole: whether all of the function around the loop is meant.
     """
-    if uses_in(file, scope).sees_all_names:
+    if uses_in(at).sees_all_names:
         return _READ_ELSEWHERE
-    found = _Followed(file, scope, loop, frozenset(calls), whole=whole)
-    handed = (_noticed(*place, False, 1) for place in found.handed_on())
+    found = _Followed(at, loop, frozenset(calls), whole=whole)
+    handed = (_noticed(place, name, False, 1) for place, name in found.handed_on())
     return next(found.reasons(), "") or next(filter(None, handed), "")
 
 
 @query
-def left_by_forward(file: FileIndex, scope: Scope) -> str:
+def left_by_forward(place: Place) -> str:
     """Why a gradient may be missed that a forward pass leaves in its object: ``self.feature = self.conv(x)``.
 
     It is not where the same function reads it after that, or where one has just run the forward pass again.
     """
-    given = all_parameters(scope)
-    found = _Followed(file, scope, None, frozenset(), given)
-    return next((_KEEPS.format(name=name) for name, at in found.left() if _is_read_later(file, scope, name, at)), "")
+    given = all_parameters(place.scope)
+    found = _Followed(place, None, frozenset(), given)
+    return next((_KEEPS.format(name=name) for name, at in found.left() if _is_read_later(place, name, at)), "")
 
 
-def _is_read_later(file: FileIndex, scope: Scope, held: str, at: Statement) -> bool:
+def _is_read_later(place: Place, held: str, at: Statement) -> bool:
     """Whether anything may read an attribute that a statement of a forward pass sets, and not set it just before."""
     name = held.rpartition(".")[2]
-    for other in file.project.mentions.of(name):
+    for other in place.file.project.mentions.of(name):
         for load in other.loads_named(name):
-            if load.scope is scope:
+            if load.scope is place.scope:
                 if load.statement.start <= at.start or at.place is not None:
                     return True
             elif not _has_run(load):
@@ -109,20 +109,20 @@ def _has_run(load: Mention) -> bool:
     )
 
 
-def notices_detach(file: FileIndex, scope: Scope, held: str) -> str:
+def notices_detach(at: Place, held: str) -> str:
     """Why it may be noticed that a tensor was detached before it was stored under a name; ``""`` if it cannot.
 
     Args:
         held: the name of a sum or of a container, such as ``total`` or ``self.losses``.
     """
-    if isinstance(scope.node, ast.Module) and may_look_at(file, scope, held):
+    if isinstance(at.scope.node, ast.Module) and may_look_at(at, held):
         return _READ_ELSEWHERE
-    found = _noticed(file, scope, held, True, _DEEPEST)
-    return found or (_noticed_outside(file, scope, held) if "." in held else "")
+    found = _noticed(at, held, True, _DEEPEST)
+    return found or (_noticed_outside(at, held) if "." in held else "")
 
 
 @query(cycle="")
-def _noticed(file: FileIndex, scope: Scope, held: str | ast.Call, is_detached: bool, depth: int) -> str:
+def _noticed(at: Place, held: str | ast.Call, is_detached: bool, depth: int) -> str:
     """Why the statements of a function, and of those that get a tensor from it, may notice that it has no graph.
 
     Args:
@@ -131,26 +131,26 @@ def _noticed(file: FileIndex, scope: Scope, held: str | ast.Call, is_detached: b
         depth: through how many functions the value may still be followed.
     """
     calls = frozenset({held}) if isinstance(held, ast.Call) else frozenset()
-    found = _Followed(file, scope, None, calls, {held} if isinstance(held, str) else set())
+    found = _Followed(at, None, calls, {held} if isinstance(held, str) else set())
     said = next(found.tells(is_detached), "")
     if said or not depth:
         return said
-    handed = (_noticed(*place, is_detached, depth - 1) for place in found.handed_on())
+    handed = (_noticed(place, name, is_detached, depth - 1) for place, name in found.handed_on())
     return next(filter(None, handed), "")
 
 
-def _noticed_outside(file: FileIndex, scope: Scope, held: str) -> str:
+def _noticed_outside(at: Place, held: str) -> str:
     """The same for an attribute that other functions read."""
     name = held.rpartition(".")[2]
     reading = {
-        (other, load.scope, read)
-        for other in file.project.mentions.of(name)
+        (Place(other, load.scope), read)
+        for other in at.file.project.mentions.of(name)
         for load in other.loads.get(name, ())
-        if load.scope is not None and (read := dotted(load.node)) and "." in read and load.scope is not scope
+        if load.scope is not None and (read := dotted(load.node)) and "." in read and load.scope is not at.scope
     }
     if len(reading) > _MOST_PLACES:
         return _READ_ELSEWHERE
-    return next(filter(None, (_noticed(*place, True, 1) for place in reading)), "")
+    return next(filter(None, (_noticed(place, name, True, 1) for place, name in reading)), "")
 
 
 class _Followed:
@@ -158,20 +158,19 @@ class _Followed:
 
     def __init__(
         self,
-        file: FileIndex,
-        scope: Scope,
+        at: Place,
         loop: Loop | None,
         calls: frozenset[ast.Call],
         names: Iterable[str] = (),
         whole: bool = False,
     ) -> None:
-        self._file = file
-        self._scope = scope
+        self._file = at.file
+        self._scope = at.scope
         self._calls = calls
-        self._shared = scope.once((_Followed, "shared"), lambda: _shared_by(scope))
-        self._statements = scope.statements
+        self._shared = at.scope.once((_Followed, "shared"), lambda: _shared_by(at.scope))
+        self._statements = at.scope.statements
         if loop is not None and not whole:
-            self._statements = [item for item in scope.statements if item.node.lineno >= loop.lineno]
+            self._statements = [item for item in at.scope.statements if item.node.lineno >= loop.lineno]
         around = next((item for item in self._statements if item.node is loop), None) if loop is not None else None
         self._around = {id(loop)} | ({id(link.node) for link in around.around} if around is not None else set())
         self._names = set(names)
@@ -257,19 +256,21 @@ class _Followed:
         if bound.isdisjoint(self._names):
             yield from filter(None, map(self._kept, self._statements))
 
-    def handed_on(self) -> Iterator[tuple[FileIndex, Scope, str | ast.Call]]:
+    def handed_on(self) -> Iterator[tuple[Place, str | ast.Call]]:
         """Who gets a tensor from here: a function it is passed to, with its parameter; where it is returned, calls."""
         graph, near = CallGraph.of(self._file.project), self._near()
         for call in (call for statement in near for call in statement.calls):
             if any(map(self._carries, arguments_of(call))):
-                for file, called in graph.reached(self._file, self._scope, call):
-                    for parameter in all_parameters(called):
-                        given = argument_for(called, call, parameter)
+                for called in graph.reached(Place(self._file, self._scope), call):
+                    for parameter in all_parameters(called.scope):
+                        given = argument_for(called.scope, call, parameter)
                         if given is not None and self._carries(given):
-                            yield file, called, parameter
+                            yield called, parameter
         returned = (item.node.value for item in near if isinstance(item.node, ast.Return))
         if any(value is not None and self._carries(value) for value in returned):
-            yield from ((site.file, site.scope, site.call) for site in graph.callers(self._file, self._scope))
+            yield from (
+                (Place(site.file, site.scope), site.call) for site in graph.callers(Place(self._file, self._scope))
+            )
 
     def _spread(self) -> None:
         """Add the names that get a tensor from those known so far, whatever else they are bound to."""
@@ -348,7 +349,7 @@ class _Followed:
         return None
 
     def _outlives(self, target: ast.expr) -> bool:
-        base, uses = base_of(target), uses_in(self._file, self._scope)
+        base, uses = base_of(target), uses_in(Place(self._file, self._scope))
         if not isinstance(base, ast.Name):
             return isinstance(base, ast.Attribute)
         is_from_outside = not isinstance(self._scope.node, ast.Module) and not uses.binds(base.id)

@@ -70,7 +70,9 @@ def purpose(calls: tuple[Located, ...]) -> Purpose:
             (*path, Located(site.call, site.place))
             for path, answer in answers.items()
             if answer is Purpose.UNKNOWN and path and _is_returned(path[-1].place)
-            for site in CallGraph.of(path[-1].place.file.project).callers(path[-1].place.file, path[-1].place.scope)
+            for site in CallGraph.of(path[-1].place.file.project).callers(
+                Place(path[-1].place.file, path[-1].place.scope)
+            )
             if not (site.file.is_offline or site.is_unbound)
         ]
     return found
@@ -92,7 +94,7 @@ def _of_call(call: ast.Call, place: Place) -> Purpose:
             return said
     if _shuffles(call, scope):
         return Purpose.TRAINING
-    used = _used(file, scope, set(targets))
+    used = _used(Place(file, scope), set(targets))
     if used is not Purpose.UNKNOWN:
         return used
     said = _said([scope.name])
@@ -137,16 +139,16 @@ def _shuffles(call: ast.Call, scope: Scope) -> bool:
     return False
 
 
-def _used(file: FileIndex, scope: Scope, targets: set[str]) -> Purpose:
+def _used(at: Place, targets: set[str]) -> Purpose:
     """What a scope does with the loaders that it binds to these names."""
     if not targets:
         return Purpose.UNKNOWN
-    for loop in evidence.step_loops(scope, lambda call: TrainingCalls.of(file.project).call_trains(file, scope, call)):
+    for loop in evidence.step_loops(at.scope, lambda call: TrainingCalls.of(at.file.project).call_trains(at, call)):
         if not isinstance(loop, ast.While) and any(dotted(node) in targets for node in expressions(loop.iter)):
             return Purpose.TRAINING
     handed = [
         terminal(call) or ""
-        for statement in scope.statements
+        for statement in at.scope.statements
         for call in statement.calls
         if any(dotted(argument) in targets for argument in [*call.args, *(item.value for item in call.keywords)])
     ]
@@ -237,18 +239,18 @@ _UNSEEN = _Use(BatchUse.UNKNOWN)
 
 
 def reading(
-    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
+    at: Place, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
 ) -> LoaderReading:
     """What workers could do for the loader that a call creates.
 
     ``through``: which callers of the functions that create the loader to follow; empty: all.
     """
-    if loads_from_memory(file, scope, call) or _yields_whole_batches(call) or _is_refused(file, scope, statement, call):
+    if loads_from_memory(at, call) or _yields_whole_batches(call) or _is_refused(at, statement, call):
         return LoaderReading(Worth.NOTHING)
-    said = intent.says_predict(scope.name, *bound_by(statement.node))
+    said = intent.says_predict(at.scope.name, *bound_by(statement.node))
     worth, best = Worth.PREDICTS if said else Worth.NOTHING, _UNSEEN
     predicts = is_unseen = False
-    for use in _drawing(file, scope, statement, call, through):
+    for use in _drawing(at, statement, call, through):
         found = _worth(use, said)
         predicts, is_unseen = predicts or found is Worth.PREDICTS, is_unseen or found is Worth.UNKNOWN
         if found < worth:
@@ -257,16 +259,16 @@ def reading(
             break
     if worth is Worth.NOTHING:
         return LoaderReading(worth)
-    if worth is not Worth.TRAINS and is_unseen and not predicts and is_for_training(file, scope, statement, call):
+    if worth is not Worth.TRAINS and is_unseen and not predicts and is_for_training(at, statement, call):
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
-    work = work_of(argument_of(call, "dataset", 0), Place(file, scope, statement))
-    return LoaderReading(worth, work, path, line, has_no_gpu(file), work is not Work.SOME and is_toy(file))
+    work = work_of(argument_of(call, "dataset", 0), Place(at.file, at.scope, statement))
+    return LoaderReading(worth, work, path, line, has_no_gpu(at.file), work is not Work.SOME and is_toy(at.file))
 
 
-def feeds_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+def feeds_training(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether a training loop is known to draw from the loader that a call creates, whatever its samples are."""
-    return any(use.kind is BatchUse.TRAINS for use in _drawing(file, scope, statement, call))
+    return any(use.kind is BatchUse.TRAINS for use in _drawing(at, statement, call))
 
 
 def _worth(use: _Use, predicts: bool) -> Worth:
@@ -282,23 +284,23 @@ def _worth(use: _Use, predicts: bool) -> Worth:
     return Worth.EVALUATES_OFTEN if use.often else Worth.EVALUATES
 
 
-def is_for_training(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+def is_for_training(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether names, or the shuffling, show that a loader is for training."""
-    return purpose((Located(call, Place(file, scope, statement)),)) is Purpose.TRAINING
+    return purpose((Located(call, Place(at.file, at.scope, statement)),)) is Purpose.TRAINING
 
 
-def loads_from_memory(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+def loads_from_memory(at: Place, call: ast.Call) -> bool:
     """Whether the samples are the items of a list or of tensors: then there is no work for workers."""
     dataset = argument_of(call, "dataset", 0)
     if isinstance(dataset, ast.Name):
-        dataset = Values.of(file.project).definitions(file, scope).get(dataset.id, dataset)
+        dataset = Values.of(at.file.project).definitions(at).get(dataset.id, dataset)
     if isinstance(dataset, (ast.List, ast.ListComp, ast.Tuple)):
         return True
     made = dotted(dataset.func) if isinstance(dataset, ast.Call) else None
     if made is None:
         return False
-    found = Modules.of(file.project).find(file.names.resolve(made), file)
-    return file.names.resolve(made) in _MEMORY or (
+    found = Modules.of(at.file.project).find(at.file.names.resolve(made), at.file)
+    return at.file.names.resolve(made) in _MEMORY or (
         found is not None and isinstance(found[1], Class) and _holds_tensors(found[0], found[1])
     )
 
@@ -319,20 +321,22 @@ def _yields_whole_batches(call: ast.Call) -> bool:
     return isinstance(given, ast.Constant) and given.value is None and (sampler is None or is_none(sampler))
 
 
-def _is_refused(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
+def _is_refused(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether Paddle refuses to create a loader: a ``batch_sampler`` rules out ``shuffle`` and any batch size but 1.
 
     A sampler that may be None counts as none; an unknown size counts as not 1.
     """
     sampler, size = argument_of(call, "batch_sampler", 4), argument_of(call, "batch_size", 5)
     if isinstance(sampler, ast.Name):
-        sampler = Values.of(file.project).definitions(file, scope).get(sampler.id)
+        sampler = Values.of(at.file.project).definitions(at).get(sampler.id)
     if not isinstance(sampler, ast.Call) or not (terminal(sampler) or "")[:1].isupper():
         return False
     shuffle = argument_of(call, "shuffle", 6)
     if isinstance(shuffle, ast.Constant) and shuffle.value:
         return True
-    sizes = Constants.of(file.project).possible(size, Place(file, scope, statement)) if size is not None else ()
+    sizes = (
+        Constants.of(at.file.project).possible(size, Place(at.file, at.scope, statement)) if size is not None else ()
+    )
     return size is not None and all(value.value != 1 for value in sizes)
 
 
@@ -365,7 +369,7 @@ class _Readers(UseSearch):
         if _only_predicts(use):
             return False
         if use.kind is UseKind.BOUND:
-            return use.around is use.statement.node and not _is_in_class(use.file, use.scope, use.statement.node)
+            return use.around is use.statement.node and not _is_in_class(Place(use.file, use.scope), use.statement.node)
         if use.kind is UseKind.ARGUMENT and isinstance(use.around, ast.Call):
             last = terminal(use.around) or ""
             return last not in _ASKS and last != "next" and not intent.says_predict(_last_name(use.around))
@@ -379,7 +383,7 @@ class _Readers(UseSearch):
         known = [site for site in sites if site.call in self._through] or list(sites)
         if use.scope is not self._made_in:
             return known
-        return [site for site in known if not is_left_out(site, use.file, use.scope, self._made)]
+        return [site for site in known if not is_left_out(site, Place(use.file, use.scope), self._made)]
 
     def drawn(self, use: Use) -> Iterator[_Use]:
         """What one use draws from the loader; nothing if it only looks at it, or if its reader is another use."""
@@ -387,7 +391,7 @@ class _Readers(UseSearch):
         if _only_predicts(use):
             yield _Use(BatchUse.PREDICTS, use.file, use.node)
         elif use.kind is UseKind.ITERATED and isinstance(around, (ast.For, ast.AsyncFor)):
-            yield _drawn(use, intent.use_of(use.file, use.scope, around))
+            yield _drawn(use, intent.use_of(Place(use.file, use.scope), around))
         elif use.kind is UseKind.ARGUMENT and isinstance(around, ast.Call):
             yield from _handed(use, around)
         elif use.kind is UseKind.BOUND and (around is not use.statement.node or self.follows(use)):
@@ -402,11 +406,11 @@ class _Readers(UseSearch):
 
 
 def _drawing(
-    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
+    at: Place, statement: Statement, call: ast.Call, through: frozenset[ast.Call] = frozenset()
 ) -> Iterator[_Use]:
     """What draws from the loader that a call creates, as far as it is known."""
-    readers = _Readers(scope, statement, through)
-    for use in uses(call, Place(file, scope, statement), through=readers):
+    readers = _Readers(at.scope, statement, through)
+    for use in uses(call, Place(at.file, at.scope, statement), through=readers):
         yield from readers.drawn(use) if use.kind is not UseKind.LOST else (_UNSEEN,)
 
 
@@ -421,7 +425,7 @@ def _only_predicts(use: Use) -> bool:
 def _drawn(use: Use, kind: BatchUse) -> _Use:
     if kind is BatchUse.UNKNOWN:
         return _UNSEEN
-    often = kind is BatchUse.EVALUATES and runs_while_training(use.file, use.scope, use.statement)
+    often = kind is BatchUse.EVALUATES and runs_while_training(Place(use.file, use.scope), use.statement)
     return _Use(kind, use.file, use.around, often)
 
 
@@ -447,7 +451,7 @@ def _is_one_batch(use: Use) -> bool:
     """Whether ``next(iter(loader))`` draws one batch: no loop draws more, and it is not passed on."""
     node = use.statement.node
     kept = isinstance(node, ast.Return) or any("." in name for name in bound_by(node))
-    return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(use.file, use.scope)
+    return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(Place(use.file, use.scope))
 
 
 def _last_name(call: ast.Call) -> str:
@@ -479,7 +483,7 @@ def _is_for_others(file: FileIndex, name: str) -> bool:
     module = file.scopes.module
     is_read = any(isinstance(read.node, ast.Name) and _is_of_file(read, name) for read in file.loads.get(name, ()))
     if not is_read and not any(
-        TrainingCalls.of(file.project).call_trains(file, module, call)
+        TrainingCalls.of(file.project).call_trains(Place(file, module), call)
         for statement in module.statements
         if statement.loop is not None
         for call in statement.calls
@@ -491,12 +495,12 @@ def _is_for_others(file: FileIndex, name: str) -> bool:
     )
 
 
-def _is_in_class(file: FileIndex, scope: Scope, node: ast.stmt) -> bool:
+def _is_in_class(at: Place, node: ast.stmt) -> bool:
     """Whether a statement is in the body of a class, and so binds an attribute."""
-    first = 0 if isinstance(scope.node, ast.Module) else scope.node.lineno
+    first = 0 if isinstance(at.scope.node, ast.Module) else at.scope.node.lineno
     return any(
         first <= owner.node.lineno <= node.lineno <= (owner.node.end_lineno or 0)
-        for owner in file.scopes.classes.values()
+        for owner in at.file.scopes.classes.values()
     )
 
 

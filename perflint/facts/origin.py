@@ -11,7 +11,7 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.syntax.bindings import Binding
@@ -196,7 +196,7 @@ class _Tracer:
         if is_bound(name, self._scope):
             return Origin(HOST)
         module = self._file.scopes.module
-        value = Values.of(self._file.project).definitions(self._file, module).get(name)
+        value = Values.of(self._file.project).definitions(Place(self._file, module)).get(name)
         if value is None or is_mutated(name, self._file.tree):
             return Origin(UNKNOWN)
         if _is_literal(value):
@@ -206,7 +206,7 @@ class _Tracer:
     def _handed_over(self, name: str, depth: int) -> Origin:
         """The origin of a parameter: the same at each step if all calls at a step pass something that is."""
         graph, found = CallGraph.of(self._file.project), list[Origin]()
-        for site in graph.callers(self._file, self._scope, Certainty.NAME):
+        for site in graph.callers(Place(self._file, self._scope), Certainty.NAME):
             point = points_of(site.file).get(site.statement.node)
             if point is None or point.step is None:
                 continue

@@ -18,7 +18,7 @@ from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Statement, terminal
 from perflint.syntax.tree import string_of, walk
 
 if TYPE_CHECKING:
@@ -77,20 +77,22 @@ def _loads(name: str, package: str, file: FileIndex) -> bool:
 
 
 @query
-def is_always_reached(file: FileIndex, scope: Scope, statement: Statement, callers: int = 3) -> bool:
+def is_always_reached(at: Place, statement: Statement, callers: int = 3) -> bool:
     """Whether a statement runs whatever the user chooses, except for the device, and for training at all.
 
     Args:
         callers: for how many levels of callers the tests are examined.
     """
-    switches, place = Switches.of(file.project), Place(file, scope, statement)
+    switches, place = Switches.of(at.file.project), Place(at.file, at.scope, statement)
     chosen = [(test, truth) for test, truth in statement.conditions if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
-    if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
+    if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__") or not callers:
         return True
-    sites = list(CallGraph.of(file.project).callers(file, scope, Certainty.NAME))
-    return not sites or any(is_always_reached(site.file, site.scope, site.statement, callers - 1) for site in sites)
+    sites = list(CallGraph.of(at.file.project).callers(at, Certainty.NAME))
+    return not sites or any(
+        is_always_reached(Place(site.file, site.scope), site.statement, callers - 1) for site in sites
+    )
 
 
 # Recognizes programs too small for speed to matter: they only train one or two narrow ``Linear`` layers, or a
@@ -130,34 +132,34 @@ def is_toy(file: FileIndex) -> bool:
         return False
     if any(map(_LIBRARIES.fullmatch, file.names.packages - {"paddle", "paddle_quantum"})):
         return False
-    circuits = [found for scope in file.scopes.scopes for found in _circuits(file, scope)]
+    circuits = [found for scope in file.scopes.scopes for found in _circuits(Place(file, scope))]
     if not all(circuits) or (not circuits and "paddle_quantum" in file.names.packages):
         return False
-    layers = [found for scope in file.scopes.scopes for found in _layers(file, scope, bool(circuits))]
+    layers = [found for scope in file.scopes.scopes for found in _layers(Place(file, scope), bool(circuits))]
     is_small = bool(circuits or layers) and len(layers) <= _MOST_LAYERS and all(layers)
     return is_small and not _imports_layers(file)
 
 
-def _circuits(file: FileIndex, scope: Scope) -> Iterator[bool]:
+def _circuits(at: Place) -> Iterator[bool]:
     """For each quantum circuit that a function creates, whether it is known to have few qubits."""
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in statement.calls:
-            if _CIRCUIT.match(file.names.resolve(dotted(call.func) or "")):
+            if _CIRCUIT.match(at.file.names.resolve(dotted(call.func) or "")):
                 given = argument_of(call, "num_qubits", 0) or argument_of(call, "n", 0)
-                yield 0 < _greatest(given, Place(file, scope, statement)) <= _MOST_QUBITS
+                yield 0 < _greatest(given, Place(at.file, at.scope, statement)) <= _MOST_QUBITS
 
 
-def _layers(file: FileIndex, scope: Scope, are_angles: bool) -> Iterator[bool]:
+def _layers(at: Place, are_angles: bool) -> Iterator[bool]:
     """For each layer with weights that a function creates, whether it is a small linear one, and created once.
 
     ``are_angles``: the parameters that the code creates directly are angles of a circuit's gates.
     """
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in statement.calls:
             name = dotted(call.func) or ""
-            qualified = file.names.resolve(name)
+            qualified = at.file.names.resolve(name)
             if _LINEAR.match(qualified):
-                yield statement.loop is None and _is_small(call, file, scope, statement)
+                yield statement.loop is None and _is_small(call, at, statement)
             elif _makes_other_weights(name, qualified, are_angles):
                 yield False
 
@@ -169,9 +171,9 @@ def _makes_other_weights(name: str, qualified: str, are_angles: bool) -> bool:
     return not name.startswith("self.") and _OTHER_WEIGHTS.search(qualified) is not None
 
 
-def _is_small(call: ast.Call, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+def _is_small(call: ast.Call, at: Place, statement: Statement) -> bool:
     """Whether both widths of a layer are known, and its matrix is small."""
-    weights, place = 1, Place(file, scope, statement)
+    weights, place = 1, Place(at.file, at.scope, statement)
     for position, names in enumerate((("in_features", "input_dim"), ("out_features", "output_dim"))):
         given = next((found for name in names if (found := argument_of(call, name, position)) is not None), None)
         weights *= _greatest(given, place)
@@ -296,8 +298,8 @@ def _choices(file: FileIndex) -> list[_Choice]:
         for statement in scope.statements:
             for call in statement.calls:
                 is_choice = bool(call.args) and (dotted(call.func) or "").endswith("set_device")
-                if is_choice and switches.state_of_place(statement, scope, file, call) is not State.OFF:
-                    always = _is_unconditional(statement) or switches.is_certain(call, statement, scope, file)
+                if is_choice and switches.state_of_place(statement, Place(file, scope), call) is not State.OFF:
+                    always = _is_unconditional(statement) or switches.is_certain(call, statement, Place(file, scope))
                     place = Place(file, scope, statement)
                     at_top = scope is file.scopes.module
                     found.append(_Choice(_is_cpu(call.args[0], place), always, at_top))
@@ -369,7 +371,7 @@ _MODULES = re.compile(r"\b(?:import|from)[\s\\]+__main__\b|\bmodules\b|\bimport_
 """What a file contains that gets at modules it does not name in an import statement."""
 
 
-def may_look_at(file: FileIndex, scope: Scope, name: str) -> bool:
+def may_look_at(at: Place, name: str) -> bool:
     """Whether code elsewhere may read a name of a function or a module while its statements run.
 
     Args:
@@ -377,13 +379,13 @@ def may_look_at(file: FileIndex, scope: Scope, name: str) -> bool:
         scope: the function or the module.
         name: a plain name that it binds.
     """
-    if isinstance(scope.node, ast.Module) and any(
-        _may_look(other, file, name) for other in file.project.files.values()
+    if isinstance(at.scope.node, ast.Module) and any(
+        _may_look(other, at.file, name) for other in at.file.project.files.values()
     ):
         return True
-    named = file.project.mentions.of(*sorted(_NAMES_OF_FRAMES | _LIST_FRAMES))
+    named = at.file.project.mentions.of(*sorted(_NAMES_OF_FRAMES | _LIST_FRAMES))
     looking = [other for other in named if _in_frames(other, name)]
-    return bool(looking) and not files_with(file).isdisjoint(looking)
+    return bool(looking) and not files_with(at.file).isdisjoint(looking)
 
 
 def _may_look(other: FileIndex, file: FileIndex, name: str) -> bool:

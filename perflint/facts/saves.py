@@ -72,19 +72,19 @@ def targets_of(call: ast.Call) -> list[ast.expr]:
     return [*call.args[PATH_POSITION : PATH_POSITION + 1], *named]
 
 
-def writes_memory(call: ast.Call, file: FileIndex, scope: Scope) -> bool:
+def writes_memory(call: ast.Call, at: Place) -> bool:
     """Whether a save writes to memory: ``paddle.save(weights, buffer)`` after ``buffer = io.BytesIO()``."""
-    return any(_is_memory(target, file, scope) for target in targets_of(call))
+    return any(_is_memory(target, at) for target in targets_of(call))
 
 
-def _is_memory(target: ast.expr, file: FileIndex, scope: Scope) -> bool:
+def _is_memory(target: ast.expr, at: Place) -> bool:
     name = dotted(target)
     if name is None:
-        return _makes_buffer(target, file)
-    made = [Values.of(file.project).definitions(file, scope).get(name)]
-    opened = (item for each in scope.statements if isinstance(each.node, ast.With) for item in each.node.items)
+        return _makes_buffer(target, at.file)
+    made = [Values.of(at.file.project).definitions(at).get(name)]
+    opened = (item for each in at.scope.statements if isinstance(each.node, ast.With) for item in each.node.items)
     made += [item.context_expr for item in opened if item.optional_vars and dotted(item.optional_vars) == name]
-    return any(_makes_buffer(each, file) for each in made)
+    return any(_makes_buffer(each, at.file) for each in made)
 
 
 def _makes_buffer(made: ast.expr | None, file: FileIndex) -> bool:
@@ -152,19 +152,19 @@ def periodic_saves(file: FileIndex) -> Mapping[ast.Call, PeriodicSave]:
     found: dict[ast.Call, PeriodicSave] = {}
     for scope in file.scopes_where(_saves):
         if not is_no_training(scope.name) and not exports(scope.name):
-            found.update(_saves_of(file, scope))
+            found.update(_saves_of(Place(file, scope)))
     return found
 
 
-def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, PeriodicSave]]:
+def _saves_of(at: Place) -> Iterator[tuple[ast.Call, PeriodicSave]]:
     """The saves of a function: one for each group of adjacent ones."""
     together: dict[_Reached, list[tuple[Statement, ast.Call]]] = {}
     known: dict[tuple[int, str], _Reached | None] = {}
-    for statement, call in _saves_in(file, scope):
+    for statement, call in _saves_in(at):
         place = statement.place
         block = (id(place.node), place.branch) if place else (0, "")
         if block not in known:
-            known[block] = _Search().reached(file, scope, statement, ())
+            known[block] = _Search().reached(at, statement, ())
         reached = known[block]
         if reached is not None:
             together.setdefault(reached, []).append((statement, call))
@@ -174,15 +174,15 @@ def _saves_of(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Periodi
         yield first, PeriodicSave(reached, statement, len(saves) - 1, optimizer)
 
 
-def _saves(file: FileIndex, scope: Scope) -> bool:
-    return next(_saves_in(file, scope), None) is not None
+def _saves(at: Place) -> bool:
+    return next(_saves_in(at), None) is not None
 
 
-def _saves_in(file: FileIndex, scope: Scope) -> Iterator[tuple[Statement, ast.Call]]:
+def _saves_in(at: Place) -> Iterator[tuple[Statement, ast.Call]]:
     """The calls of a function that write a checkpoint."""
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in statement.calls:
-            if _is_save(file, call) and not writes_memory(call, file, scope):
+            if _is_save(at.file, call) and not writes_memory(call, at):
                 yield statement, call
 
 
@@ -210,7 +210,7 @@ class _Search:
         self._seen: set[Scope] = set()
 
     def reached(
-        self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls, every_n: Interval | None = None
+        self, at: Place, statement: Statement, calls: _Calls, every_n: Interval | None = None
     ) -> _Reached | None:
         """The loop that reaches a statement.
 
@@ -221,48 +221,48 @@ class _Search:
             calls: the calls from there to the save.
             every_n: how often they run it.
         """
-        if scope in self._seen or len(calls) > _DEEPEST or is_no_training(scope.name):
+        if at.scope in self._seen or len(calls) > _DEEPEST or is_no_training(at.scope.name):
             return None
-        self._seen.add(scope)
-        loops = list(looks.loops_around(statement, looks.step_loops(file, scope)))
+        self._seen.add(at.scope)
+        loops = list(looks.loops_around(statement, looks.step_loops(at)))
         loop = loops[-1] if loops else None
-        runs = HowOften(Known(file, scope), scope).every(statement.place, loop)
+        runs = HowOften(Known(at), at.scope).every(statement.place, loop)
         if not runs.is_regular:
             return None
         if runs.number is not None:
-            every_n = interval(runs.number, Place(file, scope, statement))
+            every_n = interval(runs.number, Place(at.file, at.scope, statement))
         if loop is None:
-            at_epochs = self._at_epochs(file, scope, statement, calls) if every_n is None else None
-            return at_epochs or self._above(file, scope, calls, every_n)
+            at_epochs = self._at_epochs(at, statement, calls) if every_n is None else None
+            return at_epochs or self._above(at, calls, every_n)
         if every_n is None:
             return None
-        return _Reached(Step(file.path, loop, calls), every_n, _evaluates(file, scope, loop, runs))
+        return _Reached(Step(at.file.path, loop, calls), every_n, _evaluates(at, loop, runs))
 
-    def _above(self, file: FileIndex, scope: Scope, calls: _Calls, every_n: Interval | None) -> _Reached | None:
-        if isinstance(scope.node, ast.Module):
+    def _above(self, at: Place, calls: _Calls, every_n: Interval | None) -> _Reached | None:
+        if isinstance(at.scope.node, ast.Module):
             return None
-        for site in CallGraph.of(file.project).callers(file, scope):
+        for site in CallGraph.of(at.file.project).callers(at):
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)
-            found = self.reached(site.file, site.scope, site.statement, way, every_n)
+            found = self.reached(Place(site.file, site.scope), site.statement, way, every_n)
             if found is not None:
                 return found
         return None
 
-    def _at_epochs(self, file: FileIndex, scope: Scope, statement: Statement, calls: _Calls) -> _Reached | None:
+    def _at_epochs(self, at: Place, statement: Statement, calls: _Calls) -> _Reached | None:
         loop = loop_of(statement)
-        steps = _steps_of_epoch(file, scope, loop) if loop is not None else None
+        steps = _steps_of_epoch(at, loop) if loop is not None else None
         if steps is None or steps > _FEW:
             return None
         after_each = Interval(steps, f"after each pass, of {steps} steps,")
-        return _Reached(Step(file.path, loop, calls), after_each, False)
+        return _Reached(Step(at.file.path, loop, calls), after_each, False)
 
 
-def _evaluates(file: FileIndex, scope: Scope, loop: Loop, runs: Every) -> bool:
+def _evaluates(at: Place, loop: Loop, runs: Every) -> bool:
     """Whether a step loop evaluates the model at least as often as it runs something else."""
-    places, own = HowOften(Known(file, scope), scope), set(map(ast.unparse, runs.numbers))
-    asked = (places.every(statement.place, loop) for statement in _evaluations(file, scope, loop))
+    places, own = HowOften(Known(at), at.scope), set(map(ast.unparse, runs.numbers))
+    asked = (places.every(statement.place, loop) for statement in _evaluations(at.file, at.scope, loop))
     return any(not own.isdisjoint(map(ast.unparse, each.numbers)) for each in asked)
 
 
@@ -273,13 +273,13 @@ def _evaluations(_: FileIndex, scope: Scope, loop: Loop) -> Sequence[Statement]:
     return [each for each in statements if any(evaluates(terminal(call) or "") for call in each.calls)]
 
 
-def _steps_of_epoch(file: FileIndex, scope: Scope, loop: Loop) -> int | None:
+def _steps_of_epoch(at: Place, loop: Loop) -> int | None:
     """How many steps a loop over epochs runs in each, if the code shows it: ``for step in range(100)``."""
     inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
     for one in inner:
-        if one not in looks.step_loops(file, scope):
+        if one not in looks.step_loops(at):
             continue
         counted = one.iter
         if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:
-            return whole_number(counted.args[0], Place(file, scope))
+            return whole_number(counted.args[0], Place(at.file, at.scope))
     return None

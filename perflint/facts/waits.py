@@ -10,7 +10,7 @@ from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import Kind
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import Place, Project
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in, plain_names, stored_names
@@ -366,24 +366,22 @@ def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
 
 def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
     for file, scope, statement in call_path(point.file.project, point, step):
-        row = _first_wait(file, scope, statement, waits, within=statement is not point.statement)
+        row = _first_wait(Place(file, scope), statement, waits, within=statement is not point.statement)
         if row is not None:
             return file.path, row
     return None
 
 
-def _first_wait(
-    file: FileIndex, scope: Scope, statement: Statement, waits: Callable[[Point], bool], within: bool
-) -> int | None:
+def _first_wait(at: Place, statement: Statement, waits: Callable[[Point], bool], within: bool) -> int | None:
     """The row of the first statement of a function that waits, and that runs whenever another one does.
 
     ``within``: whether the other one itself counts, because it only leads to the wait in question.
     """
-    known, around = points_of(file), {id(link.node) for link in statement.around}
-    for other in scope.statements:
+    known, around = points_of(at.file), {id(link.node) for link in statement.around}
+    for other in at.scope.statements:
         point = known.get(other.node) if within or other is not statement else None
         if point is not None and _runs_with(other, around) and waits(point):
-            return file.row(other.node)
+            return at.file.row(other.node)
     return None
 
 
@@ -441,7 +439,7 @@ def _is_on_the_device(size: ast.expr, point: Point, evaluator: Evaluator) -> boo
 
 
 def _in_helper(point: Point, call: ast.Call) -> bool:
-    return Reads.of(point.file.project).in_call(point.file, point.scope, call, point.full_env) is not None
+    return Reads.of(point.file.project).in_call(Place(point.file, point.scope), call, point.full_env) is not None
 
 
 # Finds reads that make the host wait repeatedly in one step, because the device gets work between two of them.

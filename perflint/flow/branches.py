@@ -20,7 +20,7 @@ from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    pass
 
 
 class Often(enum.IntEnum):
@@ -100,18 +100,16 @@ _Test = tuple[ast.expr, Found, bool]
 class Switches(Part):
     """Answers for one project, which are cached."""
 
-    def state_of_place(
-        self, statement: Statement, scope: Scope, file: FileIndex, call: ast.Call | None = None
-    ) -> State:
+    def state_of_place(self, statement: Statement, at: Place, call: ast.Call | None = None) -> State:
         """Whether a statement, or a call in it, is reached by default, by the tests around it in its function."""
-        tests = self._tests(statement, scope, file, call)
+        tests = self._tests(statement, at, call)
         return min((_state(values, truth) for _, values, truth in tests), default=State.ON)
 
-    def never_runs(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+    def never_runs(self, statement: Statement, at: Place) -> bool:
         """Whether a test around a statement fails, and nothing in the project can change that."""
-        return self.state_of_place(statement, scope, file) <= State.UNSET
+        return self.state_of_place(statement, at) <= State.UNSET
 
-    def is_off_by_default(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+    def is_off_by_default(self, statement: Statement, at: Place) -> bool:
         """Whether a test around a statement fails unless the user changes the default of a command-line option.
 
         For a loop, only the tests inside count: people run it with the option for ``if args.do_train:`` around it.
@@ -119,44 +117,44 @@ class Switches(Part):
         loop = next((link.node for link in statement.around if isinstance(link.node, LOOPS)), None)
         return any(
             _fails_by_option(values, truth)
-            for test, values, truth in self._tests(statement, scope, file)
+            for test, values, truth in self._tests(statement, at)
             if loop is None or test.lineno > loop.lineno
         )
 
     @query
-    def is_left_off(self, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+    def is_left_off(self, statement: Statement, at: Place) -> bool:
         """Whether a test around a statement is a parameter that is off by default and that no call turns on.
 
         A call may pass a command-line option, which is off unless the user sets it; an unpacked argument
         (``**settings``) may turn anything on.
         """
         return any(
-            truth and isinstance(test, ast.Name) and test.id in scope.parameters and _fails(values, truth)
-            for test, values, truth in self._tests(statement, scope, file)
+            truth and isinstance(test, ast.Name) and test.id in at.scope.parameters and _fails(values, truth)
+            for test, values, truth in self._tests(statement, at)
         )
 
-    def is_certain(self, call: ast.Call, statement: Statement, scope: Scope, file: FileIndex) -> bool:
+    def is_certain(self, call: ast.Call, statement: Statement, at: Place) -> bool:
         """Whether a call is reached whenever its function is called: constants decide the tests around it."""
         if any(not isinstance(link.node, (ast.If, ast.With)) for link in statement.around):
             return False
-        tests = self._tests(statement, scope, file, call)
+        tests = self._tests(statement, at, call)
         return all(_state(values, not truth) is State.OFF for _, values, truth in tests)
 
     @query
-    def state_of_calls(self, scope: Scope, file: FileIndex, callers: int = _MOST_CALLERS) -> State:
+    def state_of_calls(self, at: Place, callers: int = _MOST_CALLERS) -> State:
         """Whether a function is called by default, by the tests around its calls, and around those of its callers.
 
         Args:
             callers: for how many levels of callers the tests are examined.
         """
-        if isinstance(scope.node, ast.Module) or scope.name.startswith("__") or not callers:
+        if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__") or not callers:
             return State.ON
         states = [
             min(
-                self.state_of_place(site.statement, site.scope, site.file, site.call),
-                self.state_of_calls(site.scope, site.file, callers - 1),
+                self.state_of_place(site.statement, Place(site.file, site.scope), site.call),
+                self.state_of_calls(Place(site.file, site.scope), callers - 1),
             )
-            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME)
+            for site in CallGraph.of(self._project).callers(at, Certainty.NAME)
         ]
         return max(states, default=State.ON)
 
@@ -164,26 +162,24 @@ class Switches(Part):
         """The state of an expression as a switch if no default is changed; without ``truth``, of its negation."""
         return _state(Constants.of(self._project).possible(node, place), truth)
 
-    def _tests(
-        self, statement: Statement, scope: Scope, file: FileIndex, call: ast.Call | None = None
-    ) -> Iterator[_Test]:
+    def _tests(self, statement: Statement, here: Place, call: ast.Call | None = None) -> Iterator[_Test]:
         """The tests that a statement, or a call in it, is under: each with its possible values and its result there."""
-        place, possible = Place(file, scope), Constants.of(self._project).possible
+        place, possible = Place(here.file, here.scope), Constants.of(self._project).possible
         for link in statement.around:
             if isinstance(link.node, ast.If):
-                at = next((each for each in scope.statements if each.node is link.node), None)
-                yield link.node.test, possible(link.node.test, place.at(scope, at)), link.branch == "body"
+                at = next((each for each in here.scope.statements if each.node is link.node), None)
+                yield link.node.test, possible(link.node.test, place.at(here.scope, at)), link.branch == "body"
         for test, truth in _tests_within(call, statement) if call is not None else ():
-            yield test, possible(test, place.at(scope, statement)), truth
+            yield test, possible(test, place.at(here.scope, statement)), truth
 
 
-def is_left_out(site: CallSite, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+def is_left_out(site: CallSite, at: Place, statement: Statement) -> bool:
     """Whether the arguments and defaults of a call prevent it from reaching a statement: ``build(is_test=False)``."""
     tests = list(statement.conditions)
-    constants, place = Constants.of(file.project), Place(site.file, site.scope, site.statement)
-    inside = constants.entered(site.call, place, file, scope) if tests else None
+    constants, place = Constants.of(at.file.project), Place(site.file, site.scope, site.statement)
+    inside = constants.entered(site.call, place, at) if tests else None
     return inside is not None and any(
-        all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, statement, scope))
+        all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, statement, at.scope))
         for test, truth in tests
     )
 

@@ -24,7 +24,7 @@ from perflint.index.kinds import (
     rest_of,
     tuple_of,
 )
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.paddle.tensor_methods import BITWISE, may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
@@ -49,7 +49,7 @@ _NO_KINDS: Env = {}
 @query(cycle=_NO_KINDS)  # a global that depends on itself is unknown while it is computed
 def module_env(file: FileIndex) -> Env:
     """The kinds of the globals of a file's module at its end."""
-    return Flow(file.scopes.module, file, {}, guess_losses=False).run().final
+    return Flow(Place(file, file.scopes.module), {}, guess_losses=False).run().final
 
 
 def backward_names(scope: Scope) -> frozenset[str]:
@@ -130,13 +130,13 @@ class Flow:
         guess_losses: treat a loss-like name bound to something unknown as a tensor (only in code of a step).
     """
 
-    def __init__(self, scope: Scope, file: FileIndex, env: Env, guess_losses: bool) -> None:
-        self._file = file
-        self._tensors = backward_names(scope)
-        self._others = no_tensors(scope)
-        self._arrays = arrays(scope) - self._tensors
+    def __init__(self, at: Place, env: Env, guess_losses: bool) -> None:
+        self._file = at.file
+        self._tensors = backward_names(at.scope)
+        self._others = no_tensors(at.scope)
+        self._arrays = arrays(at.scope) - self._tensors
         self._guess = guess_losses
-        self._scope = scope
+        self._scope = at.scope
         self.before: dict[ast.stmt, Env] = {}
         self.result: Kind | None = None
         self.final: Env = env

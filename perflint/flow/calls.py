@@ -85,11 +85,20 @@ class Callee(NamedTuple):
     ``creates``: it is the ``__init__`` of an object that the call creates.
     """
 
-    file: FileIndex
-    scope: Scope
+    place: Place
     certainty: Certainty = Certainty.SURE
     bound: bool = True
     creates: bool = False
+
+    @property
+    def file(self) -> FileIndex:
+        """The file of the function."""
+        return self.place.file
+
+    @property
+    def scope(self) -> Scope:
+        """The function."""
+        return self.place.scope
 
     @property
     def sure(self) -> bool:
@@ -124,7 +133,7 @@ class CallSite(NamedTuple):
 class CallGraph(Part):
     """Who calls the functions of one project."""
 
-    def callers(self, file: FileIndex, scope: Scope, least: Certainty = Certainty.SURE) -> list[CallSite]:
+    def callers(self, at: Place, least: Certainty = Certainty.SURE) -> list[CallSite]:
         """The calls that reach a function of a file, those in the file itself first.
 
         The calls of an ``__init__`` are those that create an object of its class.
@@ -134,17 +143,17 @@ class CallGraph(Part):
             scope: the function.
             least: the required certainty that a call reaches it.
         """
-        return [site for site in self._callers(file, scope)[0] if site.certainty >= least]
+        return [site for site in self._callers(at)[0] if site.certainty >= least]
 
     @query(cycle=((), False))  # where a call leads may depend on what an object was given, and so on other calls
-    def _callers(self, file: FileIndex, scope: Scope) -> tuple[tuple[CallSite, ...], bool]:
-        named = self._named(file, scope)
-        sites = tuple(self._reaching(islice(named, _MOST_CALLS), file, scope, Certainty.NAME))
+    def _callers(self, at: Place) -> tuple[tuple[CallSite, ...], bool]:
+        named = self._named(at.file, at.scope)
+        sites = tuple(self._reaching(islice(named, _MOST_CALLS), at.file, at.scope, Certainty.NAME))
         return sites, next(named, None) is not None
 
-    def each(self, file: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+    def each(self, at: Place, least: Certainty) -> Iterator[CallSite]:
         """All calls of which ``callers`` lists the first: files are parsed as the calls are requested."""
-        return self._reaching(self._named(file, scope), file, scope, least)
+        return self._reaching(self._named(at.file, at.scope), at.file, at.scope, least)
 
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """All calls that create an object of a class itself, not of a subclass."""
@@ -187,8 +196,7 @@ class CallGraph(Part):
 
     def callees(
         self,
-        file: FileIndex,
-        scope: Scope,
+        at: Place,
         call: ast.Call,
         env: Env | None = None,
         least: Certainty = Certainty.NAME,
@@ -205,18 +213,18 @@ class CallGraph(Part):
         """
         name = dotted(call.func)
         if name is None:
-            found = self._of_bases(file, scope.owner, super_method(call))
-        elif env is None and name in scope.parameters:
+            found = self._of_bases(at.file, at.scope.owner, super_method(call))
+        elif env is None and name in at.scope.parameters:
             found = []  # it hides a function of that name
         else:
-            found = self._by_names(file, scope, name, env or {}, least) or self._created(file, call)
-        found = found or self._by_kinds(file, scope, call, env, least)
-        return found or (self._closure(file, call, env) if env is not None else [])
+            found = self._by_names(at, name, env or {}, least) or self._created(at.file, call)
+        found = found or self._by_kinds(at, call, env, least)
+        return found or (self._closure(at.file, call, env) if env is not None else [])
 
-    def reached(self, file: FileIndex, scope: Scope, call: ast.Call) -> list[tuple[FileIndex, Scope]]:
+    def reached(self, at: Place, call: ast.Call) -> list[Place]:
         """The functions of the project that a call certainly reaches, as far as names and types show."""
-        found = self.callees(file, scope, call, least=Certainty.SURE)
-        return [(callee.file, callee.scope) for callee in found]
+        found = self.callees(at, call, least=Certainty.SURE)
+        return [callee.place for callee in found]
 
     def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[Callee]:
         """The method that ``super().name(...)`` runs: the one that a class inherits from its bases."""
@@ -224,55 +232,53 @@ class CallGraph(Part):
             return []
         bases = Hierarchy.of(self._project).bases(file, owner)
         found = (Modules.of(self._project).method_of(*base, method) for base in bases)
-        return [Callee(*place) for place in found if place is not None][:1]
+        return [Callee(place) for place in found if place is not None][:1]
 
-    def _by_names(self, file: FileIndex, scope: Scope, name: str, env: Env, least: Certainty) -> list[Callee]:
+    def _by_names(self, at: Place, name: str, env: Env, least: Certainty) -> list[Callee]:
         """What a dotted name calls, from the definitions and the kinds of its parts."""
-        found = self._functions(env.get(name)) or self._of_several(file, scope, name, env)
+        found = self._functions(env.get(name)) or self._of_several(at, name, env)
         if found:
             return found
-        called = Values.of(self._project).callee(file, scope, name, env)
+        called = Values.of(self._project).callee(at, name, env)
         if called is None:
             return []
-        return [Callee(*called), *(self._overrides(called[1], name, scope) if least < Certainty.SURE else ())]
+        return [Callee(called), *(self._overrides(called[1], name, at.scope) if least < Certainty.SURE else ())]
 
-    def _of_several(self, file: FileIndex, scope: Scope, name: str, env: Env) -> list[Callee]:
+    def _of_several(self, at: Place, name: str, env: Env) -> list[Callee]:
         """The methods of an object that may be of several classes."""
         receiver, _, method = name.rpartition(".")
         kind = env.get(receiver)
-        if kind is None and scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
-            own = Modules.of(self._project).kind_of_instance(file, scope.owner)
+        if kind is None and at.scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
+            own = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
             kind = Values.of(self._project).attribute(own.type, receiver[5:])
         if kind is None or EITHER not in kind.type:
             return []
         found = (Modules.of(self._project).method(part, method) for part in kind.type.split(EITHER))
-        return [Callee(*place) for place in found if place is not None]
+        return [Callee(place) for place in found if place is not None]
 
     def _created(self, file: FileIndex, call: ast.Call) -> list[Callee]:
         """The ``__init__`` that runs if a call creates an object."""
         made = Modules.of(self._project).class_at(file, call.func)
         init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
-        return [Callee(*init, creates=True)] if init is not None else []
+        return [Callee(init, creates=True)] if init is not None else []
 
-    def _by_kinds(
-        self, file: FileIndex, scope: Scope, call: ast.Call, env: Env | None, least: Certainty
-    ) -> list[Callee]:
+    def _by_kinds(self, at: Place, call: ast.Call, env: Env | None, least: Certainty) -> list[Callee]:
         """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
-        kind = partial(Values.of(self._project).lasting_kind, file, scope) if env is None else Evaluator(file, env).kind
+        kind = partial(Values.of(self._project).lasting_kind, at) if env is None else Evaluator(at.file, env).kind
         called = kind(call.func)
         found = self._functions(called)
         if not found and called.type and called.tag != LAYER_TAG:
             method = Modules.of(self._project).method(called.type, "__call__")
-            return [Callee(*method)] if method is not None else []
+            return [Callee(method)] if method is not None else []
         if found or not isinstance(call.func, ast.Attribute):
             return found
         receiver = kind(call.func.value)
         if receiver.type:
-            return self._methods_of(receiver, call.func, scope, least)
+            return self._methods_of(receiver, call.func, at.scope, least)
         is_open = receiver.tag == UNKNOWN_TAG or (receiver.guess and not may_have(call.func.attr))
-        if least > Certainty.NAME or not is_open or self._is_module(file, call.func.value):
+        if least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
             return []
-        return self._by_name(file, scope, call)
+        return self._by_name(at.file, at.scope, call)
 
     def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope, least: Certainty) -> list[Callee]:
         """The methods of the classes that an object may be of, or else of their subclasses."""
@@ -281,7 +287,7 @@ class CallGraph(Part):
             method = Modules.of(self._project).method(part, called.attr)
             home = Modules.of(self._project).class_named(part)
             if method is not None:
-                found.append(Callee(*method))
+                found.append(Callee(method))
             elif home is not None and least < Certainty.SURE:
                 heirs = self.overriding(home[1], called.attr)
                 found += (
@@ -292,7 +298,7 @@ class CallGraph(Part):
     def _functions(self, kind: Kind | None) -> list[Callee]:
         if kind is None or kind.tag != FUNCTION_TAG:
             return []
-        return [Callee(*place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
+        return [Callee(place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
 
     def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Callee]:
         """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
@@ -310,7 +316,9 @@ class CallGraph(Part):
         """The versions of a method in the subclasses of a class."""
         found = Hierarchy.of(self._project).descendants(owner)
         return [
-            Callee(file, heir.methods[method], Certainty.OVERRIDE) for file, heir in found if method in heir.methods
+            Callee(Place(file, heir.methods[method]), Certainty.OVERRIDE)
+            for file, heir in found
+            if method in heir.methods
         ]
 
     def _overrides(self, method: Scope, name: str, caller: Scope) -> list[Callee]:
@@ -346,9 +354,11 @@ class CallGraph(Part):
         if len(found) > _MOST_BY_NAME:
             return []
         fitting = [
-            Callee(owner, scope, Certainty.NAME)
-            for owner, scope in found
-            if scope is not caller and fits(scope, call) and (owner is file or self._may_be_meant(owner))
+            Callee(method, Certainty.NAME)
+            for method in found
+            if method.scope is not caller
+            and fits(method.scope, call)
+            and (method.file is file or self._may_be_meant(method.file))
         ]
         beside = [callee for callee in fitting if callee.file.parts[:-1] == file.parts[:-1]]
         return beside or fitting
@@ -358,10 +368,10 @@ class CallGraph(Part):
         return Imports.of(self._project).may_be_loaded(file) and not InUse.of(self._project).is_left_over(file)
 
     @query
-    def _methods(self, name: str) -> list[tuple[FileIndex, Scope]]:
+    def _methods(self, name: str) -> list[Place]:
         """The methods of this name of all classes."""
         return [
-            (file, owner.methods[name])
+            Place(file, owner.methods[name])
             for file in self._project.mentions.of(name)
             if not file.is_quiet and not file.is_foreign
             for owner in file.scopes.classes.values()
@@ -372,7 +382,7 @@ class CallGraph(Part):
 
     def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
         file, caller, _, node = call
-        callees = self._callees(file, caller, node, max(least, Certainty.OVERRIDE))
+        callees = self._callees(Place(file, caller), node, max(least, Certainty.OVERRIDE))
         known = max((each.certainty for each in callees if each.scope is scope), default=Certainty.NO)
         if known is Certainty.SURE:
             return known
@@ -392,9 +402,9 @@ class CallGraph(Part):
         return Certainty.NAME if may_be else Certainty.NO
 
     @query(cycle=())  # what an object is may depend on the calls that pass it
-    def _callees(self, file: FileIndex, scope: Scope, call: ast.Call, least: Certainty) -> tuple[Callee, ...]:
+    def _callees(self, at: Place, call: ast.Call, least: Certainty) -> tuple[Callee, ...]:
         """The same as ``callees``, kept: each function of one name asks where all calls of the name lead."""
-        return tuple(self.callees(file, scope, call, least=least))
+        return tuple(self.callees(at, call, least=least))
 
     def _is_overridden(
         self, caller: Scope, call: ast.Call, reached: list[Scope], home: FileIndex, owner: Class
@@ -470,24 +480,24 @@ class CallGraph(Part):
 
     # -- who else may call -------------------------------------------------------------------------------------
 
-    def is_handed_over(self, file: FileIndex, scope: Scope) -> bool:
+    def is_handed_over(self, at: Place) -> bool:
         """Whether a function may be called by something else: Python itself, a decorator, ``cls()``."""
-        is_init = scope.name == "__init__" and scope.owner is not None
-        if scope.name == "forward" or (scope.name.startswith("__") and not is_init):
+        is_init = at.scope.name == "__init__" and at.scope.owner is not None
+        if at.scope.name == "forward" or (at.scope.name.startswith("__") and not is_init):
             return True
-        return not all(_is_plain(target) for _, target in self._called_as(file, scope))
+        return not all(_is_plain(target) for _, target in self._called_as(at))
 
-    def others(self, file: FileIndex, scope: Scope) -> Certainty:
+    def others(self, at: Place) -> Certainty:
         """How certain it is that a function has more callers than ``callers`` lists.
 
         ``SURE``: it is passed on as a value, or has too many calls. ``NAME``: unseen code creates objects of its class,
         or some code looks up functions by a computed name.
         """
-        if self.is_handed_over(file, scope) or self._callers(file, scope)[1]:
+        if self.is_handed_over(at) or self._callers(at)[1]:
             return Certainty.SURE
         found = Certainty.NO
-        for there, target in self._called_as(file, scope):
-            found = max(found, self._held(target.name, isinstance(target, Scope) and scope.owner is not None))
+        for there, target in self._called_as(at):
+            found = max(found, self._held(target.name, isinstance(target, Scope) and at.scope.owner is not None))
             if isinstance(target, Class) and not self._is_seen(there, target):
                 found = max(found, Certainty.NAME)
         return found
@@ -497,12 +507,12 @@ class CallGraph(Part):
         is_made = any(Callers.of(self._project).named(owner.name, file))
         return is_made and Hierarchy.of(self._project).is_plain(file, owner)
 
-    def _called_as(self, file: FileIndex, scope: Scope) -> list[tuple[FileIndex, Scope | Class]]:
+    def _called_as(self, at: Place) -> list[tuple[FileIndex, Scope | Class]]:
         """What a call of a function calls: the function itself, or, for an ``__init__``, the classes that it builds."""
-        if scope.name != "__init__" or scope.owner is None:
-            return [(file, scope)]
-        heirs = Hierarchy.of(self._project).descendants(scope.owner)
-        return [(file, scope.owner), *((there, heir) for there, heir in heirs if "__init__" not in heir.methods)]
+        if at.scope.name != "__init__" or at.scope.owner is None:
+            return [(at.file, at.scope)]
+        heirs = Hierarchy.of(self._project).descendants(at.scope.owner)
+        return [(at.file, at.scope.owner), *((there, heir) for there, heir in heirs if "__init__" not in heir.methods)]
 
     @query
     def _held(self, name: str, is_method: bool) -> Certainty:
@@ -521,16 +531,16 @@ class CallGraph(Part):
     # -- what calls pass on ----------------------------------------------------------------------------------
 
     @query(cycle=_NOTHING)  # a recursive call adds nothing
-    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+    def handed(self, at: Place) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers pass to a function, by parameter."""
         env: dict[str, Kind] = {}
-        parameters = all_parameters(scope)
-        for site in self.callers(file, scope) if parameters else ():
+        parameters = all_parameters(at.scope)
+        for site in self.callers(at) if parameters else ():
             for parameter in parameters:
-                argument = site.argument(scope, parameter)
+                argument = site.argument(at.scope, parameter)
                 if argument is None:
                     continue
-                kind = Values.of(self._project).lasting_kind(site.file, site.scope, argument)
+                kind = Values.of(self._project).lasting_kind(Place(site.file, site.scope), argument)
                 if kind.tag in _LASTING:
                     known = env.get(parameter)
                     env[parameter] = kind if known is None else join(known, kind)

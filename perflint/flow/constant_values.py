@@ -15,10 +15,9 @@ from perflint.flow.calls import CallSite
 from perflint.flow.objects import Object, ObjectKind
 from perflint.index.project import Place
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+    pass
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""
@@ -58,7 +57,7 @@ class OriginStep(NamedTuple):
     origin: ValueOrigin
     name: str
     site: CallSite | None = None
-    function: tuple[FileIndex, Scope] | None = None
+    function: Place | None = None
 
 
 class Special(enum.Enum):

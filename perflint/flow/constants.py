@@ -162,9 +162,9 @@ class Constants(Part):
         """The values that the code gives an expression; an unknown one among them means that there may be others."""
         return self._ask(self._values, node, place, Want.POSSIBLE)
 
-    def certain(self, name: str, file: FileIndex, scope: Scope) -> ast.Constant | None:
+    def certain(self, name: str, at: Place) -> ast.Constant | None:
         """The constant that a dotted name has, whoever calls its function; None if it may differ."""
-        found = self._ask(self._named, name, Place(file, scope), Want.CERTAIN)
+        found = self._ask(self._named, name, Place(at.file, at.scope), Want.CERTAIN)
         node = found[0].node if len(found) == 1 and found[0].is_known else None
         return node if isinstance(node, ast.Constant) else None
 
@@ -180,13 +180,13 @@ class Constants(Part):
         """The argument of a call for a parameter, ``LEFT_OUT`` if there is none; also through ``**options``."""
         return self._ask(self._handed, call, name, None, place, Want.POSSIBLE)
 
-    def entered(self, call: ast.Call, place: Place, file: FileIndex, scope: Scope) -> Place | None:
+    def entered(self, call: ast.Call, place: Place, at: Place) -> Place | None:
         """The inside of a function as run by one call; None if the call hides its arguments.
 
         A value that is read there has a step of origin ``ARGUMENT`` if it comes from the outermost of such calls:
         further in, the number may be written in the code that was entered.
         """
-        return None if is_spread(call) else place.entered(call, file, scope)
+        return None if is_spread(call) else place.entered(call, at)
 
     def _ask(self, question: Callable[..., Found], *about: Any) -> Found:
         """The answer to a question; parts that need too many steps are answered separately first, and so cached."""
@@ -286,10 +286,10 @@ class Constants(Part):
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
             return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
-        function = Values.of(self._project).callee(place.file, place.scope, name, {})
+        function = Values.of(self._project).callee(Place(place.file, place.scope), name, {})
         if function is None:
             return OPEN
-        return self._passed_on(node, place, function[1]) or self._returned(*function)
+        return self._passed_on(node, place, function[1]) or self._returned(function)
 
     def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
@@ -307,16 +307,16 @@ class Constants(Part):
         return joined((*after(kept, OriginStep(ValueOrigin.NAME, name)), *OPEN), Want.POSSIBLE)
 
     @query(cycle=())
-    def _returned(self, file: FileIndex, scope: Scope) -> Found:
+    def _returned(self, at: Place) -> Found:
         """The objects that a function returns; numbers are not followed."""
-        return self._nested(self._returned, self._things_in, file, scope)
+        return self._nested(self._returned, self._things_in, at)
 
-    def _things_in(self, file: FileIndex, scope: Scope) -> Found:
+    def _things_in(self, at: Place) -> Found:
         values = (
             value if isinstance(value.value, Object) else OPEN[0]
-            for statement in scope.statements
+            for statement in at.scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
-            for value in self._possible(statement.node.value, Place(file, scope, statement))
+            for value in self._possible(statement.node.value, Place(at.file, at.scope, statement))
         )
         return joined(values, Want.POSSIBLE)
 
@@ -333,11 +333,11 @@ class Constants(Part):
         if found.is_parameter:
             run = place.run_of(found.scope)
             if run is not None and run.call is not None:
-                return self._passed(name, place.file, found.scope, run.call)
+                return self._passed(name, Place(place.file, found.scope), run.call)
             if want is Want.DEFAULT and found.scope.owner is not None and found.scope.name != "__init__":
                 return OPEN  # methods are called in other ways than by creating an object
             follow = self._assumed if want is Want.DEFAULT else self._parameter
-            return follow(name, place.file, found.scope, want)
+            return follow(name, Place(place.file, found.scope), want)
         if found.value is None:
             return OPEN
         values = self._values(found.value, place.at(found.scope, found.statement), want)
@@ -387,49 +387,49 @@ class Constants(Part):
 
     # -- parameters --------------------------------------------------------------------------------------------
 
-    def _passed(self, name: str, file: FileIndex, scope: Scope, by: Located) -> Found:
+    def _passed(self, name: str, at: Place, by: Located) -> Found:
         """The value of a parameter of a function in a run whose call is known."""
-        argument = argument_of(by.call, name, position_of(scope, name))
+        argument = argument_of(by.call, name, position_of(at.scope, name))
         if argument is None:
-            return self._default(name, file, scope, Want.DEFAULT)
+            return self._default(name, at, Want.DEFAULT)
         origin = ValueOrigin.NAME if by.place.run is not None else ValueOrigin.ARGUMENT
         return after(self._values(argument, by.place, Want.DEFAULT), OriginStep(origin, name))
 
     @query(cycle=())
-    def _parameter(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
+    def _parameter(self, name: str, at: Place, want: Want) -> Found:
         """The values of a parameter of a function in its calls, or its default."""
         graph, is_certain = CallGraph.of(self._project), want is Want.CERTAIN
-        if is_certain and graph.is_handed_over(file, scope):
+        if is_certain and graph.is_handed_over(at):
             return OPEN
-        sites = graph.callers(file, scope, Certainty.NAME)
+        sites = graph.callers(at, Certainty.NAME)
         if not sites:
             doubt = OriginStep(ValueOrigin.UNKNOWN, name)
-            return OPEN if is_certain else after(self._assumed(name, file, scope, want), doubt)
-        found = joined(chain.from_iterable(self._argument(name, file, scope, site, want) for site in sites), want)
-        if is_certain and found != OPEN and graph.others(file, scope) is not Certainty.NO:
+            return OPEN if is_certain else after(self._assumed(name, at, want), doubt)
+        found = joined(chain.from_iterable(self._argument(name, at, site, want) for site in sites), want)
+        if is_certain and found != OPEN and graph.others(at) is not Certainty.NO:
             return OPEN
         return found
 
-    def _argument(self, name: str, file: FileIndex, scope: Scope, site: CallSite, want: Want) -> Iterator[Value]:
+    def _argument(self, name: str, at: Place, site: CallSite, want: Want) -> Iterator[Value]:
         """The value of a parameter in one call."""
-        position = position_of(scope, name)
+        position = position_of(at.scope, name)
         place = site.place
         position = position if position is None else position + site.is_unbound
         for value in self._handed(site.call, name, position, place, want):
             if value.value is Special.LEFT_OUT:
-                left = (*value.steps, OriginStep(ValueOrigin.DEFAULT, name, site, (file, scope)))
-                yield from after(self._default(name, file, scope, want), *left)
+                left = (*value.steps, OriginStep(ValueOrigin.DEFAULT, name, site, at))
+                yield from after(self._default(name, at, want), *left)
             else:
-                yield from after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, (file, scope)))
+                yield from after((value,), OriginStep(ValueOrigin.ARGUMENT, name, site, at))
 
-    def _assumed(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
+    def _assumed(self, name: str, at: Place, want: Want) -> Found:
         """The default of a parameter, if nothing is known about the calls."""
-        step = OriginStep(ValueOrigin.DEFAULT, name, None, (file, scope))
-        return after(self._default(name, file, scope, want), step)
+        step = OriginStep(ValueOrigin.DEFAULT, name, None, at)
+        return after(self._default(name, at, want), step)
 
-    def _default(self, name: str, file: FileIndex, scope: Scope, want: Want) -> Found:
-        default = default_of(scope, name)
-        return self._values(default, Place(file, scope.parent or scope), want) if default is not None else OPEN
+    def _default(self, name: str, at: Place, want: Want) -> Found:
+        default = default_of(at.scope, name)
+        return self._values(default, Place(at.file, at.scope.parent or at.scope), want) if default is not None else OPEN
 
     def _handed(self, call: ast.Call, name: str, position: int | None, place: Place, want: Want) -> Found:
         given = argument_of(call, name, position)
@@ -448,17 +448,17 @@ class Constants(Part):
         """The value of a parameter from ``**node``."""
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
-            return self._in_keywords(name, own, place.file, place.scope)
+            return self._in_keywords(name, own, Place(place.file, place.scope))
         found = self._entries(self._possible(node, place), name, (Value(Special.LEFT_OUT, call, place),))
         return found if found is not None else OPEN
 
     @query(cycle=())
-    def _in_keywords(self, name: str, own: str, file: FileIndex, scope: Scope) -> Found:
+    def _in_keywords(self, name: str, own: str, at: Place) -> Found:
         """What callers put into the ``**kwargs`` that a function passes on."""
-        if changes(scope, own):
+        if changes(at.scope, own):
             return OPEN
         found: list[Value] = []
-        for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME):
+        for site in CallGraph.of(self._project).callers(at, Certainty.NAME):
             place = site.place
             handed = self._handed(site.call, name, None, place, Want.POSSIBLE)
             found += after(handed, OriginStep(ValueOrigin.ARGUMENT, name, site))

@@ -26,7 +26,7 @@ from perflint.flow.may_be import (
 )
 from perflint.flow.type_tests import asked_type
 from perflint.index.kinds import TENSOR, UNKNOWN
-from perflint.index.project import FileIndex
+from perflint.index.project import Place
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, stops_errors
 from perflint.syntax.tree import children, walk
@@ -56,13 +56,13 @@ class PathWalk(Expressions):
         given: what the parameters may be.
     """
 
-    def __init__(self, file: FileIndex, scope: Scope, given: Mapping[str, May]) -> None:
-        self.file = file
-        self.scope = scope
+    def __init__(self, at: Place, given: Mapping[str, May]) -> None:
+        self.file = at.file
+        self.scope = at.scope
         self.result: May = NOTHING
         self.bound: dict[str, May] = dict(given)
         self._reads: dict[ast.expr, May] = {}
-        self._locals = binders(scope).keys() | given.keys()
+        self._locals = binders(at.scope).keys() | given.keys()
         self._env: dict[str, May] = dict(given)
         self._attributes: dict[str, list[str]] = {}
         for name in self._locals:
@@ -75,14 +75,14 @@ class PathWalk(Expressions):
         self._breaks: list[bool] = []
         self._ahead: _Names = _NO_NAMES
         self._nested = 0
-        self._has_backward = bool(differentiated(scope))
+        self._has_backward = bool(differentiated(at.scope))
         self._parts: dict[ast.stmt, tuple[_Names, bool]] = {}
         self._is_generator = False
-        if self._block(scope.node.body, _NO_NAMES):
+        if self._block(at.scope.node.body, _NO_NAMES):
             self.result = union(self.result, frozenset({NONE}))
         for name, may in self._bindings:
             self.bound[name] = union(self.bound.get(name, NOTHING), may)
-        if self._is_generator or isinstance(scope.node, ast.AsyncFunctionDef):
+        if self._is_generator or isinstance(at.scope.node, ast.AsyncFunctionDef):
             self.result = ANYTHING
 
     @abstractmethod

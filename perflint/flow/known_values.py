@@ -44,7 +44,7 @@ class _Made(NamedTuple):
     owner: Class
 
 
-def told_to_method(file: FileIndex, scope: Scope, call: ast.Call, told: Told, target: Scope) -> dict[str, ast.expr]:
+def told_to_method(at: Place, call: ast.Call, told: Told, target: Scope) -> dict[str, ast.expr]:
     """The known attributes of the object that a method is called on, under the names in the method.
 
     Args:
@@ -60,29 +60,29 @@ def told_to_method(file: FileIndex, scope: Scope, call: ast.Call, told: Told, ta
     if receiver == "self":
         known = {name: value for name, value in told if name.startswith("self.")}
     else:
-        known = dict(fields_of(file, scope, receiver))
+        known = dict(fields_of(at, receiver))
     bound = bindings_of(target) if known else {}
     return {name: value for name, value in known.items() if name not in bound}
 
 
 @query
-def fields_of(file: FileIndex, scope: Scope, receiver: str) -> Told:
+def fields_of(at: Place, receiver: str) -> Told:
     """The constant attributes of an object that a function creates and binds to a name."""
-    made = _made(file, scope, receiver)
+    made = _made(at, receiver)
     tested = _tested(made.home, made.owner) if made is not None else frozenset()
     if made is None or not tested:
         return ()
     found = {name: _set_at_the_start(name, made) for name in tested}
-    found.update(_set_by_calls(scope, receiver, made, tested))
+    found.update(_set_by_calls(at.scope, receiver, made, tested))
     return in_order({f"self.{name}": value for name, value in found.items() if value is not None})
 
 
-def _made(file: FileIndex, scope: Scope, receiver: str) -> _Made | None:
+def _made(at: Place, receiver: str) -> _Made | None:
     """The object that a name refers to, if the function binds it once, to a call of a class of the project."""
-    call = Values.of(file.project).own_definitions(scope).get(receiver)
+    call = Values.of(at.file.project).own_definitions(at.scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
-    found = Modules.of(file.project).class_at(file, call.func)
+    found = Modules.of(at.file.project).class_at(at.file, call.func)
     return _Made(call, *found) if found is not None else None
 
 
@@ -193,10 +193,10 @@ class Known(Mapping[str, ast.expr]):
     Looking up the latter examines all calls of the function, so it should come last.
     """
 
-    def __init__(self, file: FileIndex, scope: Scope, handed: Mapping[str, ast.expr] | None = None) -> None:
-        own = Values.of(file.project).definitions(file, scope)
+    def __init__(self, at: Place, handed: Mapping[str, ast.expr] | None = None) -> None:
+        own = Values.of(at.file.project).definitions(at)
         self.own: Mapping[str, ast.expr] = {**own, **handed} if handed else own
-        self._at = file, scope
+        self._at = at
         self._kinds: Mapping[str, Kind] = _NO_KINDS
 
     def beside(self, kinds: Mapping[str, Kind]) -> Known:
@@ -216,7 +216,7 @@ class Known(Mapping[str, ast.expr]):
         value = self.own.get(name)
         if value is not None:
             return value
-        return Constants.of(self._at[0].project).certain(name, *self._at) or self._field(name) or default
+        return Constants.of(self._at.file.project).certain(name, self._at) or self._field(name) or default
 
     def _field(self, name: str) -> ast.expr | None:
         """The value that all possible classes of an object give an attribute."""
@@ -224,7 +224,7 @@ class Known(Mapping[str, ast.expr]):
         kind = self._kinds.get(receiver) if receiver and self._kinds else None
         if kind is None or kind.tag not in (OBJECT_TAG, LAYER_TAG) or not kind.type:
             return None
-        return set_alike(self._at[0].project, kind.type, attribute)
+        return set_alike(self._at.file.project, kind.type, attribute)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self.get(name) is not None
@@ -269,7 +269,7 @@ def size_of(node: ast.expr | None, place: Place) -> Size | None:
         return None
     origins = {step.origin for step in value.steps}
     assumed = {
-        (*step.function, step.name)
+        (step.function.file, step.function.scope, step.name)
         for step in value.steps
         if step.origin is ValueOrigin.DEFAULT and step.function is not None
     }
@@ -284,8 +284,8 @@ def default_holds(parameter: Parameter) -> bool:
     """
     file, scope, name = parameter
     graph = CallGraph.of(file.project)
-    calls = graph.callers(file, scope, Certainty.NAME)
-    if not calls or graph.others(file, scope) is Certainty.SURE:
+    calls = graph.callers(Place(file, scope), Certainty.NAME)
+    if not calls or graph.others(Place(file, scope)) is Certainty.SURE:
         return False
     return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)
 

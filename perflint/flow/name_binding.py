@@ -49,7 +49,7 @@ def binding(name: str, place: Place) -> NameBinding | None:
                 return NameBinding(scope)
             if len(bound) == 1 and _is_certain(bound[0], use) and not (is_early and "." in name):
                 return NameBinding(scope, bound[0], _value_of(name, bound[0]))
-            same = _same_constant(name, place.file, scope, use)
+            same = _same_constant(name, Place(place.file, scope), use)
             if same is not None:
                 return NameBinding(scope, bound[-1], same)
             once = Values.of(place.file.project).own_definitions(scope).get(name) if "." not in name else None
@@ -58,11 +58,11 @@ def binding(name: str, place: Place) -> NameBinding | None:
     return None
 
 
-def _same_constant(name: str, file: FileIndex, scope: Scope, use: Statement | None) -> ast.Constant | None:
+def _same_constant(name: str, at: Place, use: Statement | None) -> ast.Constant | None:
     """The constant that a name has at a statement, whichever of its bindings applies."""
-    if use is None or "." in name or _declared(name, file):
+    if use is None or "." in name or _declared(name, at.file):
         return None
-    return constant_at(name, use, scope)
+    return constant_at(name, use, at.scope)
 
 
 @query

@@ -13,7 +13,7 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.scopes import Class
 from perflint.syntax.tree import string_of, walk
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def entries_of(thing: Object) -> Entries | None:
     if made is None or place.statement is None or getattr(place.statement.node, "value", None) is not node:
         return made
     names = set(bound_by(place.statement.node))
-    return _changed(made, names, place.file, place.scope) if names else made
+    return _changed(made, names, Place(place.file, place.scope)) if names else made
 
 
 def written_entries(node: ast.expr) -> Entries | None:
@@ -78,9 +78,9 @@ def written_entries(node: ast.expr) -> Entries | None:
     return None
 
 
-def _changed(entries: Entries, names: set[str], file: FileIndex, scope: Scope) -> Entries | None:
+def _changed(entries: Entries, names: set[str], at: Place) -> Entries | None:
     complete, changed = entries.complete, set()
-    scopes = file.scopes.scopes if isinstance(scope.node, ast.Module) else [scope]
+    scopes = at.file.scopes.scopes if isinstance(at.scope.node, ast.Module) else [at.scope]
     for statement in (statement for one in scopes for statement in one.statements):
         for target in targets_of(statement.node):
             if isinstance(target, ast.Subscript) and dotted(target.value) in names:
@@ -182,6 +182,6 @@ def _helpers(parser: Place) -> Iterator[Place]:
             parents = [item.value for item in call.keywords if item.arg == "parents"]
             inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
-                reached = Values.of(file.project).callee(file, scope, dotted(one.func) or "", {})
+                reached = Values.of(file.project).callee(Place(file, scope), dotted(one.func) or "", {})
                 if reached is not None:
                     yield Place(*reached)

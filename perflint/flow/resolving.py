@@ -27,7 +27,7 @@ from perflint.index.kinds import (
     tuple_of,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Project
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.index.registries import Registries
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
@@ -60,29 +60,29 @@ class Forwards(Part):
             owner: the qualified name of the layer's class.
         """
         found = Modules.of(self._project).method(owner, "forward")
-        if found is None or not self._is_mixed(*found):
+        if found is None or not self._is_mixed(found):
             return None
         handed = [_as_input(kind) for kind in arguments]
         left = dict.fromkeys(required_parameters(found[1])[len(arguments) :], GUESS)
         named = {name: _as_input(kind) for name, kind in keywords.items()}
-        result = Values.of(self._project).result(found[0], found[1], owner, handed, {**left, **named})
+        result = Values.of(self._project).result(found, owner, handed, {**left, **named})
         if result is None or result.tag != TUPLE_TAG:
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
 
     @query
-    def _is_mixed(self, file: FileIndex, scope: Scope) -> bool:
+    def _is_mixed(self, at: Place) -> bool:
         """Whether a ``forward`` returns tuples of one length, some with a part that is obviously a number."""
-        tuples = _tuples(scope)
-        return bool(tuples) and any(self._is_number(part, file, scope, 0) for part in tuples[0].elts)
+        tuples = _tuples(at.scope)
+        return bool(tuples) and any(self._is_number(part, at, 0) for part in tuples[0].elts)
 
-    def _is_number(self, node: ast.expr, file: FileIndex, scope: Scope, depth: int) -> bool:
+    def _is_number(self, node: ast.expr, at: Place, depth: int) -> bool:
         """Whether an expression, or the single value of a name, is a host value whatever its names mean."""
         value = node
         if isinstance(node, ast.Name):
-            made = Values.of(self._project).own_definitions(scope).get(node.id)
+            made = Values.of(self._project).own_definitions(at.scope).get(node.id)
             if made is None:
-                return depth < _DEEPEST and self._is_number_of_a_call(node.id, file, scope, depth + 1)
+                return depth < _DEEPEST and self._is_number_of_a_call(node.id, at, depth + 1)
             value = made
         while isinstance(value, ast.Subscript):
             value = value.value
@@ -93,25 +93,23 @@ class Forwards(Part):
         if not isinstance(value, ast.Call):
             return False
         name = dotted(value.func) or ""
-        if name in _HOST_CALLS or file.names.resolve(name).startswith(HOST_MODULES):
+        if name in _HOST_CALLS or at.file.names.resolve(name).startswith(HOST_MODULES):
             return True
         return isinstance(value.func, ast.Attribute) and value.func.attr in READ_METHODS
 
-    def _is_number_of_a_call(self, name: str, file: FileIndex, scope: Scope, depth: int) -> bool:
+    def _is_number_of_a_call(self, name: str, at: Place, depth: int) -> bool:
         """Whether a name is bound once, to a number in the tuple that a function of the project returns."""
-        bound = [item.node for item in bindings_of(scope).get(name, ())]
+        bound = [item.node for item in bindings_of(at.scope).get(name, ())]
         node = bound[0] if len(bound) == 1 else None
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
             return False
         target = node.targets[0]
         places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-        found = (
-            Values.of(self._project).callee(file, scope, dotted(node.value.func) or "", {}) if name in places else None
-        )
+        found = Values.of(self._project).callee(at, dotted(node.value.func) or "", {}) if name in places else None
         tuples = _tuples(found[1]) if found is not None else []
         if found is None or not tuples or len(tuples[0].elts) != len(places):
             return False
-        return self._is_number(tuples[0].elts[places.index(name)], *found, depth)
+        return self._is_number(tuples[0].elts[places.index(name)], found, depth)
 
 
 def _tuples(scope: Scope) -> list[ast.Tuple]:
@@ -258,21 +256,21 @@ class Tables(Part):
             return (file, entries) if entries is not None else None
         scope = _scope_around(file, holder)
         if scope is not None and (name in scope.parameters or is_bound(name, scope)):
-            return self._bound(file, scope, name)
+            return self._bound(Place(file, scope), name)
         if name in Values.of(self._project).own_definitions(file.scopes.module):
-            return self._bound(file, file.scopes.module, name)
+            return self._bound(Place(file, file.scopes.module), name)
         module, _, last = file.names.resolve(name).rpartition(".")
         where = (
             Modules.of(self._project).module_named(module, file)
             if module and file.names.is_bound(name.split(".")[0])
             else None
         )
-        return self._bound(where, where.scopes.module, last) if where is not None else None
+        return self._bound(Place(where, where.scopes.module), last) if where is not None else None
 
-    def _bound(self, file: FileIndex, scope: Scope, name: str) -> Table | None:
-        value = Values.of(self._project).own_definitions(scope).get(name)
+    def _bound(self, at: Place, name: str) -> Table | None:
+        value = Values.of(self._project).own_definitions(at.scope).get(name)
         entries = _entries(value) if value is not None else None
-        return (file, entries) if entries is not None and not self._is_mutated(file, name) else None
+        return (at.file, entries) if entries is not None and not self._is_mutated(at.file, name) else None
 
     @query
     def _is_mutated(self, file: FileIndex, name: str) -> bool:
@@ -336,7 +334,7 @@ class Resolving(Part):
     def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
         """The result of a method of a project class, None if there is none."""
         found = Modules.of(self._project).method(owner, method)
-        return Values.of(self._project).result(*found, owner, arguments, keywords) if found else None
+        return Values.of(self._project).result(found, owner, arguments, keywords) if found else None
 
     def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
         """The parts of the result of calling a layer of the project, if some are numbers; otherwise None."""
@@ -350,8 +348,8 @@ class Resolving(Part):
         """The result of calling a function that is a value."""
         values = Values.of(self._project)
         results = [
-            values.result(file, scope, "", arguments, keywords) or UNKNOWN
-            for file, scope in Modules.of(self._project).functions_of_kind(function(qualified))
+            values.result(place, "", arguments, keywords) or UNKNOWN
+            for place in Modules.of(self._project).functions_of_kind(function(qualified))
         ]
         return reduce(join, results) if results else None
 
@@ -359,9 +357,9 @@ class Resolving(Part):
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
         return Values.of(self._project).attribute(owner, name)
 
-    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+    def handed(self, at: Place) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers pass to a function, by parameter."""
-        return CallGraph.of(self._project).handed(file, scope)
+        return CallGraph.of(self._project).handed(at)
 
 
 # Opens a project: the one place that connects the parts that answer questions about it.

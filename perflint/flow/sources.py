@@ -161,7 +161,7 @@ class ValueSource:
             yield from _items(self, node.value, key) if Through.ITEM in question.through else [self]
         elif isinstance(node, ast.Call) and Through.RETURN in question.through:
             called = function_of(self, node.func)
-            yield from _returned(self, node, *called) if called is not None else [self]
+            yield from _returned(self, node, called) if called is not None else [self]
         else:
             yield self
 
@@ -184,9 +184,9 @@ class ValueSource:
 
     # -- objects and functions ---------------------------------------------------------------------------------
 
-    def entered(self, file: FileIndex, scope: Scope) -> ValueSource:
+    def entered(self, at: Place) -> ValueSource:
         """The inside of a function that the call calls, or that the name refers to."""
-        place = self.place.entered(self.node, file, scope) if isinstance(self.node, ast.Call) else Place(file, scope)
+        place = self.place.entered(self.node, at) if isinstance(self.node, ast.Call) else at
         return replace(self._stepped(Through.RETURN), place=place)
 
     @property
@@ -213,7 +213,7 @@ class ValueSource:
         found = next((method for method in methods if method is not None), None)
         if found is None or made is None:
             return None
-        return replace(self._stepped(Through.RETURN), place=Place(*found, None, FunctionRun(found[1], None, made.by)))
+        return replace(self._stepped(Through.RETURN), place=found._replace(run=FunctionRun(found.scope, None, made.by)))
 
 
 def sources(
@@ -314,7 +314,9 @@ def _argument(source: ValueSource, here: Place, name: str) -> Iterator[ValueSour
             yield from _default(source, here, None if is_spread(call) else default)
         return
     sites = [
-        site for site in CallGraph.of(here.file.project).callers(here.file, here.scope) if not site.file.is_offline
+        site
+        for site in CallGraph.of(here.file.project).callers(Place(here.file, here.scope))
+        if not site.file.is_offline
     ]
     is_left, is_open = not sites, not sites
     for site in sites:
@@ -399,7 +401,7 @@ def _class(name: str | None, place: Place) -> tuple[FileIndex, Class] | None:
     return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
 
-def function_of(source: ValueSource, node: ast.expr) -> tuple[FileIndex, Scope] | None:
+def function_of(source: ValueSource, node: ast.expr) -> Place | None:
     """The function of the project that a name refers to."""
     name, place = dotted(node), source.place
     if name is None:
@@ -409,12 +411,14 @@ def function_of(source: ValueSource, node: ast.expr) -> tuple[FileIndex, Scope] 
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
-    return None if _class(name, place) else Values.of(place.file.project).callee(place.file, place.scope, name, {})
+    return (
+        None if _class(name, place) else Values.of(place.file.project).callee(Place(place.file, place.scope), name, {})
+    )
 
 
-def _returned(source: ValueSource, call: ast.Call, file: FileIndex, scope: Scope) -> Iterator[ValueSource]:
+def _returned(source: ValueSource, call: ast.Call, at: Place) -> Iterator[ValueSource]:
     """The sources of what a function of the project returns."""
-    found = list(_results(source._stepped(Through.RETURN), source.place.entered(call, file, scope)))
+    found = list(_results(source._stepped(Through.RETURN), source.place.entered(call, at)))
     yield from found or [source._unknown(Through.RETURN)]
 
 
@@ -437,7 +441,7 @@ def is_left_out(source: ValueSource, statement: Statement) -> bool:
             if says is not None and says is not (link.branch == "body"):
                 return True
     place = source.place
-    return Switches.of(place.file.project).never_runs(statement, place.scope, place.file)
+    return Switches.of(place.file.project).never_runs(statement, Place(place.file, place.scope))
 
 
 def _holds(source: ValueSource, test: ast.expr) -> bool | None:

@@ -31,7 +31,7 @@ from perflint.flow.may_be import (
 )
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_of, default_of, is_spread, position_of
@@ -49,80 +49,85 @@ _SAME_RESULT = frozenset({"staticmethod", "classmethod", "override", "paddle.no_
 """Decorators that leave the result of a function as it is."""
 
 _Given = tuple[tuple[str, May], ...]
-_Store = tuple["FileIndex", Scope] | None
+_Store = Place | None
 """A function that sets an attribute of ``self``; None: something else does."""
 
 
 class Surely(Part):
     """The answers for one project."""
 
-    def is_tensor(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+    def is_tensor(self, node: ast.expr, at: Place) -> bool:
         """Whether an expression of a statement of a function is a tensor, whichever path leads there."""
-        return self.walked(file, scope, None, _DEEPEST).may_be(node) == A_TENSOR
+        return self.walked(at, None, _DEEPEST).may_be(node) == A_TENSOR
 
-    def is_number(self, node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+    def is_number(self, node: ast.expr, at: Place) -> bool:
         """Whether it is a number of Python, whichever path leads there."""
-        return self.walked(file, scope, None, _DEEPEST).may_be(node) == A_NUMBER
+        return self.walked(at, None, _DEEPEST).may_be(node) == A_NUMBER
 
     @query
-    def walked(self, file: FileIndex, scope: Scope, given: _Given | None, depth: int) -> PathWalk:
+    def walked(self, at: Place, given: _Given | None, depth: int) -> PathWalk:
         """The walk through a function, for one kind of call of it, or (None) for all of its calls."""
-        names = all_parameters(scope)
-        entry = dict.fromkeys(_special_parameters(scope), ANYTHING)
+        names = all_parameters(at.scope)
+        entry = dict.fromkeys(_special_parameters(at.scope), ANYTHING)
         if given is None:
-            entry.update((name, self._parameter(name, file, scope, depth)) for name in names)
+            entry.update((name, self._parameter(name, at, depth)) for name in names)
         else:
             entry.update(given)
-        return _Walk(self, file, scope, entry, depth)
+        return _Walk(self, at, entry, depth)
 
     # -- functions ---------------------------------------------------------------------------------------------
 
     @query
-    def _parameter(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
+    def _parameter(self, name: str, at: Place, depth: int) -> May:
         """What the calls of a function pass for a parameter, if all of them are known."""
         graph = CallGraph.of(self._project)
-        sites = graph.callers(file, scope, Certainty.NAME) if depth else []
-        if not sites or graph.others(file, scope) is not Certainty.NO:
+        sites = graph.callers(at, Certainty.NAME) if depth else []
+        if not sites or graph.others(at) is not Certainty.NO:
             return ANYTHING
         found: May = NOTHING
         for site in sites:
-            argument = site.argument(scope, name)
+            argument = site.argument(at.scope, name)
             if is_spread(site.call):
                 return ANYTHING
-            caller = self.walked(site.file, site.scope, None, depth - 1) if argument is not None else None
-            found = union(found, caller.may_be(argument) if caller and argument else default(scope, name))
+            caller = self.walked(Place(site.file, site.scope), None, depth - 1) if argument is not None else None
+            found = union(found, caller.may_be(argument) if caller and argument else default(at.scope, name))
         return found
 
     def result(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May], depth: int) -> May:
         """What a function of the project returns to a call."""
         scope = target.what
-        if not depth or not isinstance(scope, Scope) or is_spread(call) or not _keeps_its_result(target.file, scope):
+        if (
+            not depth
+            or not isinstance(scope, Scope)
+            or is_spread(call)
+            or not _keeps_its_result(Place(target.file, scope))
+        ):
             return ANYTHING
         handed = []
         for name in all_parameters(scope):
             argument = argument_of(call, name, position_of(scope, name))
             handed.append((name, given(argument) if argument is not None else default(scope, name)))
-        return self.walked(target.file, scope, tuple(handed), depth - 1).result
+        return self.walked(Place(target.file, scope), tuple(handed), depth - 1).result
 
     # -- names -------------------------------------------------------------------------------------------------
 
-    def outside(self, file: FileIndex, scope: Scope, name: str, depth: int) -> May:
+    def outside(self, at: Place, name: str, depth: int) -> May:
         """What a name of an enclosing function, of the module or of Python may be."""
-        for around in islice(scope.outwards, 1, None):
+        for around in islice(at.scope.outwards, 1, None):
             if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
-                return self._bound(name, file, around, depth)
-        return frozenset({IMPORTED if file.names.is_bound(name) else BUILTIN})
+                return self._bound(name, Place(at.file, around), depth)
+        return frozenset({IMPORTED if at.file.names.is_bound(name) else BUILTIN})
 
-    def _bound(self, name: str, file: FileIndex, scope: Scope, depth: int) -> May:
+    def _bound(self, name: str, at: Place, depth: int) -> May:
         """All that a function or a module ever binds a name to."""
-        nodes = binders(scope).get(name, [])
+        nodes = binders(at.scope).get(name, [])
         if nodes and all(isinstance(node, ast.alias) for node in nodes):
             return frozenset({IMPORTED})
-        if name in self.shared(file) or (isinstance(scope.node, ast.Module) and may_rebind(file, name)):
+        if name in self.shared(at.file) or (isinstance(at.scope.node, ast.Module) and may_rebind(at.file, name)):
             return ANYTHING
         if len(nodes) == 1 and isinstance(nodes[0], (*FUNCTIONS, ast.ClassDef)):
-            return self.defined_by(file, nodes[0])
-        return self.walked(file, scope, None, depth - 1).bound.get(name, ANYTHING) if depth else ANYTHING
+            return self.defined_by(at.file, nodes[0])
+        return self.walked(at, None, depth - 1).bound.get(name, ANYTHING) if depth else ANYTHING
 
     @query
     def shared(self, file: FileIndex) -> frozenset[str]:
@@ -137,7 +142,7 @@ class Surely(Part):
         found = Modules.of(self._project).find(qualified, file)
         if found is None or found[1].node not in found[0].scopes.module.node.body:
             return ANYTHING
-        return self._bound(found[1].name, found[0], found[0].scopes.module, depth)
+        return self._bound(found[1].name, Place(found[0], found[0].scopes.module), depth)
 
     def defined_by(self, file: FileIndex, node: ast.AST) -> May:
         """The function or class that a statement defines."""
@@ -166,7 +171,7 @@ class Surely(Part):
         placed = Modules.of(self._project).class_named(owner)
         if found is None or placed is None or self._stores(*placed, name):
             return None
-        return Defined(*found)
+        return Defined(found.file, found.scope)
 
     def on_self(self, file: FileIndex, owner: Class, method: str) -> list[Defined]:
         """The methods that a call on ``self`` may reach; none if it may reach something else."""
@@ -175,7 +180,7 @@ class Surely(Part):
             return []
         heirs = Hierarchy.of(self._project).descendants(owner)
         theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
-        return [Defined(*place) for place in dict.fromkeys((found, *filter(None, theirs)))]
+        return [Defined(place.file, place.scope) for place in dict.fromkeys((found, *filter(None, theirs)))]
 
     def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
         """All that the attribute of an object is ever set to; None if it is a method, or never set."""
@@ -184,15 +189,17 @@ class Surely(Part):
             return None
         if not depth:
             return ANYTHING
-        walks = (place and self.walked(*place, None, depth - 1) for place in stores)
+        walks = (place and self.walked(place, None, depth - 1) for place in stores)
         return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
 
-    def is_set_elsewhere(self, file: FileIndex, scope: Scope, name: str) -> bool:
+    def is_set_elsewhere(self, at: Place, name: str) -> bool:
         """Whether another function than ``__init__`` may set an attribute while a function runs."""
-        if scope.owner is None:
+        if at.scope.owner is None:
             return True
-        stores = self._stores(file, scope.owner, name)
-        return any(place is None or (place[1] is not scope and place[1].name != "__init__") for place in stores)
+        stores = self._stores(at.file, at.scope.owner, name)
+        return any(
+            place is None or (place.scope is not at.scope and place.scope.name != "__init__") for place in stores
+        )
 
     def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
         """What sets an attribute of ``self`` in a class and its relatives."""
@@ -211,7 +218,7 @@ class Surely(Part):
                 for dotted_name in binders(scope):
                     receiver, _, name = dotted_name.rpartition(".")
                     if receiver and not (receiver == "self" and scope.owner not in family):
-                        found.setdefault(name, []).append((there, scope) if receiver == "self" else None)
+                        found.setdefault(name, []).append(Place(there, scope) if receiver == "self" else None)
         for one in family:
             for name in _set_by_class(one):
                 found.setdefault(name, []).append(None)
@@ -223,20 +230,20 @@ class Surely(Part):
 class _Walk(PathWalk):
     """A walk through a function that enters others around it, as many as ``depth`` says in a row."""
 
-    def __init__(self, surely: Surely, file: FileIndex, scope: Scope, given: Mapping[str, May], depth: int) -> None:
+    def __init__(self, surely: Surely, at: Place, given: Mapping[str, May], depth: int) -> None:
         self._surely = surely
         self._further = depth
-        super().__init__(file, scope, given)
+        super().__init__(at, given)
 
     def outside(self, name: str) -> May:
-        return self._surely.outside(self.file, self.scope, name, self._further)
+        return self._surely.outside(Place(self.file, self.scope), name, self._further)
 
     def attribute(self, name: str) -> May | None:
         owner = self.scope.owner
         return self._surely.attribute(self.file, owner, name, self._further) if owner is not None else None
 
     def is_set_elsewhere(self, name: str) -> bool:
-        return self._surely.is_set_elsewhere(self.file, self.scope, name)
+        return self._surely.is_set_elsewhere(Place(self.file, self.scope), name)
 
     def called(self, target: Defined, call: ast.Call) -> May:
         return self._surely.result(target, call, self.may_be, self._further)
@@ -287,7 +294,7 @@ def _special_parameters(scope: Scope) -> list[str]:
     return [item.arg for item in every if item.arg not in scope.parameters]
 
 
-def _keeps_its_result(file: FileIndex, scope: Scope) -> bool:
-    decorators = scope.node.decorator_list if not isinstance(scope.node, ast.Module) else []
+def _keeps_its_result(at: Place) -> bool:
+    decorators = at.scope.node.decorator_list if not isinstance(at.scope.node, ast.Module) else []
     named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in decorators)
-    return all(name is not None and file.names.resolve(name) in _SAME_RESULT for name in named)
+    return all(name is not None and at.file.names.resolve(name) in _SAME_RESULT for name in named)

@@ -35,10 +35,10 @@ class ScopeUses:
         file: its file.
     """
 
-    def __init__(self, scope: Scope, file: FileIndex) -> None:
-        self.scope = scope
-        self.file = file
-        mentions = mentions_in(scope).items()
+    def __init__(self, at: Place) -> None:
+        self.scope = at.scope
+        self.file = at.file
+        mentions = mentions_in(at.scope).items()
         self.by_name = {name: found for name, found in mentions if not name.startswith(".")}
         """The places that mention a plain name, in the order of the text."""
         self.sees_all_names = False
@@ -51,7 +51,7 @@ class ScopeUses:
         """The parameters of the function, and of those in it."""
 
         asked: set[ast.AST] = set()
-        for item in walk(scope.node):
+        for item in walk(at.scope.node):
             if isinstance(item, (ast.Name, ast.Attribute)):
                 self.sees_all_names = self.sees_all_names or self._sees_all(item, item in asked)
             elif isinstance(item, ast.Call) and item.args:
@@ -117,9 +117,9 @@ class ScopeUses:
 
 
 @query
-def uses_in(file: FileIndex, scope: Scope) -> ScopeUses:
+def uses_in(at: Place) -> ScopeUses:
     """What a function or a module does with all of its names."""
-    return ScopeUses(scope, file)
+    return ScopeUses(at)
 
 
 def is_stored(node: ast.Name | ast.Attribute) -> bool:
@@ -256,9 +256,9 @@ class UseSearch:
     def callers(self, use: Use) -> Iterable[CallSite] | None:
         """The calls that get what a function returns; None if there may be others."""
         graph = CallGraph.of(use.file.project)
-        sites = graph.callers(use.file, use.scope, Certainty.NAME)
+        sites = graph.callers(Place(use.file, use.scope), Certainty.NAME)
         are_all = sites and all(site.certainty > Certainty.NAME for site in sites)
-        return sites if are_all and graph.others(use.file, use.scope) is not Certainty.SURE else None
+        return sites if are_all and graph.others(Place(use.file, use.scope)) is not Certainty.SURE else None
 
 
 _MOST_USES = 1500
@@ -343,7 +343,7 @@ class _Search:
         if self._through.everywhere:
             yield from self._read_everywhere(at, name, use)
             return
-        if uses_in(at.file, at.scope).is_shared(name):
+        if uses_in(Place(at.file, at.scope)).is_shared(name):
             yield _lost(use)
             return
         for mention in read_after(at.scope, name, use.statement):
@@ -395,17 +395,17 @@ class _Search:
         """The uses of an argument in the function that gets it; the call itself if that is not known."""
         call = use.around
         assert isinstance(call, ast.Call)
-        reached = CallGraph.of(use.file.project).reached(use.file, use.scope, call)
+        reached = CallGraph.of(use.file.project).reached(Place(use.file, use.scope), call)
         if not reached:
             yield use
             return
-        file, inner = reached[0]
+        inner = reached[0].scope
         given = (name for name in all_parameters(inner) if argument_for(inner, call, name) is use.node)
         parameter = next(given, None)
         if parameter is None:
             yield _lost(use)
         else:
-            yield from self.named(Place(file, inner), parameter, use)
+            yield from self.named(reached[0], parameter, use)
 
     def _returned(self, use: Use, position: int | None) -> Iterator[Use]:
         """The uses of what a function returns, by its callers."""

@@ -23,7 +23,7 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part
+from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
@@ -61,31 +61,31 @@ class Values(Part):
 
     # -- calls -------------------------------------------------------------------------------------------------
 
-    def callee(self, file: FileIndex, scope: Scope, name: str, env: Env) -> tuple[FileIndex, Scope] | None:
+    def callee(self, at: Place, name: str, env: Env) -> Place | None:
         """The project function that a dotted call reaches, None if it is not known."""
         first, _, rest = name.partition(".")
-        for enclosing in scope.outwards:
+        for enclosing in at.scope.outwards:
             if name in enclosing.functions:
-                return file, enclosing.functions[name]
-        if first == "self" and rest and "." not in rest and scope.owner is not None:
-            method = Modules.of(self._project).method_of(file, scope.owner, rest)
-            if method is not None or rest in scope.owner.attributes:
-                return method or self._held_function(file, scope.owner, rest)
-            return self._in_a_subclass(scope.owner, rest)
-        named = file.names.is_bound(first) or file.names.stars
-        found = Modules.of(self._project).find(file.names.resolve(name), file) if named else None
+                return Place(at.file, enclosing.functions[name])
+        if first == "self" and rest and "." not in rest and at.scope.owner is not None:
+            method = Modules.of(self._project).method_of(at.file, at.scope.owner, rest)
+            if method is not None or rest in at.scope.owner.attributes:
+                return method or self._held_function(at.file, at.scope.owner, rest)
+            return self._in_a_subclass(at.scope.owner, rest)
+        named = at.file.names.is_bound(first) or at.file.names.stars
+        found = Modules.of(self._project).find(at.file.names.resolve(name), at.file) if named else None
         if found and isinstance(found[1], Scope):
-            return found[0], found[1]
+            return Place(found[0], found[1])
         receiver, _, called = name.rpartition(".")
         if receiver:
-            kind = self._receiver(file, scope, receiver, env)
+            kind = self._receiver(at, receiver, env)
             if kind.type:
                 return Modules.of(self._project).method(kind.type, called)
         if not receiver and name in env and env[name].type:
             return Modules.of(self._project).method(env[name].type, "__call__")
         return None
 
-    def _held_function(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+    def _held_function(self, file: FileIndex, owner: Class, name: str) -> Place | None:
         """The function or callable object in an attribute."""
         kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
         if kind is None or not kind.type:
@@ -96,58 +96,59 @@ class Values(Part):
             else Modules.of(self._project).method(kind.type, "__call__")
         )
 
-    def _in_a_subclass(self, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+    def _in_a_subclass(self, owner: Class, name: str) -> Place | None:
         """A hook that only subclasses have."""
         for file, child in Hierarchy.of(self._project).descendants(owner):
             if name in child.methods:
-                return file, child.methods[name]
+                return Place(file, child.methods[name])
         return None
 
-    def _receiver(self, file: FileIndex, scope: Scope, name: str, env: Env) -> Kind:
+    def _receiver(self, at: Place, name: str, env: Env) -> Kind:
         """The kind of the object a method is called on; without an environment, from its only assignment."""
         if env:
-            return Evaluator(file, env).kind(ast.parse(name, mode="eval").body)
-        if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
+            return Evaluator(at.file, env).kind(ast.parse(name, mode="eval").body)
+        if name.startswith("self.") and name.count(".") == 1 and at.scope.owner is not None:
             return (
-                self.attribute(Modules.of(self._project).kind_of_instance(file, scope.owner).type, name[5:]) or UNKNOWN
+                self.attribute(Modules.of(self._project).kind_of_instance(at.file, at.scope.owner).type, name[5:])
+                or UNKNOWN
             )
-        for enclosing in scope.outwards:
+        for enclosing in at.scope.outwards:
             value = self.own_definitions(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
-                passed = self._project.resolving.handed(file, enclosing).get(held)
-                return passed or self._annotated(file, enclosing).get(held, UNKNOWN)
+                passed = self._project.resolving.handed(Place(at.file, enclosing)).get(held)
+                return passed or self._annotated(Place(at.file, enclosing)).get(held, UNKNOWN)
             part = unpacked_from(enclosing, name) if value is None else None
             if part is not None:
-                return Evaluator(file, {}).kind(part)
+                return Evaluator(at.file, {}).kind(part)
             if value is not None:
-                return self._bound(file, scope, value)
-            several = self._one_of_several(file, enclosing, name)
+                return self._bound(at, value)
+            several = self._one_of_several(Place(at.file, enclosing), name)
             if several is not None:
                 return several
         return UNKNOWN
 
-    def _bound(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+    def _bound(self, at: Place, value: ast.expr) -> Kind:
         """The object or the function that a name is bound to."""
-        return Evaluator(file, {}).kind(value) if isinstance(value, ast.Call) else self._held(file, scope, value)
+        return Evaluator(at.file, {}).kind(value) if isinstance(value, ast.Call) else self._held(at, value)
 
-    def _one_of_several(self, file: FileIndex, scope: Scope, name: str) -> Kind | None:
+    def _one_of_several(self, at: Place, name: str) -> Kind | None:
         """The functions that the assignments of a function give a name, if each gives it one of the project."""
-        bound = bindings_of(scope).get(name, ())
+        bound = bindings_of(at.scope).get(name, ())
         values = [dict(values_bound_by(statement.node)).get(name) for statement in bound[:_MOST_VALUES]]
         if not values or len(bound) > _MOST_VALUES or not all(isinstance(value, MAY_BE_FUNCTIONS) for value in values):
             return None
-        kinds = [self._bound(file, scope, value) for value in values if value is not None]
+        kinds = [self._bound(at, value) for value in values if value is not None]
         return reduce(join, kinds) if all(kind.tag == FUNCTION_TAG for kind in kinds) else None
 
-    def _held(self, file: FileIndex, scope: Scope, value: ast.expr) -> Kind:
+    def _held(self, at: Place, value: ast.expr) -> Kind:
         """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``.
 
         Also the functions or objects of a container: ``steps = {"gan": self._gan_step, "vae": self._vae_step}``.
         """
         if not isinstance(value, _MAY_HOLD):
             return UNKNOWN
-        kind = Evaluator(file, self._lasting_env(file, scope)).kind(value)
+        kind = Evaluator(at.file, self._lasting_env(at)).kind(value)
         return kind if kind.tag == FUNCTION_TAG or holds_objects(kind) else UNKNOWN
 
     def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
@@ -162,65 +163,63 @@ class Values(Part):
             return LOADER
         if isinstance(target, Class):
             return Modules.of(self._project).kind_of_instance(file, target)
-        return self.result(file, target, "", arguments, keywords)
+        return self.result(Place(file, target), "", arguments, keywords)
 
     def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
         defined = f".{file.module}.{target.qualname}"
         return any(f".{name}".endswith(defined) for name in self._project.loaders)
 
-    def result(
-        self, file: FileIndex, scope: Scope, owner: str, arguments: list[Kind], keywords: dict[str, Kind]
-    ) -> Kind | None:
+    def result(self, at: Place, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """What a function returns when it is called with these kinds."""
-        if len(scope.statements) > _LONGEST:
+        if len(at.scope.statements) > _LONGEST:
             return UNKNOWN
-        env = parameter_env(scope, arguments, keywords)
-        handed = self._running.get(scope) or (owner, tuple(sorted(env.items(), key=lambda item: item[0])))
-        return self._returned(file, scope, handed)
+        env = parameter_env(at.scope, arguments, keywords)
+        handed = self._running.get(at.scope) or (owner, tuple(sorted(env.items(), key=lambda item: item[0])))
+        return self._returned(at, handed)
 
     @query(cycle=UNKNOWN)
-    def _returned(self, file: FileIndex, scope: Scope, handed: Handed) -> Kind:
+    def _returned(self, at: Place, handed: Handed) -> Kind:
         """What a function returns for some arguments; recursive calls are assumed to have the same ones."""
-        is_inner, (owner, parameters) = scope in self._running, handed
-        self._running[scope] = handed
+        is_inner, (owner, parameters) = at.scope in self._running, handed
+        self._running[at.scope] = handed
         try:
-            flow = Flow(scope, file, self.base_env(file, scope, dict(parameters), owner), guess_losses=False).run()
+            flow = Flow(at, self.base_env(at, dict(parameters), owner), guess_losses=False).run()
         finally:
             if not is_inner:
-                del self._running[scope]
+                del self._running[at.scope]
         return flow.result or UNKNOWN
 
-    def base_env(self, file: FileIndex, scope: Scope, parameters: Env, owner: str = "") -> Environment:
+    def base_env(self, at: Place, parameters: Env, owner: str = "") -> Environment:
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
-        env = Environment(module_env(file) if scope is not file.scopes.module else {})
-        if scope.owner is not None:
-            kind = Modules.of(self._project).kind_of_instance(file, scope.owner)
+        env = Environment(module_env(at.file) if at.scope is not at.file.scopes.module else {})
+        if at.scope.owner is not None:
+            kind = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
             if owner and Modules.of(self._project).class_named(owner) is not None:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
-        for name in scope.parameters:
+        for name in at.scope.parameters:
             env.forget(name)
-        env.update(_hiding(file, scope))
-        env.update(self._annotated(file, scope))
-        for name, default in defaults_of(scope).items():
+        env.update(_hiding(at))
+        env.update(self._annotated(at))
+        for name, default in defaults_of(at.scope).items():
             if isinstance(default, ast.Call) and (dotted(default.func) or "").endswith("CPUPlace"):
                 env[name] = CPU_PLACE
-        for name, inner in scope.functions.items():
+        for name, inner in at.scope.functions.items():
             if name not in env:
-                env[name] = Modules.of(self._project).as_value(file, inner)
+                env[name] = Modules.of(self._project).as_value(Place(at.file, inner))
         env.update(parameters)
         return env
 
     @query
-    def _annotated(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+    def _annotated(self, at: Place) -> Mapping[str, Kind]:
         """The objects that the annotations of a function's parameters name, by parameter.
 
         A class with subclasses says nothing: the object may be of any of them.
         """
         modules, found = Modules.of(self._project), dict[str, Kind]()
-        for name in all_parameters(scope):
-            said = _named_class(annotation_of(scope, name))
-            place = modules.class_at(file, said) if said is not None else None
+        for name in all_parameters(at.scope):
+            said = _named_class(annotation_of(at.scope, name))
+            place = modules.class_at(at.file, said) if said is not None else None
             if place is not None and not Hierarchy.of(self._project).descendants(place[1]):
                 kind = modules.kind_of_instance(*place)
                 if kind.type:
@@ -244,17 +243,17 @@ class Values(Part):
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
             if isinstance(value, ast.Constant) and value.value is None:
                 continue
-            handed = self._project.resolving.handed(file, scope) if isinstance(value, ast.Name) else {}
-            env = self._with_locals(file, scope, value, self.base_env(file, scope, handed))
+            handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
+            env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
             kind = Evaluator(file, env).kind(value)
             result = kind if result is None else join(result, kind)
         return result
 
-    def _with_locals(self, file: FileIndex, scope: Scope, value: ast.expr, env: Env) -> Env:
+    def _with_locals(self, at: Place, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
-        defined = self.own_definitions(scope)
+        defined = self.own_definitions(at.scope)
         names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
-        evaluator = Evaluator(file, env)
+        evaluator = Evaluator(at.file, env)
         made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
         if not made:
             return env
@@ -275,23 +274,25 @@ class Values(Part):
     def _is_given_a_loader(self, name: str) -> bool:
         """Whether code outside a class gives its objects a loader under a name: ``task.loader = build()``."""
         given = [
-            Evaluator(file, self._with_locals(file, scope, value, self.base_env(file, scope, {}))).kind(value).tag
+            Evaluator(file, self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), {})))
+            .kind(value)
+            .tag
             for file in self._project.mentions.of(name)
             for scope, value in _given_to_others(file, name)
         ]
         return bool(given) and all(tag == LOADER_TAG for tag in given)
 
-    def lasting_kind(self, file: FileIndex, scope: Scope, node: ast.expr) -> Kind:
+    def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
         """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
-        if isinstance(node, ast.Name) and node.id == "self" and scope.owner is not None:
-            return Modules.of(self._project).kind_of_instance(file, scope.owner)
+        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
+            return Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
         name = dotted(node)
         if name is None:
-            return Evaluator(file, {**self._lasting_env(file, scope), **self._container(file, scope, node)}).kind(node)
-        known = Modules.of(self._project).function_value(file, scope, name) or self._receiver(file, scope, name, {})
-        return known if known.tag != UNKNOWN_TAG else self._bound_method(file, scope, name)
+            return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
+        known = Modules.of(self._project).function_value(at.file, at.scope, name) or self._receiver(at, name, {})
+        return known if known.tag != UNKNOWN_TAG else self._bound_method(at, name)
 
-    def _container(self, file: FileIndex, scope: Scope, node: ast.expr) -> Env:
+    def _container(self, at: Place, node: ast.expr) -> Env:
         """The container of functions or objects that an expression takes one from: ``losses[name]``."""
         while isinstance(node, (ast.Subscript, ast.Call)):
             node = node.value if isinstance(node, ast.Subscript) else node.func
@@ -299,30 +300,30 @@ class Values(Part):
                 node = node.value
             name = dotted(node)
             if name is not None and name != "self":
-                kind = self._receiver(file, scope, name, {})
+                kind = self._receiver(at, name, {})
                 return {name: kind} if holds_objects(kind) else {}
         return {}
 
-    def _bound_method(self, file: FileIndex, scope: Scope, name: str) -> Kind:
+    def _bound_method(self, at: Place, name: str) -> Kind:
         """A method of the scope's own object, as a value: ``self.train_step``."""
         first, _, method = name.partition(".")
         found = (
-            Modules.of(self._project).method_of(file, scope.owner, method)
-            if first == "self" and scope.owner is not None
+            Modules.of(self._project).method_of(at.file, at.scope.owner, method)
+            if first == "self" and at.scope.owner is not None
             else None
         )
-        return Modules.of(self._project).as_value(*found) if found is not None else UNKNOWN
+        return Modules.of(self._project).as_value(found) if found is not None else UNKNOWN
 
-    def _lasting_env(self, file: FileIndex, scope: Scope) -> Env:
+    def _lasting_env(self, at: Place) -> Env:
         """The names available everywhere in a scope: its nested functions, and the object whose method it is.
 
         A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
         """
-        env = {**_hiding(file, scope), **Modules.of(self._project).functions_of(file, scope)}
+        env = {**_hiding(at), **Modules.of(self._project).functions_of(at)}
         return (
             env
-            if scope.owner is None
-            else {**env, "self": Modules.of(self._project).kind_of_instance(file, scope.owner)}
+            if at.scope.owner is None
+            else {**env, "self": Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)}
         )
 
     # -- names that are bound once -----------------------------------------------------------------------------
@@ -333,26 +334,26 @@ class Values(Part):
         return definitions_of(scope)
 
     @query
-    def definitions(self, file: FileIndex, scope: Scope) -> Mapping[str, ast.expr]:
+    def definitions(self, at: Place) -> Mapping[str, ast.expr]:
         """Names that are bound once, with the expression: those of a scope, and visible ones of the module."""
-        own = {**self._answers(file, scope), **self.own_definitions(scope)}
-        module = file.scopes.module
-        if scope is module:
+        own = {**self._answers(at), **self.own_definitions(at.scope)}
+        module = at.file.scopes.module
+        if at.scope is module:
             return own
-        bound = bindings_of(scope).keys() | set(scope.parameters)
+        bound = bindings_of(at.scope).keys() | set(at.scope.parameters)
         return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
 
-    def _answers(self, file: FileIndex, scope: Scope) -> dict[str, ast.expr]:
+    def _answers(self, at: Place) -> dict[str, ast.expr]:
         """The results of small functions and properties in the tests of a scope: ``if self.is_due():``."""
         answers: dict[str, ast.expr] = {}
-        for statement in scope.statements:
+        for statement in at.scope.statements:
             if isinstance(statement.node, (ast.If, ast.While)):
                 for item in walk(statement.node.test):
                     name = dotted(item.func) if isinstance(item, ast.Call) else None
-                    if name is None and isinstance(item, ast.Attribute) and scope.owner is not None:
+                    if name is None and isinstance(item, ast.Attribute) and at.scope.owner is not None:
                         name = dotted(item)
-                        name = name if name and name[:5] == "self." and name[5:] in scope.owner.methods else None
-                    found = self.callee(file, scope, name, {}) if name else None
+                        name = name if name and name[:5] == "self." and name[5:] in at.scope.owner.methods else None
+                    found = self.callee(at, name, {}) if name else None
                     answer = _only_return(found[1]) if found else None
                     if answer is not None:
                         answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
@@ -360,45 +361,42 @@ class Values(Part):
 
     # -- what the configuration declares -----------------------------------------------------------------------
 
-    def declared(
-        self, table: Mapping[str, Declared], file: FileIndex, scope: Scope, name: str, env: Env
-    ) -> Declared | None:
+    def declared(self, table: Mapping[str, Declared], at: Place, name: str, env: Env) -> Declared | None:
         """What the configuration declares about the function that a dotted name calls, by name or by definition."""
         last = name.rpartition(".")[2]
         if not table or all(known.rpartition(".")[2] != last for known in table):
             return None
-        qualified = file.names.resolve(name)
+        qualified = at.file.names.resolve(name)
         if qualified in table:
             return table[qualified]
-        made = self._made_by(file, scope, name)
+        made = self._made_by(at, name)
         if made in table:
             return table[made]
-        found: tuple[FileIndex, Scope | Class] | None = self.callee(file, scope, name, env)
-        found = found or Modules.of(self._project).find(qualified, file)
+        found = self.callee(at, name, env) or Modules.of(self._project).find(qualified, at.file)
         if found is None:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"
         return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
 
-    def place_of(self, file: FileIndex, scope: Scope, name: str, parameter: str) -> int | None:
+    def place_of(self, at: Place, name: str, parameter: str) -> int | None:
         """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
-        found = self.callee(file, scope, name, {})
+        found = self.callee(at, name, {})
         return position_of(found[1], parameter) if found is not None else None
 
-    def _made_by(self, file: FileIndex, scope: Scope, name: str) -> str:
+    def _made_by(self, at: Place, name: str) -> str:
         """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
         receiver, _, method = name.rpartition(".")
-        value = self.definitions(file, scope).get(receiver)
-        if value is None and receiver.startswith("self.") and scope.owner is not None:
-            assigned = scope.owner.attributes.get(receiver[5:], ())
+        value = self.definitions(at).get(receiver)
+        if value is None and receiver.startswith("self.") and at.scope.owner is not None:
+            assigned = at.scope.owner.attributes.get(receiver[5:], ())
             value = assigned[0][0] if len(assigned) == 1 else None
         made = dotted(value.func) if isinstance(value, ast.Call) else None
-        return f"{file.names.resolve(made)}.{method}" if made else ""
+        return f"{at.file.names.resolve(made)}.{method}" if made else ""
 
 
-def _hiding(file: FileIndex, scope: Scope) -> dict[str, Kind]:
+def _hiding(at: Place) -> dict[str, Kind]:
     """The parameters of a function that hide another meaning of the name in the file."""
-    names = (name for name in scope.parameters if file.names.is_bound(name))
+    names = (name for name in at.scope.parameters if at.file.names.is_bound(name))
     return {name: UNKNOWN for name in names if not means_loader(name)}
 
 

@@ -125,7 +125,9 @@ class RevisedMemory(Memory):
         if not gone:
             return
         for table in self._tables:
-            for answer in table.keep(lambda each: gone.isdisjoint(each.needs) and gone.isdisjoint(_asked_about(each.key))):
+            for answer in table.keep(
+                lambda each: gone.isdisjoint(each.needs) and gone.isdisjoint(_asked_about(each.key))
+            ):
                 answer.changed_at, answer.needs = self.revision, ()
 
     def sweep(self, since: int) -> None:

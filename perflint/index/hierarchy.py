@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope, terminal
@@ -112,8 +112,8 @@ class Hierarchy(Part):
             own = {scope: file for scope, file in methods.items() if self._fits(scope.name, begin, end, named)}
         nearest = {scope: file for scope, file in own.items() if scope.owner is found[1]}
         one_of = Modules.of(self._project).one_of
-        return one_of((file, scope) for scope, file in own.items()) or one_of(
-            (file, scope) for scope, file in nearest.items()
+        return one_of(Place(file, scope) for scope, file in own.items()) or one_of(
+            Place(file, scope) for scope, file in nearest.items()
         )
 
     def _fits(self, method: str, begin: str, end: str, named: str) -> bool:

@@ -11,7 +11,7 @@ from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
@@ -111,10 +111,10 @@ class InUse(Part):
         """Whether a program loads a file: directly or indirectly."""
         return any(self._is_run(other) for other in Imports.of(self._project).loaders(file))
 
-    def is_used_at(self, file: FileIndex, scope: Scope) -> bool:
+    def is_used_at(self, at: Place) -> bool:
         """Whether the class or module-level function around a place is used; a module always is."""
-        holder = _holder(scope)
-        return holder is None or self.is_used(file, holder)
+        holder = _holder(at.scope)
+        return holder is None or self.is_used(at.file, holder)
 
     # -- names -------------------------------------------------------------------------------------------------
 

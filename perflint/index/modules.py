@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import reduce
 
 from perflint.index.kinds import DATASET, EITHER, FUNCTION_TAG, ITERABLE, LOADER, Kind, function, instance, join, layer
-from perflint.index.project import FileIndex, Part
+from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope
@@ -124,7 +124,7 @@ class Modules(Part):
             if len(rest) == 1:
                 return file, owner
             method = self.method_of(file, owner, rest[1])
-            return method if len(rest) == 2 else None
+            return (method.file, method.scope) if len(rest) == 2 and method is not None else None
         if first in file.scopes.module.functions and len(rest) == 1:
             return file, file.scopes.module.functions[first]
         if file.names.is_bound(first):
@@ -145,7 +145,7 @@ class Modules(Part):
                 return file, owner
         return None
 
-    def method(self, owner: str, name: str) -> tuple[FileIndex, Scope] | None:
+    def method(self, owner: str, name: str) -> Place | None:
         """A method of a project class or of its bases (for several possible classes, of the first that has it)."""
         for part in owner.split(EITHER):
             found = self.class_named(part)
@@ -155,13 +155,13 @@ class Modules(Part):
         return None
 
     @query
-    def method_of(self, file: FileIndex, owner: Class, name: str) -> tuple[FileIndex, Scope] | None:
+    def method_of(self, file: FileIndex, owner: Class, name: str) -> Place | None:
         """A method of a class of a file, or of its bases."""
         waiting, seen = [(file, owner)], set[Class]()
         while waiting:
             there, one = waiting.pop()
             if name in one.methods:
-                return there, one.methods[name]
+                return Place(there, one.methods[name])
             if one not in seen:
                 seen.add(one)
                 bases = (self.find(base, there) for base in reversed(one.bases))
@@ -198,14 +198,14 @@ class Modules(Part):
     # -- functions as values -----------------------------------------------------------------------------------
 
     @query
-    def function_named(self, qualified: str) -> tuple[FileIndex, Scope] | None:
+    def function_named(self, qualified: str) -> Place | None:
         """A project function by the qualified name in ``Kind.type``: ``package.module:Class.method``."""
         module, _, name = qualified.partition(":")
         file = self._project.modules.get(tuple(filter(None, module.split("."))))
         scope = file.scopes.scopes_by_qualname.get(name) if file is not None else None
-        return (file, scope) if file is not None and scope is not None else None
+        return Place(file, scope) if file is not None and scope is not None else None
 
-    def functions_of_kind(self, kind: Kind) -> list[tuple[FileIndex, Scope]]:
+    def functions_of_kind(self, kind: Kind) -> list[Place]:
         """The project functions that a value may be."""
         parts = kind.type.split(EITHER) if kind.tag == FUNCTION_TAG else []
         return [place for place in map(self.function_named, parts) if place is not None]
@@ -217,18 +217,18 @@ class Modules(Part):
         """
         for enclosing in scope.outwards if scope is not None else ():
             if name in enclosing.functions:
-                return self.as_value(file, enclosing.functions[name])
+                return self.as_value(Place(file, enclosing.functions[name]))
             if name.partition(".")[0] in enclosing.parameters:
                 return None
         if not file.names.is_bound(name.partition(".")[0]):
             return None
         found = self.find(file.names.resolve(name), file)
-        return self.as_value(found[0], found[1]) if found and isinstance(found[1], Scope) else None
+        return self.as_value(Place(found[0], found[1])) if found and isinstance(found[1], Scope) else None
 
     def method_value(self, owner: str, name: str) -> Kind | None:
         """A method of a project class, as a value."""
         found = self.method(owner, name)
-        return self.as_value(*found) if found else None
+        return self.as_value(found) if found else None
 
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
         """The functions of a module with names that begin and end so, as a value that may be any of them."""
@@ -237,23 +237,23 @@ class Modules(Part):
             return None
         names = sorted(name for name in file.names.bound if is_like(name, begin, end))
         found = (self.find(f"{file.module}.{name}", file) for name in names)
-        return self.one_of((place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
+        return self.one_of(Place(place[0], place[1]) for place in found if place and isinstance(place[1], Scope))
 
-    def one_of(self, functions: Iterable[tuple[FileIndex, Scope]]) -> Kind | None:
+    def one_of(self, functions: Iterable[Place]) -> Kind | None:
         """A value that may be any of a few functions."""
-        kinds = [self.as_value(*place) for place in functions]
+        kinds = [self.as_value(place) for place in functions]
         return reduce(join, kinds) if 0 < len(kinds) <= _MOST_LIKE else None
 
-    def as_value(self, file: FileIndex, scope: Scope) -> Kind:
+    def as_value(self, at: Place) -> Kind:
         """A function of the project as a value."""
-        return function(f"{file.module}:{scope.qualname}")
+        return function(f"{at.file.module}:{at.scope.qualname}")
 
-    def functions_of(self, file: FileIndex, scope: Scope) -> dict[str, Kind]:
+    def functions_of(self, at: Place) -> dict[str, Kind]:
         """The nested functions that are visible in a scope, as values."""
         env: dict[str, Kind] = {}
-        for enclosing in scope.outwards:
+        for enclosing in at.scope.outwards:
             for name, inner in enclosing.functions.items() if enclosing.parent is not None else ():
-                env.setdefault(name, self.as_value(file, inner))
+                env.setdefault(name, self.as_value(Place(at.file, inner)))
         return env
 
 

@@ -165,9 +165,9 @@ class FileIndex(FileText):
         _ = self.tree  # sets the scopes of its file when they are first needed
         return self.scopes
 
-    def scopes_where(self, answer: Callable[[FileIndex, Scope], bool]) -> list[Scope]:
+    def scopes_where(self, answer: Callable[[Place], bool]) -> list[Scope]:
         """The functions that satisfy a test, which may only look at them and at the names of the file."""
-        return [scope for scope in self.scopes.scopes if answer(self, scope)]
+        return [scope for scope in self.scopes.scopes if answer(Place(self, scope))]
 
     def row(self, node: ast.AST) -> int:
         """The row of a node. Cached answers must get it here, since an edit above moves the node."""
@@ -317,10 +317,15 @@ class Place(NamedTuple):
         """Another place in the same file."""
         return self._replace(scope=scope, statement=statement)
 
-    def entered(self, call: ast.Call, file: FileIndex, scope: Scope) -> Place:
+    @property
+    def function(self) -> Place:
+        """Anywhere in the same function."""
+        return Place(self.file, self.scope)
+
+    def entered(self, call: ast.Call, at: Place) -> Place:
         """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
         is_own = (dotted(call.func) or "").startswith("self.")
-        return Place(file, scope, None, FunctionRun(scope, Located(call, self), self.made if is_own else None))
+        return Place(at.file, at.scope, None, FunctionRun(at.scope, Located(call, self), self.made if is_own else None))
 
     @property
     def memory(self) -> Memory:
@@ -371,7 +376,7 @@ class Resolver(Protocol):
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of an attribute of a project class, from the assignments to ``self.name``."""
 
-    def handed(self, file: FileIndex, scope: Scope) -> Mapping[str, Kind]:
+    def handed(self, at: Place) -> Mapping[str, Kind]:
         """The kinds of objects that the known callers pass to a function, by parameter."""
 
 

@@ -19,13 +19,13 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence
 from perflint.flow.by_statement import Flow
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, Draft
 from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.stopwatch import phase
 from perflint.syntax.names import dotted, spellings
-from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import walk
 from perflint.training.clues import Clues
 from perflint.training.steps import Point, points_of
@@ -232,7 +232,7 @@ class _Finding:
         if not self.file.has_words(*words, *(methods if self.file.has("paddle") else ())):
             return
         for scope in self.file.scopes.scopes:
-            for each, call, node in _named_in(self.file, scope, some, self.codes):
+            for each, call, node in _named_in(Place(self.file, scope), some, self.codes):
                 if only is None or node in only:
                     yield each, Candidate(call, node)
 
@@ -261,16 +261,16 @@ def _method(name: str) -> str:
 
 @query
 def _named_in(
-    file: FileIndex, scope: Scope, some: tuple[Check, ...], codes: frozenset[str] | None
+    at: Place, some: tuple[Check, ...], codes: frozenset[str] | None
 ) -> list[tuple[Check, ast.Call, ast.stmt]]:
     """The calls of a function that some rules know by name, each with its statement."""
     anywhere = [each for each in some if At.ANYWHERE in each.at]
-    methods = _words(some, codes)[0] if file.has("paddle") else frozenset()
+    methods = _words(some, codes)[0] if at.file.has("paddle") else frozenset()
     found = []
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in (*statement.calls, *statement.later):
             local = dotted(call.func)
-            name = file.names.resolve(local) if local is not None else ""
+            name = at.file.names.resolve(local) if local is not None else ""
             method = call.func.attr if isinstance(call.func, ast.Attribute) and call.func.attr in methods else ""
             for each in anywhere:
                 asked = each.names.get(name, {})
@@ -297,19 +297,19 @@ def _type(file: FileIndex, found: Iterable[Found]) -> None:
     asked = {candidate.statement for each, candidate in found if At.ANYWHERE in each.at and each.needs_kinds}
     for scope in file.scopes.scopes if asked else ():
         if any(statement.node in asked for statement in scope.statements):
-            ensure_points(file, scope)
+            ensure_points(Place(file, scope))
 
 
 @phase("kinds")
-def ensure_points(file: FileIndex, scope: Scope) -> None:
+def ensure_points(at: Place) -> None:
     """Compute the kinds of values at each statement of a scope outside the hot path."""
-    if all(statement.node in points_of(file) for statement in scope.statements):
+    if all(statement.node in points_of(at.file) for statement in at.scope.statements):
         return
-    flow = Flow(scope, file, Values.of(file.project).base_env(file, scope, {}), guess_losses=False).run()
-    for statement in scope.statements:
-        if statement.node not in points_of(file):
+    flow = Flow(at, Values.of(at.file.project).base_env(at, {}), guess_losses=False).run()
+    for statement in at.scope.statements:
+        if statement.node not in points_of(at.file):
             env = flow.before.get(statement.node, {})
-            points_of(file)[statement.node] = Point(statement, scope, None, env, None, file)
+            points_of(at.file)[statement.node] = Point(statement, at.scope, None, env, None, at.file)
 
 
 # Checks one file.

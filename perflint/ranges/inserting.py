@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.ranges import inserted_code
 from perflint.ranges.inserted_code import Recording, removal
 from perflint.ranges.phases import (
@@ -82,8 +82,8 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
     # the rows of statements without nested statements, where a "#" may be in a string
     simple = (node for node in walk(file.tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
     covered = frozenset(row for node in simple for row in range(node.lineno, _end(node) + 1))
-    placings = [_Placing(file, scope, covered).in_loop(loop) for scope, loop in loops]
-    placings += [_Placing(file, scope, covered).in_function(node) for scope, node in functions]
+    placings = [_Placing(Place(file, scope), covered).in_loop(loop) for scope, loop in loops]
+    placings += [_Placing(Place(file, scope), covered).in_function(node) for scope, node in functions]
     rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
     # the object's code comes before the first statement of the module that uses it
     first = next(first_row(node) for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
@@ -96,7 +96,7 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
 
 def _loops(file: FileIndex) -> Iterator[tuple[Scope, Loop]]:
     """The step loops of a file, in order; a nested one belongs to the step of the outer one."""
-    found = [(scope, loop) for scope in file.scopes.scopes for loop in step_loops(file, scope)]
+    found = [(scope, loop) for scope in file.scopes.scopes for loop in step_loops(Place(file, scope))]
     found.sort(key=lambda each: each[1].lineno)
     end = 0
     for scope, loop in found:
@@ -113,8 +113,8 @@ def _functions(file: FileIndex, around: Collection[Scope]) -> list[tuple[Scope, 
         for scope in file.scopes.scopes
         if not isinstance(scope.node, ast.Module)
         and scope not in around
-        and can_hold_ranges(file, scope)
-        and trains(file, scope)
+        and can_hold_ranges(Place(file, scope))
+        and trains(Place(file, scope))
     ]
 
 
@@ -140,10 +140,10 @@ class _Placing:
         covered: the rows of simple statements, where a ``#`` may be in a string.
     """
 
-    def __init__(self, file: FileIndex, scope: Scope, covered: Collection[int]) -> None:
-        self._phases = Phases(file, scope)
-        self._scope = scope
-        self._lines = file.source.lines
+    def __init__(self, at: Place, covered: Collection[int]) -> None:
+        self._phases = Phases(at)
+        self._scope = at.scope
+        self._lines = at.file.source.lines
         self._covered = covered
         self._rows: list[_Row] = []
         self.names: list[str] = []
@@ -416,7 +416,7 @@ def _insist_same(file: FileIndex, text: str) -> None:
 
 def _elsewhere(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[str]:
     """The other files of the project with a function that a step calls."""
-    parts = (part for scope, loop in loops for part in Phases(file, scope).inside(loop))
+    parts = (part for scope, loop in loops for part in Phases(Place(file, scope)).inside(loop))
     files = (part.file for part in parts if isinstance(part, Elsewhere))
     return sorted({other.path for other in files if other is not None and other is not file})
 
@@ -428,7 +428,7 @@ def _nothing(file: FileIndex) -> str:
             for call in statement.calls:
                 if not isinstance(call.func, ast.Attribute) or call.func.attr != "fit":
                     continue
-                kind = Values.of(file.project).lasting_kind(file, scope, call.func.value)
+                kind = Values.of(file.project).lasting_kind(Place(file, scope), call.func.value)
                 if kind.type == "paddle.Model":
                     return (
                         f"line {file.row(call)} trains with paddle.Model.fit, whose steps are made in Paddle, not in "

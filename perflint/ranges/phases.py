@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from perflint.facts.gradient_graphs import ModelRuns
 from perflint.flow.calls import CallGraph
+from perflint.index.project import Place
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
@@ -50,9 +51,9 @@ Part = str | Inside | Elsewhere
 class Phases:
     """Finds which parts of a step the statements of one function are."""
 
-    def __init__(self, file: FileIndex, scope: Scope) -> None:
-        self._file = file
-        self._scope = scope
+    def __init__(self, at: Place) -> None:
+        self._file = at.file
+        self._scope = at.scope
 
     @cached_property
     def _statements(self) -> dict[ast.stmt, Statement]:
@@ -78,36 +79,36 @@ class Phases:
             yield from plain
         elif _draws_next(call):
             yield READER
-        elif TrainingCalls.of(self._file.project).call_trains(self._file, self._scope, call):
+        elif TrainingCalls.of(self._file.project).call_trains(Place(self._file, self._scope), call):
             yield self._step(call)
-        elif ModelRuns.of(self._file.project).runs_model(self._file, self._scope, call) is not None:
+        elif ModelRuns.of(self._file.project).runs_model(Place(self._file, self._scope), call) is not None:
             yield FORWARD
 
     def _step(self, call: ast.Call) -> Part:
         """The part for a call that does a whole step, or the second half of one."""
-        reached = CallGraph.of(self._file.project).reached(self._file, self._scope, call)
+        reached = CallGraph.of(self._file.project).reached(Place(self._file, self._scope), call)
         trains = TrainingCalls.of(self._file.project).trains
-        found = [(file, scope) for file, scope in reached if trains(file, scope)]
-        if len(found) == 1 and can_hold_ranges(*found[0]):
-            home, function = found[0]
+        found = [place for place in reached if trains(place)]
+        if len(found) == 1 and can_hold_ranges(found[0]):
+            home, function = found[0].file, found[0].scope
             return Inside(function) if home is self._file else Elsewhere(function.name, home)
-        if found and all(_only_updates(scope) for _, scope in found):
+        if found and all(_only_updates(place.scope) for place in found):
             return OPTIMIZER
-        return Elsewhere(terminal(call) or "step", found[0][0] if found else None)
+        return Elsewhere(terminal(call) or "step", found[0].file if found else None)
 
 
-def can_hold_ranges(file: FileIndex, scope: Scope) -> bool:
+def can_hold_ranges(at: Place) -> bool:
     """Whether a function does parts of a step by its own calls, in Python and not as a graph (``to_static``)."""
-    if isinstance(scope.node, ast.Module):
+    if isinstance(at.scope.node, ast.Module):
         return False
-    decorators = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in scope.node.decorator_list)
+    decorators = (
+        dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in at.scope.node.decorator_list
+    )
     if any(name.endswith("to_static") for name in decorators):
         return False
-    parts = frozenset[str]().union(*map(_plain, scope.calls))
-    trains = TrainingCalls.of(file.project).call_trains
-    return BACKWARD in parts or (
-        bool(parts) and any(not _plain(call) and trains(file, scope, call) for call in scope.calls)
-    )
+    parts = frozenset[str]().union(*map(_plain, at.scope.calls))
+    trains = TrainingCalls.of(at.file.project).call_trains
+    return BACKWARD in parts or (bool(parts) and any(not _plain(call) and trains(at, call) for call in at.scope.calls))
 
 
 def _only_updates(scope: Scope) -> bool:

@@ -28,7 +28,6 @@ from perflint.rules.width_chain import (
 )
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Scope
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
 #
@@ -36,8 +35,6 @@ from perflint.syntax.scopes import Scope
 # layer, or in a call of something that creates layers with its arguments.
 
 _LAYERS = frozenset(kind.rpartition(".")[2] for kind in spellings(KINDS))
-
-Maker = tuple["FileIndex", Scope]
 
 
 def may_be_misaligned(file: FileIndex) -> bool:
@@ -58,22 +55,22 @@ def files(project: Project) -> frozenset[str]:
     if not any(amp.mentions_amp(file) for file in project.files.values()):
         return frozenset()
     found: set[str] = set()
-    makers: set[Maker] = set()
+    makers: set[Place] = set()
     calls: list[tuple[Place, Sequence[ast.expr | None], int]] = [
         (place, width_arguments(call, kind), SMALLEST)
         for file in project.mentions.of(*sorted(_LAYERS))
         for place, call, kind in _layer_calls(file)
     ]
     for _ in range(MAX_DEPTH + 1):
-        new: dict[Maker, None] = {}
+        new: dict[Place, None] = {}
         for place, arguments, least in calls:
             sizes = [size_of(each, place) for each in arguments if each is not None and not _is_no_number(each)]
             if any(is_off(size, least) for size in sizes):
                 found.add(place.file.path)
-            if is_followed(place.scope) and any(map(_is_open, sizes)) and (place.file, place.scope) not in makers:
-                new[place.file, place.scope] = None
+            if is_followed(place.scope) and any(map(_is_open, sizes)) and place.function not in makers:
+                new[place.function] = None
         makers.update(new)
-        sites = (site for maker in new for site in CallGraph.of(project).each(*maker, Certainty.SURE))
+        sites = (site for maker in new for site in CallGraph.of(project).each(maker, Certainty.SURE))
         calls = [(site.place, arguments_of(site.call), MULTIPLE) for site in sites]
     return frozenset(found)
 

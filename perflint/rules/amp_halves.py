@@ -11,7 +11,7 @@ from perflint import catalogue
 from perflint.facts import amp, programs
 from perflint.facts.programs import files_with, is_always_reached
 from perflint.findings import Fix
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -57,7 +57,7 @@ def _scalers(file: FileIndex) -> Iterator[tuple[Scope, Statement, ast.Call]]:
             continue
         node = statement.node
         name = dotted(node.targets[0]) if isinstance(node, ast.Assign) and node.value is call else None
-        if name and is_always_reached(file, scope, statement) and file.matches(_scaled_by(name)):
+        if name and is_always_reached(Place(file, scope), statement) and file.matches(_scaled_by(name)):
             yield scope, statement, call
 
 
@@ -161,7 +161,7 @@ def o2_alone(call: ast.Call, context: Context) -> None:
     if level is None or not _says(level, "O2") or not (enable is None or _says(enable, True)):
         return
     point = context.here
-    if not programs.is_always_reached(point.file, point.scope, point.statement):
+    if not programs.is_always_reached(Place(point.file, point.scope), point.statement):
         return
     dtype = argument_of(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""

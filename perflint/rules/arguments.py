@@ -12,6 +12,7 @@ from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Edit
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
+from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import MayMatch, any_call
 from perflint.rules import excuses
@@ -137,7 +138,9 @@ def value_of(argument: ast.expr, context: Context) -> tuple[type, Any] | None:
     """The type and the value of an argument that is a literal, or a name bound once to one."""
     expression: ast.expr | None = argument
     if isinstance(argument, ast.Name) and context.point is not None:
-        expression = Values.of(context.file.project).definitions(context.file, context.here.scope).get(argument.id)
+        expression = (
+            Values.of(context.file.project).definitions(Place(context.file, context.here.scope)).get(argument.id)
+        )
     return (type(expression.value), expression.value) if isinstance(expression, ast.Constant) else None
 
 
@@ -147,7 +150,7 @@ def declaration(call: ast.Call, table: Mapping[str, DeclaredCall], context: Cont
     point = context.point
     if not name or point is None:
         return None
-    return Values.of(context.file.project).declared(table, context.file, point.scope, name, point.full_env)
+    return Values.of(context.file.project).declared(table, Place(context.file, point.scope), name, point.full_env)
 
 
 def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.expr]:
@@ -156,7 +159,7 @@ def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.
         return arguments_of(call)
     position, file, name = declared.position, context.file, dotted(call.func) or ""
     if position is None:
-        position = Values.of(file.project).place_of(file, context.here.scope, name, declared.parameter)
+        position = Values.of(file.project).place_of(Place(file, context.here.scope), name, declared.parameter)
     found = argument_of(call, declared.parameter, position)
     if found is not None:
         return [found]

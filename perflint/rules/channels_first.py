@@ -13,7 +13,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, LAYER_TAG, Kind
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -71,18 +71,18 @@ def channels_of(file: FileIndex, owner: Class) -> frozenset[Channels]:
 @query(cycle=_NOTHING)
 def _made_by(file: FileIndex, owner: Class) -> frozenset[_Made]:
     """The layers that a class creates, directly and indirectly."""
-    found = _NOTHING.union(*(_made_in(file, scope) for scope in owner.methods.values()))
+    found = _NOTHING.union(*(_made_in(Place(file, scope)) for scope in owner.methods.values()))
     return found.union(*(_made_by(*base) for base in Hierarchy.of(file.project).bases(file, owner)))
 
 
 @query(cycle=_NOTHING)
-def _made_in(file: FileIndex, scope: Scope) -> frozenset[_Made]:
+def _made_in(at: Place) -> frozenset[_Made]:
     """The layers that a function creates, directly or with a class or function that it names."""
     found: set[_Made] = set()
     names: set[str] = set()
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in statement.calls:
-            name = file.names.resolve(dotted(call.func) or "")
+            name = at.file.names.resolve(dotted(call.func) or "")
             if name in _SEQUENCES or name in _LINEAR:
                 found.add((call, name))
             elif name in _CONVOLUTIONS and not _is_minor(call):
@@ -90,11 +90,15 @@ def _made_in(file: FileIndex, scope: Scope) -> frozenset[_Made]:
         parts = (part for header in headers(statement.node) for part in walk(header))
         names.update(filter(None, (dotted(part) for part in parts if isinstance(part, (ast.Name, ast.Attribute)))))
     for name in sorted(names):
-        named = Modules.of(file.project).find(file.names.resolve(name), file) if _may_lead_on(file, name) else None
+        named = (
+            Modules.of(at.file.project).find(at.file.names.resolve(name), at.file)
+            if _may_lead_on(at.file, name)
+            else None
+        )
         if named is not None and isinstance(named[1], Class):
             found |= _made_by(named[0], named[1])
-        elif named is not None and isinstance(named[1], Scope) and named[1] is not scope:
-            found |= _made_in(named[0], named[1])
+        elif named is not None and isinstance(named[1], Scope) and named[1] is not at.scope:
+            found |= _made_in(Place(named[0], named[1]))
     return frozenset(found)
 
 
@@ -170,7 +174,9 @@ def _trained(call: ast.Call, point: Point, context: Context) -> Iterator[Kind]:
         if model is not None:
             yield context.kind(model)
     elif isinstance(call.func, ast.Attribute):
-        made = Values.of(point.file.project).definitions(point.file, point.scope).get(context.text(call.func.value))
+        made = (
+            Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(context.text(call.func.value))
+        )
         network = argument_of(made, "network", 0) if isinstance(made, ast.Call) else None
         if network is not None:
             yield Evaluator(point.file, point.full_env).kind(network)

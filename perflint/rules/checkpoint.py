@@ -13,7 +13,7 @@ from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint
 from perflint.findings import Edit, Fix, Level, Related
 from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, named, rule
 from perflint.rules import guard
@@ -215,19 +215,14 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     file, scope = context.file, context.here.scope
     graph = CallGraph.of(file.project)
     calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
-    waiting = [found for call in calls for found in graph.reached(file, scope, call)]
+    waiting = [found for call in calls for found in graph.reached(Place(file, scope), call)]
     seen: set[Scope] = set()
     for _ in range(_DEEPEST):
-        current = [(home, function) for home, function in waiting if function not in seen]
-        seen |= {function for _, function in current}
-        if any(uses_a_checkpoint(home, call) for home, function in current for call in function.calls):
+        current = [place for place in waiting if place.scope not in seen]
+        seen |= {place.scope for place in current}
+        if any(uses_a_checkpoint(place.file, call) for place in current for call in place.scope.calls):
             return True
-        waiting = [
-            found
-            for home, function in current
-            for call in function.calls
-            for found in graph.reached(home, function, call)
-        ]
+        waiting = [found for place in current for call in place.scope.calls for found in graph.reached(place, call)]
     return False
 
 
@@ -261,7 +256,7 @@ _SAVE_NAMES = {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
 @rule(IN_STEP, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
 def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
-    is_save = context.callee(call) in SAVES and not writes_memory(call, context.file, context.here.scope)
+    is_save = context.callee(call) in SAVES and not writes_memory(call, Place(context.file, context.here.scope))
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
         context.report(guard.checkpoint_fix(context))
 
@@ -304,7 +299,7 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     if context.point is None or context.step is not None or context.callee(call) != "paddle.save":
         return
     loop = saves.loop_of(context.here.statement)
-    if loop is None or writes_memory(call, context.file, context.here.scope):
+    if loop is None or writes_memory(call, Place(context.file, context.here.scope)):
         return
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes

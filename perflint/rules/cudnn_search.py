@@ -156,7 +156,7 @@ class _Reader:
             return self._calls(made, (item for item in walk(node.body) if isinstance(item, ast.Call)), before)
         if not isinstance(node, ast.Call):
             called = function_of(made, node)
-            return before if called is None else self._run(made.entered(*called), before)
+            return before if called is None else self._run(made.entered(called), before)
         if _COMPOSE.search(made.qualified) and node.args:
             return self._changed(made.part(node.args[0]), before)
         known = _TRANSFORMS.match(made.qualified)
@@ -215,7 +215,7 @@ class _Reader:
             return _fitted(argument_of(call, "dsize", 1), place, before)
         called = function_of(place, call.func)
         if called is not None:
-            return self._run(place.entered(*called), before)
+            return self._run(place.entered(called), before)
         if last in ("resize", "reshape") and isinstance(call.func, ast.Attribute):
             return _after_method(last, place, call, before)
         if isinstance(call.func, (ast.Name, ast.Attribute)):

@@ -187,28 +187,28 @@ def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
     """The tensors that each dataset of a file creates for a sample, without datasets that create none."""
     if not file.has_words("to_tensor"):
         return ()
-    methods = (scope for scope in sample_methods(file) if not _collates(file, scope))
-    return tuple(sample for scope in methods if (sample := _sample(file, scope)) is not None)
+    methods = (scope for scope in sample_methods(file) if not _collates(Place(file, scope)))
+    return tuple(sample for scope in methods if (sample := _sample(Place(file, scope))) is not None)
 
 
-def _sample(file: FileIndex, scope: Scope) -> TensorSample | None:
+def _sample(at: Place) -> TensorSample | None:
     """The tensors of one dataset; None if the sample contains others that stay, or a custom function collates."""
-    parts = list(parts_of_samples(scope))
-    tensors, stay = _tensors_of(file, parts)
-    rest = [part for part in parts if _made_by(file, part)[0] is None]
-    if not tensors or stay or any(_is_tensor(file, part.node) for part in rest):
+    parts = list(parts_of_samples(at.scope))
+    tensors, stay = _tensors_of(at.file, parts)
+    rest = [part for part in parts if _made_by(at.file, part)[0] is None]
+    if not tensors or stay or any(_is_tensor(at.file, part.node) for part in rest):
         return None
-    owner = scope.owner.name if scope.owner is not None else ""
-    if is_collated(file, owner):
+    owner = at.scope.owner.name if at.scope.owner is not None else ""
+    if is_collated(at.file, owner):
         return None
     made = [part.node for part in parts if part not in rest]
-    sources = [source for node in made for source in _sources(scope, node)]
+    sources = [source for node in made for source in _sources(at.scope, node)]
     return TensorSample(
         tensors,
         may_stay=any(_is_transformed(part.node) for part in rest),
         is_image=any(map(_is_image, sources)),
         is_drawn=any(map(_draws, sources)),
-        is_indexed=is_indexed(file, owner),
+        is_indexed=is_indexed(at.file, owner),
     )
 
 
@@ -269,7 +269,7 @@ def is_collated(file: FileIndex, owner: str) -> bool:
     """
     users = dict.fromkeys((file, *file.project.mentions.of(owner)))
     return any(
-        _is_given(argument_of(call, "collate_fn", None)) and not _is_of_another(user, scope, call, owner)
+        _is_given(argument_of(call, "collate_fn", None)) and not _is_of_another(Place(user, scope), call, owner)
         for user in users
         if user.has_words("collate_fn")
         for scope in user.scopes.scopes
@@ -283,10 +283,12 @@ def _is_given(collate: ast.expr | None) -> bool:
     return collate is not None and not is_none and "default_collate" not in (dotted(collate) or "")
 
 
-def _is_of_another(file: FileIndex, scope: Scope, call: ast.Call, owner: str) -> bool:
+def _is_of_another(at: Place, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    made = () if dataset is None else sources(dataset, Place(file, scope), through=Through.NAME | Through.ATTRIBUTE)
+    made = (
+        () if dataset is None else sources(dataset, Place(at.file, at.scope), through=Through.NAME | Through.ATTRIBUTE)
+    )
     names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
 
@@ -313,9 +315,9 @@ def _indexes(file: FileIndex, owner: str) -> bool:
     )
 
 
-def _collates(file: FileIndex, scope: Scope) -> bool:
+def _collates(at: Place) -> bool:
     """Whether a dataset collates its own batches, and so may rely on tensors."""
-    lineage = Hierarchy.of(file.project).lineage(file, scope.owner) if scope.owner is not None else []
+    lineage = Hierarchy.of(at.file.project).lineage(at.file, at.scope.owner) if at.scope.owner is not None else []
     return any("collat" in name for _, owner in lineage for name in owner.methods)
 
 
@@ -450,7 +452,7 @@ def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
     if not file.has_words(*_WORDS):
         return ()
     methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]
-    return tuple(call for scope in dict.fromkeys(methods) for call in _repeated_reads_of(file, scope))
+    return tuple(call for scope in dict.fromkeys(methods) for call in _repeated_reads_of(Place(file, scope)))
 
 
 def _with_helpers(method: Scope) -> list[Scope]:
@@ -464,27 +466,27 @@ def _with_helpers(method: Scope) -> list[Scope]:
     return found
 
 
-def _repeated_reads_of(file: FileIndex, scope: Scope) -> Iterator[ast.Call]:
+def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
     """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
-    jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in scope.calls)
-    for statement in scope.statements:
+    jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in at.scope.calls)
+    for statement in at.scope.statements:
         if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
             continue
         inside: set[ast.AST] = set()
         for call in statement.calls:
-            if call not in inside and _reads_the_same(file, scope, statement, call):
+            if call not in inside and _reads_the_same(at, statement, call):
                 yield call
                 inside.update(walk(call))
 
 
-def _reads_the_same(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> bool:
-    qualified = file.names.resolve(dotted(call.func) or "")
+def _reads_the_same(at: Place, statement: Statement, call: ast.Call) -> bool:
+    qualified = at.file.names.resolve(dotted(call.func) or "")
     values = [*call.args, *(keyword.value for keyword in call.keywords)]
     if not _READS.match(qualified) or not values:
         return False
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
         return False
-    place = Place(file, scope, statement)
+    place = Place(at.file, at.scope, statement)
     return all(_is_same(asked(value, place, through=Through.NAME)) for value in values)
 
 
@@ -500,7 +502,7 @@ def _is_same_part(part: ValueSource) -> bool:
     if isinstance(node, ast.Call):
         return _gives_the_same(place.file, node)
     if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and place.scope.owner is not None:
-        return node.attr in _SAME_METHODS or _is_set_at_the_start(place.file, place.scope, node.attr)
+        return node.attr in _SAME_METHODS or _is_set_at_the_start(Place(place.file, place.scope), node.attr)
     return not isinstance(node, _UNKNOWN)
 
 
@@ -517,10 +519,10 @@ def _is_same_source(source: ValueSource) -> bool:
     return not opens and _is_same(source)
 
 
-def _is_set_at_the_start(file: FileIndex, scope: Scope, name: str) -> bool:
+def _is_set_at_the_start(at: Place, name: str) -> bool:
     """Whether only ``__init__`` sets an attribute."""
-    assert scope.owner is not None
-    lineage = Hierarchy.of(file.project).lineage(file, scope.owner)
+    assert at.scope.owner is not None
+    lineage = Hierarchy.of(at.file.project).lineage(at.file, at.scope.owner)
     setters = [method.name for _, owner in lineage for _, method in owner.attributes.get(name, ())]
     return bool(setters) and all(setter == "__init__" for setter in setters)
 

@@ -18,7 +18,7 @@ from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Project
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, nodes_at, rule
 from perflint.paddle.call_results import PARALLEL
@@ -48,15 +48,15 @@ _MOST_NAMES = 3
 class Ranks(Part):
     """Decides which places of a project run in one process of several, and which paths contain the rank."""
 
-    def guarded(self, statement: Statement, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
+    def guarded(self, statement: Statement, call: ast.Call, at: Place) -> bool:
         """Whether a rank test is around a call in its function."""
         for test, truth in _tests(statement.place):
-            if self._tells_rank(test, scope, file) or self._is_single(test, truth):
+            if self._tells_rank(test, at) or self._is_single(test, truth):
                 return True
         for item in (item for header in headers(statement.node) for item in walk(header)):
             if not isinstance(item, (ast.IfExp, ast.BoolOp, ast.Lambda)) or call not in walk(item):
                 continue
-            if isinstance(item, ast.Lambda) or self._tells_rank(item, scope, file):
+            if isinstance(item, ast.Lambda) or self._tells_rank(item, at):
                 return True
         around = (link.node.items for link in statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
         return any(_names_rank(item.context_expr, False) for items in around for item in items)
@@ -69,55 +69,55 @@ class Ranks(Part):
         return any(name.rpartition(".")[2] not in _DECORATORS for name in names)
 
     @query
-    def is_per_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+    def is_per_rank(self, node: ast.expr, at: Place, names: int = _MOST_NAMES) -> bool:
         """Whether a path contains the rank, so that each process writes its own file, also through some names."""
         for item in walk(node):
             text = item.value if isinstance(item, ast.Constant) else _identifier(item)
             if isinstance(text, str) and differs_between_processes(text):
                 return True
-        meanings = self._meanings(node, scope, file) if names else ()
-        return any(self.is_per_rank(value, there, origin, names - 1) for value, there, origin in meanings)
+        meanings = self._meanings(node, at) if names else ()
+        return any(self.is_per_rank(value, Place(origin, there), names - 1) for value, there, origin in meanings)
 
     @query
-    def _tells_rank(self, node: ast.expr, scope: Scope, file: FileIndex, names: int = _MOST_NAMES) -> bool:
+    def _tells_rank(self, node: ast.expr, at: Place, names: int = _MOST_NAMES) -> bool:
         is_held = names < _MOST_NAMES
         if _names_rank(node, is_held):
             return True
         if not names or isinstance(node, (ast.BinOp, ast.JoinedStr)):
             return False
         if is_held and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
-            return self._asks_rank(node, scope, file)
+            return self._asks_rank(node, at)
         if any(
-            self._tells_rank(value, there, origin, names - 1)
-            for value, there, origin in self._meanings(node, scope, file)
+            self._tells_rank(value, Place(origin, there), names - 1)
+            for value, there, origin in self._meanings(node, at)
             if isinstance(value, _ANSWERS)
         ):
             return True
-        return any(self._asks_rank(call, scope, file) for call in walk(node) if isinstance(call, ast.Call))
+        return any(self._asks_rank(call, at) for call in walk(node) if isinstance(call, ast.Call))
 
-    def _asks_rank(self, call: ast.Call, scope: Scope, file: FileIndex) -> bool:
+    def _asks_rank(self, call: ast.Call, at: Place) -> bool:
         """``if should_save():`` if that function of the project tests the rank."""
         name = dotted(call.func)
-        found = Values.of(self._project).callee(file, scope, name, {}) if name else None
+        found = Values.of(self._project).callee(at, name, {}) if name else None
         if found is None or len(found[1].statements) > 20:
             return False
         return any(
             _names_rank(header, False) for statement in found[1].statements for header in headers(statement.node)
         )
 
-    def _meanings(self, node: ast.expr, scope: Scope, file: FileIndex) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
+    def _meanings(self, node: ast.expr, at: Place) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
         """The values of the names in an expression: here, in the class, or by the callers."""
         for item in walk(node):
             name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
             if name is None:
                 continue
-            yield from ((value, scope, file) for value in _assigned(scope, name))
+            yield from ((value, at.scope, at.file) for value in _assigned(at.scope, name))
             first, _, rest = name.partition(".")
-            if first == "self" and scope.owner is not None:
-                yield from ((value, where, file) for value, where in scope.owner.attributes.get(rest, ())[:8])
-            is_parameter = name in scope.parameters
-            for site in CallGraph.of(self._project).callers(file, scope, Certainty.NAME) if is_parameter else ():
-                argument = site.argument(scope, name)
+            if first == "self" and at.scope.owner is not None:
+                yield from ((value, where, at.file) for value, where in at.scope.owner.attributes.get(rest, ())[:8])
+            is_parameter = name in at.scope.parameters
+            for site in CallGraph.of(self._project).callers(at, Certainty.NAME) if is_parameter else ():
+                argument = site.argument(at.scope, name)
                 if argument is not None and not isinstance(argument, ast.Constant):
                     yield argument, site.scope, site.file
 
@@ -195,28 +195,28 @@ _OTHERS = ("get_", "named_", "register_", "set_")
 
 
 @query
-def stops(file: FileIndex, scope: Scope) -> bool:
+def stops(at: Place) -> bool:
     """Whether a function calls a method of its model on the ``paddle.DataParallel`` around it, which does not have it.
 
     ``model = paddle.DataParallel(model)`` and then ``model.train_model(batch)`` is an AttributeError in each process.
     """
-    for name, wrap in _wrapped(file, scope):
-        if any(_is_called_on(name, wrap, statement, file, scope) for statement in scope.statements):
+    for name, wrap in _wrapped(at):
+        if any(_is_called_on(name, wrap, statement, at) for statement in at.scope.statements):
             return True
     return False
 
 
-def _wrapped(file: FileIndex, scope: Scope) -> Iterator[tuple[str, Statement]]:
+def _wrapped(at: Place) -> Iterator[tuple[str, Statement]]:
     """The names that a function binds to a wrapped model and does not rebind."""
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         node = statement.node
         if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
             continue
         name = dotted(node.targets[0])
-        if name is not None and _wraps(node.value, file):
-            later = [each.node for each in bindings_of(scope).get(name, ()) if each.node.lineno > node.lineno]
+        if name is not None and _wraps(node.value, at.file):
+            later = [each.node for each in bindings_of(at.scope).get(name, ()) if each.node.lineno > node.lineno]
             values = [each.value if isinstance(each, ast.Assign) else None for each in later]
-            if all(isinstance(value, ast.Call) and _wraps(value, file) for value in values):
+            if all(isinstance(value, ast.Call) and _wraps(value, at.file) for value in values):
                 yield name, statement
 
 
@@ -224,7 +224,7 @@ def _wraps(call: ast.Call, file: FileIndex) -> bool:
     return file.names.resolve(dotted(call.func) or "") in PARALLEL
 
 
-def _is_called_on(name: str, wrap: Statement, statement: Statement, file: FileIndex, scope: Scope) -> bool:
+def _is_called_on(name: str, wrap: Statement, statement: Statement, at: Place) -> bool:
     """Whether a statement calls, on the wrapped model, a method that only the model has."""
     if statement.node.lineno <= wrap.node.lineno:
         return False
@@ -232,8 +232,8 @@ def _is_called_on(name: str, wrap: Statement, statement: Statement, file: FileIn
         receiver, _, method = (dotted(call.func) or "").rpartition(".")
         if receiver != name or method in _OF_LAYERS or method.startswith(("_", *_OTHERS)):
             continue
-        is_single = Ranks.of(file.project).guarded(statement, call, scope, file)
-        if not is_single and _is_of_layers(file.project, method) and not _tells_apart(name, statement, wrap):
+        is_single = Ranks.of(at.file.project).guarded(statement, call, at)
+        if not is_single and _is_of_layers(at.file.project, method) and not _tells_apart(name, statement, wrap):
             return True
     return False
 
@@ -347,7 +347,7 @@ class _Finder(Part):
             for scope, saves in open_saves(file).items():
                 for call, more in _first_of_each_block(saves):
                     statement = next(each for each in scope.statements if call in each.calls)
-                    path = self._path(file, scope, statement)
+                    path = self._path(Place(file, scope), statement)
                     if path is not None and not contradict(facts(statement.place), path.facts):
                         offset = file.source.lines.offset(call.lineno, call.col_offset)
                         entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
@@ -357,51 +357,49 @@ class _Finder(Part):
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, file: FileIndex, scope: Scope, at: Statement, calls: int = _MOST_CALLS) -> _Path | None:
+    def _path(self, place: Place, at: Statement, calls: int = _MOST_CALLS) -> _Path | None:
         """How every rank of a distributed program gets to a statement of a function; None if it does not.
 
         A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
         """
         ranks = Ranks.of(self._project)
-        if ranks.decorated(scope) or is_no_training(scope.name) or file.matches(_OTHER_WAYS):
+        if ranks.decorated(place.scope) or is_no_training(place.scope.name) or place.file.matches(_OTHER_WAYS):
             return None
-        own = self._start(file, scope)
+        own = self._start(place)
         if own is not None:
             return own
         if not calls:
             return None
-        sites = CallGraph.of(self._project).callers(file, scope)
+        sites = CallGraph.of(self._project).callers(place)
         open_sites = [
             site
             for site in sites
             if _is_examined(site.file)
-            and site.scope is not scope
-            and not ranks.guarded(site.statement, site.call, site.scope, site.file)
-            and not any(ranks.is_per_rank(item, site.scope, site.file) for item in arguments_of(site.call))
-            and not is_left_out(site, file, scope, at)
+            and site.scope is not place.scope
+            and not ranks.guarded(site.statement, site.call, Place(site.file, site.scope))
+            and not any(ranks.is_per_rank(item, Place(site.file, site.scope)) for item in arguments_of(site.call))
+            and not is_left_out(site, place, at)
         ]
         for site in open_sites:
-            path = self._path(site.file, site.scope, site.statement, calls - 1)
+            path = self._path(Place(site.file, site.scope), site.statement, calls - 1)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.
-                own_method = scope.owner is not None and site.scope.owner is scope.owner
+                own_method = place.scope.owner is not None and site.scope.owner is place.scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
                 via = (*path.via, (site.file.path, site.file.row(site.call)))
                 return _Path(via, path.start, sure, wrapped=path.wrapped)
-        return self._from_class(file, scope, sites, open_sites)
+        return self._from_class(place, sites, open_sites)
 
-    def _from_class(
-        self, file: FileIndex, scope: Scope, sites: list[CallSite], open_sites: list[CallSite]
-    ) -> _Path | None:
+    def _from_class(self, at: Place, sites: list[CallSite], open_sites: list[CallSite]) -> _Path | None:
         """A method of an object that made the program distributed when it was built."""
-        if scope.owner is None:
+        if at.scope.owner is None:
             return None
-        starts = (self._start(file, method) for method in scope.owner.methods.values())
+        starts = (self._start(Place(at.file, method)) for method in at.scope.owner.methods.values())
         found = next((start for start in starts if start is not None), None)
         if found is None or (sites and not open_sites):
             return None
-        own = [site for site in sites if site.scope.owner is scope.owner]
+        own = [site for site in sites if site.scope.owner is at.scope.owner]
         if own and all(self._is_confined(site) for site in own):
             return None  # code called from elsewhere may not run where this class makes the program distributed
         if not open_sites:
@@ -411,51 +409,51 @@ class _Finder(Part):
 
     def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
-        if Ranks.of(self._project).guarded(site.statement, site.call, site.scope, site.file):
+        if Ranks.of(self._project).guarded(site.statement, site.call, Place(site.file, site.scope)):
             return True
-        sites = CallGraph.of(self._project).callers(site.file, site.scope) if calls else []
+        sites = CallGraph.of(self._project).callers(Place(site.file, site.scope)) if calls else []
         return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
 
-    def _start(self, file: FileIndex, scope: Scope) -> _Path | None:
+    def _start(self, at: Place) -> _Path | None:
         """The statement of a function that makes the program distributed, or finds it so.
 
         None if the distributed program stops with an error before it saves anything.
         """
-        found = self._begins(file, scope)
-        return None if found is not None and stops(file, scope) else found
+        found = self._begins(at)
+        return None if found is not None and stops(at) else found
 
-    def _begins(self, file: FileIndex, scope: Scope) -> _Path | None:
-        if scope in self._spawned():
-            return _Path((), self._spawned()[scope], Confidence.HIGH)
-        for statement in scope.statements:
+    def _begins(self, at: Place) -> _Path | None:
+        if at.scope in self._spawned():
+            return _Path((), self._spawned()[at.scope], Confidence.HIGH)
+        for statement in at.scope.statements:
             for call in statement.calls:
                 name = dotted(call.func)
                 last = name.rpartition(".")[2] if name else ""
                 if not name or (last not in self._names() and last not in _LAST):
                     continue
-                place = file.path, file.row(call)
-                qualified = file.names.resolve(name)
-                if qualified in _STARTS or self._reaches_start(file, scope, call):
+                place = at.file.path, at.file.row(call)
+                qualified = at.file.names.resolve(name)
+                if qualified in _STARTS or self._reaches_start(at, call):
                     return _Path((), place, Confidence.HIGH, facts(statement.place))
                 if qualified in PARALLEL:
-                    sure = self._is_started(file)
+                    sure = self._is_started(at.file)
                     confidence = Confidence.HIGH if sure else Confidence.LOW
                     return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
         return None
 
     def _is_started(self, file: FileIndex) -> bool:
         """Whether the program that a file belongs to is distributed by any file that it loads, or that loads it."""
-        starters, closure = {start for start, _ in self._initial()}, Imports.of(self._project).closure
+        starters, closure = {start.file for start in self._initial()}, Imports.of(self._project).closure
         return bool(closure([file]) & starters) or any(file in closure([start]) for start in starters)
 
-    def _reaches_start(self, file: FileIndex, scope: Scope, call: ast.Call) -> bool:
-        return any(function in self._initial() for function in CallGraph.of(self._project).reached(file, scope, call))
+    def _reaches_start(self, at: Place, call: ast.Call) -> bool:
+        return any(function in self._initial() for function in CallGraph.of(self._project).reached(at, call))
 
     @query
-    def _initial(self) -> frozenset[tuple[FileIndex, Scope]]:
+    def _initial(self) -> frozenset[Place]:
         """The functions that make the program distributed."""
         found = {
-            (file, scope)
+            Place(file, scope)
             for file in self._project.files.values()
             if _is_examined(file) and any(map(file.has, ("init_parallel_env", "fleet", "prepare_context")))
             for scope in file.scopes_where(_starts)
@@ -466,7 +464,7 @@ class _Finder(Part):
     def _names(self) -> frozenset[str]:
         return frozenset(
             scope.owner.name if scope.owner is not None and scope.name == "__init__" else scope.name
-            for _, scope in self._initial()
+            for scope in (start.scope for start in self._initial())
         )
 
     @query
@@ -479,9 +477,9 @@ class _Finder(Part):
         for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
-                reached = Values.of(self._project).callee(file, scope, target, {})
+                reached = Values.of(self._project).callee(Place(file, scope), target, {})
                 if reached is not None:
-                    found[reached[1]] = (file.path, file.row(call))
+                    found[reached.scope] = (file.path, file.row(call))
         return found
 
 
@@ -491,36 +489,36 @@ _LAST = frozenset(each.rpartition(".")[2] for each in _STARTS | PARALLEL)
 @query
 def open_saves(file: FileIndex) -> dict[Scope, list[tuple[ast.Call, Link | None]]]:
     """The saves of a file without a rank test in their own function that write one common file."""
-    found = {scope: list(_open_saves(file, scope)) for scope in file.scopes_where(_saves)}
+    found = {scope: list(_open_saves(Place(file, scope))) for scope in file.scopes_where(_saves)}
     return {scope: saves for scope, saves in found.items() if saves}
 
 
-def _open_saves(file: FileIndex, scope: Scope) -> Iterator[tuple[ast.Call, Link | None]]:
-    ranks = Ranks.of(file.project)
-    if is_no_training(scope.name) or exports(scope.name) or ranks.decorated(scope):
+def _open_saves(at: Place) -> Iterator[tuple[ast.Call, Link | None]]:
+    ranks = Ranks.of(at.file.project)
+    if is_no_training(at.scope.name) or exports(at.scope.name) or ranks.decorated(at.scope):
         return
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for call in statement.calls:
-            if file.names.resolve(dotted(call.func) or "") not in _SAVES or ranks.guarded(statement, call, scope, file):
+            if at.file.names.resolve(dotted(call.func) or "") not in _SAVES or ranks.guarded(statement, call, at):
                 continue
-            is_own = any(ranks.is_per_rank(path, scope, file) for path in targets_of(call))
-            if not is_own and not writes_memory(call, file, scope):
+            is_own = any(ranks.is_per_rank(path, at) for path in targets_of(call))
+            if not is_own and not writes_memory(call, at):
                 yield call, statement.place
 
 
-def _saves(file: FileIndex, scope: Scope) -> bool:
-    return _calls_one(file, scope, _SAVES)
+def _saves(at: Place) -> bool:
+    return _calls_one(at, _SAVES)
 
 
-def _starts(file: FileIndex, scope: Scope) -> bool:
-    return _calls_one(file, scope, _STARTS)
+def _starts(at: Place) -> bool:
+    return _calls_one(at, _STARTS)
 
 
-def _calls_one(file: FileIndex, scope: Scope, names: Container[str]) -> bool:
+def _calls_one(at: Place, names: Container[str]) -> bool:
     """Whether a function calls one of these by name."""
     return any(
-        file.names.resolve(dotted(call.func) or "") in names
-        for statement in scope.statements
+        at.file.names.resolve(dotted(call.func) or "") in names
+        for statement in at.scope.statements
         for call in statement.calls
     )
 
@@ -588,7 +586,7 @@ def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
         return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
-    reader = _reader(saves, scope, statement, context.file)
+    reader = _reader(saves, Place(context.file, scope), statement)
     if reader:
         return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
     spelled = spelling("paddle", statement.node, context.file)
@@ -601,7 +599,7 @@ def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     return spelled.trusted(Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, spelled.imports))
 
 
-def _reader(run: list[ast.Call], scope: Scope, at: Statement, file: FileIndex) -> int:
+def _reader(run: list[ast.Call], place: Place, at: Statement) -> int:
     """The row that loads or copies one of the files after some saves, in the same function; 0 if none does.
 
     ``shutil.copytree(folder, latest)`` copies the file that was saved to ``os.path.join(folder, "model.pdparams")``.
@@ -609,13 +607,13 @@ def _reader(run: list[ast.Call], scope: Scope, at: Statement, file: FileIndex) -
     known = [path for path in map(_path_of, run) if path is not None]
     paths = set(map(ast.unparse, known))
     folders = {name for path in known for name in _parts_of(path)}
-    handed = scope.once("handed", lambda: _handed(scope))
+    handed = place.scope.once("handed", lambda: _handed(place.scope))
     using = sorted(
         (call.lineno, call.col_offset)
         for text in paths | folders
         for statement, call in handed.get(text, ())
         if (statement.loop is not None and statement.loop is at.loop) or statement.node.lineno > at.node.lineno
-        if uses_a_checkpoint(file, call)
+        if uses_a_checkpoint(place.file, call)
     )
     return using[0][0] if using else 0
 

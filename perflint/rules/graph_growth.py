@@ -25,7 +25,7 @@ from perflint.flow.by_statement import differentiated
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.surely import Surely
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of
@@ -80,7 +80,7 @@ def growth(point: Point) -> Growth | None:
 
 def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
     surely = Surely.of(point.file.project)
-    return not all(surely.is_tensor(name, point.file, point.scope) for name in names)
+    return not all(surely.is_tensor(name, Place(point.file, point.scope)) for name in names)
 
 
 def _stored_graph(
@@ -97,7 +97,7 @@ def _stored_graph(
     names = tuple(carrying(value))
     if not names or carriers.feeds_backward(target):
         return None
-    if call is None and NoGrad.of(point.file.project).over_statement(point.file, point.scope, point.statement):
+    if call is None and NoGrad.of(point.file.project).over_statement(Place(point.file, point.scope), point.statement):
         return None
     if _is_number(value, point):
         return None
@@ -128,7 +128,7 @@ def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     if handed:
         return _HANDED.format(name=handed)
     name = dotted(base_of(target))
-    return notices_detach(point.file, point.scope, name) if name is not None else ""
+    return notices_detach(Place(point.file, point.scope), name) if name is not None else ""
 
 
 def _handed_to(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
@@ -164,9 +164,9 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
-    found = Values.of(point.file.project).callee(point.file, point.scope, dotted(call.func) or "", point.env)
+    found = Values.of(point.file.project).callee(Place(point.file, point.scope), dotted(call.func) or "", point.env)
     if found is not None:
-        kept = _kept_by_method(call, *found)
+        kept = _kept_by_method(call, found.file, found.scope)
         return (call.func.value, kept, call) if kept is not None else None
     # Meters have an `add` too, and may read their argument: a set has to be recognizable as one.
     is_known = call.func.attr != "add" or _is_set(_definition(call.func.value, point))
@@ -175,7 +175,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
 
 def _definition(receiver: ast.expr, point: Point) -> ast.expr | None:
     name = dotted(receiver)
-    return Values.of(point.file.project).definitions(point.file, point.scope).get(name) if name else None
+    return Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(name) if name else None
 
 
 def _is_set(value: ast.expr | None) -> bool:
@@ -184,7 +184,7 @@ def _is_set(value: ast.expr | None) -> bool:
 
 def _kept_by_method(call: ast.Call, file: FileIndex, method: Scope) -> ast.expr | None:
     """The argument that a method of the project adds to one of its attributes unchanged."""
-    if method.owner is None or method.is_static or NoGrad.of(file.project).decorated(file, method):
+    if method.owner is None or method.is_static or NoGrad.of(file.project).decorated(Place(file, method)):
         return None
     for parameter in method.parameters:
         argument = argument_for(method, call, parameter)
@@ -203,7 +203,7 @@ def _adds_up(file: FileIndex, method: Scope, parameter: str) -> bool:
         if value is None or name is None or not name.startswith("self."):
             continue
         if parameter in map(dotted, uncut(value)) and keeps_all(method, name):
-            return not NoGrad.of(file.project).over_statement(file, method, statement)
+            return not NoGrad.of(file.project).over_statement(Place(file, method), statement)
     return False
 
 
@@ -296,11 +296,11 @@ class _Carriers:
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
         point, name = self._point, dotted(call.func)
-        found = Values.of(point.file.project).callee(point.file, point.scope, name, point.env) if name else None
-        if found is None or isinstance(found[1].node, ast.Module):
+        found = Values.of(point.file.project).callee(Place(point.file, point.scope), name, point.env) if name else None
+        if found is None or isinstance(found.scope.node, ast.Module):
             return False
-        file, scope = found
-        if NoGrad.of(file.project).decorated(file, scope):
+        scope = found.scope
+        if NoGrad.of(found.file.project).decorated(found):
             return False
         returned = [statement.node for statement in scope.statements if isinstance(statement.node, ast.Return)]
         names = [_returned_name(node, position) for node in returned]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.branches import Switches
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.passthrough import LOOPED
@@ -104,11 +104,11 @@ def grown_arrays(file: FileIndex) -> tuple[Grown, ...]:
         found
         for scope in file.scopes.scopes
         for statement in scope.statements
-        if statement.loop is not None and (found := _grown(file, scope, statement)) is not None
+        if statement.loop is not None and (found := _grown(Place(file, scope), statement)) is not None
     )
 
 
-def _grown(file: FileIndex, scope: Scope, statement: Statement) -> Grown | None:
+def _grown(place: Place, statement: Statement) -> Grown | None:
     """The array that a statement in a loop extends."""
     node, loop = statement.node, statement.loop
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or loop is None:
@@ -116,16 +116,16 @@ def _grown(file: FileIndex, scope: Scope, statement: Statement) -> Grown | None:
     target, call = node.targets[0], node.value
     if not isinstance(target, ast.Name) or not isinstance(call, ast.Call):
         return None
-    if file.names.resolve(dotted(call.func) or "") not in _JOINS or is_spread(call):
+    if place.file.names.resolve(dotted(call.func) or "") not in _JOINS or is_spread(call):
         return None
     parts = call.args[0] if call.args else None
     listed = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []
     if len(listed) != 2 or dotted(listed[0]) != target.id or isinstance(listed[1], ast.Starred):
         return None
-    at = next((one for one in scope.statements if one.node is loop), None)
-    if at is None or not _has_many_passes(scope, at, loop):
+    at = next((one for one in place.scope.statements if one.node is loop), None)
+    if at is None or not _has_many_passes(place.scope, at, loop):
         return None
-    found = Grown(target.id, statement, call, listed[1], loop, at, scope, *_first_part(target.id, statement))
+    found = Grown(target.id, statement, call, listed[1], loop, at, place.scope, *_first_part(target.id, statement))
     return found if _is_read_for_nothing_else(found) and not _is_bound_otherwise(found) else None
 
 
@@ -280,7 +280,7 @@ def _confidence(found: Grown, is_hot: bool, file: FileIndex) -> Confidence:
     matters = is_hot or found.goes_over_batches or not found.is_of_numpy(file)
     if not matters or isinstance(found.loop, ast.While) or found.predicts:
         return Confidence.LOW
-    is_off = Switches.of(file.project).is_left_off(found.statement, found.scope, file)
+    is_off = Switches.of(file.project).is_left_off(found.statement, Place(file, found.scope))
     return Confidence.LOW if is_off else Confidence.HIGH
 
 

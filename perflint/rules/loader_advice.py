@@ -48,10 +48,10 @@ def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | No
     if point is None:
         return LoaderReading(Worth.TRAINS)
     if callee == LOADER:
-        return reading(point.file, point.scope, point.statement, call)
+        return reading(Place(point.file, point.scope), point.statement, call)
     worth = Worth.TRAINS
     if callee == "paddle.Model.evaluate":
-        often = runs_while_training(point.file, point.scope, point.statement)
+        often = runs_while_training(Place(point.file, point.scope), point.statement)
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
     data = argument_of(call, _FITS[callee], 0)
     work = work_of(data, Place(point.file, point.scope, point.statement))

@@ -102,7 +102,7 @@ def _is_of_loader(step: OriginStep) -> bool:
     """Whether a parameter is that of the ``__init__`` of a class that inherits from Paddle's loader."""
     if step.function is None:
         return False
-    file, scope = step.function
+    file, scope = step.function.file, step.function.scope
     owner = scope.owner if scope.name == "__init__" else None
     return owner is not None and is_loader_class(file.project, file, owner)
 
@@ -219,11 +219,11 @@ def _loader(call: ast.Call, place: Place) -> _Loader | None:
     qualified = file.names.resolve(name)
     if qualified == LOADER:
         return _Loader(call, place)
-    declared = Values.of(project).declared(project.loaders, file, scope, name, {})
+    declared = Values.of(project).declared(project.loaders, Place(file, scope), name, {})
     if declared is not None:
         position = declared.position
         if position is None:
-            position = Values.of(project).place_of(file, scope, name, declared.parameter)
+            position = Values.of(project).place_of(Place(file, scope), name, declared.parameter)
         return _Loader(call, place, declared.parameter, position, True, declared.default == 0)
     if terminal(call) not in _loader_classes(project):
         return None
@@ -287,7 +287,7 @@ def _reading(origin: WorkerOrigin) -> LoaderReading:
 @query
 def _read(file: FileIndex, made: Located, through: frozenset[ast.Call]) -> LoaderReading:
     assert made.place.statement is not None
-    return reading(file, made.place.scope, made.place.statement, made.call, through)
+    return reading(Place(file, made.place.scope), made.place.statement, made.call, through)
 
 
 def _made(origin: WorkerOrigin) -> Located | None:
@@ -300,8 +300,8 @@ def _loads_iterable(loader: _Loader) -> bool:
     dataset, place = argument_of(loader.call, "dataset", 0), loader.place
     if dataset is None:
         return False
-    start = Values.of(place.file.project).base_env(place.file, place.scope, {})
-    flow = Flow(place.scope, place.file, start, guess_losses=False).run()
+    start = Values.of(place.file.project).base_env(Place(place.file, place.scope), {})
+    flow = Flow(Place(place.file, place.scope), start, guess_losses=False).run()
     env = flow.before.get(place.statement.node, {}) if place.statement is not None else {}
     return Evaluator(place.file, env).kind(dataset).tag == ITERABLE_TAG
 

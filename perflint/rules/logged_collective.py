@@ -10,13 +10,13 @@ from perflint.facts.usages import Aim, usages, usages_of_name
 from perflint.findings import Fix, Level
 from perflint.flow.uses import uses_in
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.scopes import Statement, terminal
 from perflint.training.steps import Point
 
 # Finds values that all ranks exchange at a step although only log lines show them.
@@ -28,12 +28,12 @@ _MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
 def only_logged(point: Point, call: ast.Call) -> bool:
     """Whether a call exchanges a value between ranks that only log lines of the same function show."""
     name = _exchanged(point, call)
-    scope = uses_in(point.file, point.scope)
+    scope = uses_in(Place(point.file, point.scope))
     if name is not None:
         if name in feeding_backward(point.scope):
             return False
         return _are_logs(usages_of_name(name, point, scope))
-    if not _holds(point.statement, call) or not _exchanges(point.file, point.scope, call):
+    if not _holds(point.statement, call) or not _exchanges(Place(point.file, point.scope), call):
         return False
     return _are_logs(usages(call, point, scope))
 
@@ -65,32 +65,32 @@ _MOST_FUNCTIONS = 30
 """How many functions that a call leads to are looked at."""
 
 
-def _exchanges(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+def _exchanges(at: Place, call: ast.Call) -> bool:
     """Whether a call reaches a function of the project that does a collective and returns the result."""
-    found = _called(file, scope, call)
-    return found is not None and found[1] is not scope and _makes_collective(*found)
+    found = _called(at, call)
+    return found is not None and found.scope is not at.scope and _makes_collective(found)
 
 
-def _called(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
+def _called(at: Place, call: ast.Call) -> Place | None:
     name = dotted(call.func)
-    return Values.of(file.project).callee(file, scope, name, {}) if name else None
+    return Values.of(at.file.project).callee(at, name, {}) if name else None
 
 
 @query
-def _makes_collective(file: FileIndex, scope: Scope) -> bool:
+def _makes_collective(at: Place) -> bool:
     """Whether a function, or one that it calls, exchanges its argument, and does not train: ``reduce_mean(tensor)``."""
-    waiting, seen = [(file, scope)], {scope}
+    waiting, seen = [at], {at.scope}
     while waiting and len(seen) < _MOST_FUNCTIONS:
-        there, one = waiting.pop()
-        calls = [call for each in one.statements for call in each.calls]
-        returns = any(isinstance(each.node, ast.Return) and each.node.value is not None for each in one.statements)
+        there = waiting.pop()
+        calls, nodes = list(there.scope.calls), [each.node for each in there.scope.statements]
+        returns = any(isinstance(node, ast.Return) and node.value is not None for node in nodes)
         if not returns or any(terminal(call) in ("backward", "step", "minimize") for call in calls):
             continue
-        if any(_is_collective(there, call) for call in calls):
+        if any(_is_collective(there.file, call) for call in calls):
             return True
-        found = [reached for call in calls if (reached := _called(there, one, call)) is not None]
-        waiting += [reached for reached in found if reached[1] not in seen]
-        seen.update(reached[1] for reached in found)
+        found = [reached for call in calls if (reached := _called(there, call)) is not None]
+        waiting += [reached for reached in found if reached.scope not in seen]
+        seen.update(reached.scope for reached in found)
     return False
 
 

@@ -11,7 +11,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.rules import guard
@@ -61,7 +61,7 @@ def _methods(file: FileIndex) -> Iterator[Candidate]:
         is_update = scope.name == "update" and owner is not None and owner.methods.get("update") is scope
         if not is_update or owner is None or isinstance(node, ast.Module):
             continue
-        if _derives(file.project, file, owner) and _works_on_host(file.project, file, scope):
+        if _derives(file.project, file, owner) and _works_on_host(file.project, Place(file, scope)):
             yield Candidate(node, node)
 
 
@@ -97,7 +97,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     found = Modules.of(project).class_named(kind.type) if kind.type else None
     if found is not None:
         method = Modules.of(project).method(kind.type, "update")
-        on_host = method is None or _works_on_host(project, *method)
+        on_host = method is None or _works_on_host(project, method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes an unknown object a container of tensors.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
@@ -143,16 +143,16 @@ def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
     return any(base.startswith(_METRICS) for base in Hierarchy.of(project).base_names(file, owner))
 
 
-def _works_on_host(project: Project, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
+def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
     """Whether an ``update`` of the project copies its argument, rather than only reading a number of it."""
-    for call in scope.calls:
+    for call in at.scope.calls:
         name = dotted(call.func) or ""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
             return True
-        if file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
+        if at.file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
             return True
-        called = Values.of(project).callee(file, scope, name, {}) if name and depth < _DEEPEST else None
-        if called is not None and called[1] is not scope and _works_on_host(project, *called, depth + 1):
+        called = Values.of(project).callee(at, name, {}) if name and depth < _DEEPEST else None
+        if called is not None and called[1] is not at.scope and _works_on_host(project, called, depth + 1):
             return True
     return False
 

@@ -21,7 +21,7 @@ from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import FileIndex, Part
+from perflint.index.project import FileIndex, Part, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -78,7 +78,7 @@ class Gradients(Part):
             for owner in file.scopes.classes.values()
             if "forward" in owner.methods
             and kinds.kind_of_instance(file, owner).tag == LAYER_TAG
-            and self.wanted_in(file, owner.methods["forward"])
+            and self.wanted_in(Place(file, owner.methods["forward"]))
         )
 
     @query
@@ -97,20 +97,20 @@ class Gradients(Part):
             for last in _HOOKS
             for scope, _, call in file.calls_named(last)
             for name in filter(None, map(dotted, call.args[:1]))
-            if (found := Values.of(self._project).callee(file, scope, name, {})) is not None
-            if self.wanted_in(*found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
+            if (found := Values.of(self._project).callee(Place(file, scope), name, {})) is not None
+            if self.wanted_in(found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
         }
         return imports.closure(imports.users(hooked))
 
-    def may_be_wanted(self, file: FileIndex, scope: Scope, statements: Iterable[Statement], models: Set[str]) -> bool:
+    def may_be_wanted(self, at: Place, statements: Iterable[Statement], models: Set[str]) -> bool:
         """Whether calls may reach a function that uses gradients, though nothing shows that they do.
 
         That is a method of an object of unknown class, or a function that is passed on and then gets one of ``models``.
         """
         graph = CallGraph.of(self._project)
         for call in (call for statement in statements for call in statement.calls):
-            targets = graph.callees(file, scope, call)
-            if any(self.wanted_in(target.file, target.scope) for target in targets):
+            targets = graph.callees(at, call)
+            if any(self.wanted_in(Place(target.file, target.scope)) for target in targets):
                 return True
             gets_one = not targets and not models.isdisjoint(map(dotted, arguments_of(call)))
             if gets_one and any(fits(function, call) for function in self._passed_on()):
@@ -127,28 +127,28 @@ class Gradients(Part):
             for file in files
             if any(file.has_words(word) for word in _ASKS)
             for scope in file.scopes.scopes
-            if scope.parent is not None and self.wanted_in(file, scope)
+            if scope.parent is not None and self.wanted_in(Place(file, scope))
             if any(scope.name in held(other).held for other in self._project.mentions.values(scope.name))
         ]
 
-    def wanted_by(self, file: FileIndex, scope: Scope, statements: Iterable[Statement]) -> bool:
+    def wanted_by(self, at: Place, statements: Iterable[Statement]) -> bool:
         """Whether any of a scope's statements uses gradients or trains."""
-        return any(self._wants(file, scope, statement) for statement in statements)
+        return any(self._wants(at, statement) for statement in statements)
 
     @query(cycle=False)  # a recursive call adds nothing
-    def wanted_in(self, file: FileIndex, scope: Scope) -> bool:
+    def wanted_in(self, at: Place) -> bool:
         """Whether a function uses gradients anywhere, including nested functions."""
-        return self.wanted_by(file, scope, scope.statements) or any(
-            self.wanted_in(file, inner) for inner in scope.functions.values()
+        return self.wanted_by(at, at.scope.statements) or any(
+            self.wanted_in(Place(at.file, inner)) for inner in at.scope.functions.values()
         )
 
-    def _wants(self, file: FileIndex, scope: Scope, statement: Statement) -> bool:
+    def _wants(self, at: Place, statement: Statement) -> bool:
         if asks(statement):
             return True
         for call in statement.calls:
             name = dotted(call.func)
-            found = Values.of(self._project).callee(file, scope, name, {}) if name else None
-            if found is not None and found[1] is not scope and self.wanted_in(*found):
+            found = Values.of(self._project).callee(at, name, {}) if name else None
+            if found is not None and found[1] is not at.scope and self.wanted_in(found):
                 return True
         return False
 
@@ -265,7 +265,7 @@ def evaluations(file: FileIndex) -> Mapping[ast.stmt, SilentLoop]:
     scopes = [scope for scope in file.scopes.scopes if _may_evaluate(scope, switches)]
     if not scopes or not _serves_paddle(file) or is_switched(file) or "reprod_log" in file.names.packages:
         return {}  # (a comparison with another framework runs one batch)
-    return {found.loop: found for scope in scopes for found in _in_scope(file, scope)}
+    return {found.loop: found for scope in scopes for found in _in_scope(Place(file, scope))}
 
 
 def _serves_paddle(file: FileIndex) -> bool:
@@ -274,9 +274,9 @@ def _serves_paddle(file: FileIndex) -> bool:
 
 
 @query
-def _in_scope(file: FileIndex, scope: Scope) -> list[SilentLoop]:
+def _in_scope(at: Place) -> list[SilentLoop]:
     """The loops of one function that may evaluate."""
-    return list(_Finder(file, scope).found())
+    return list(_Finder(at).found())
 
 
 def confirmed(file: FileIndex, found: SilentLoop) -> Evaluation | None:
@@ -286,15 +286,15 @@ def confirmed(file: FileIndex, found: SilentLoop) -> Evaluation | None:
     or if it is a loop over loaders that calls a function with the loop over batches, which is a separate candidate.
     """
     scope, asks = found.scope, Gradients.of(file.project)
-    found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(file, scope, item.call)])
+    found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(Place(file, scope), item.call)])
     first = _first_with_tensors(file, found)
     if first is None:
         return None
     is_fluid = is_for_paddle_1([file, *_files_of_models(file, found)])
-    if is_fluid and _records_no_graph(file, scope, first.statement):
+    if is_fluid and _records_no_graph(Place(file, scope), first.statement):
         return None
-    wanted = asks.wanted_in(file, scope)
-    if wanted and asks.wanted_by(file, scope, scope.statements_in(found.loop)):
+    wanted = asks.wanted_in(Place(file, scope))
+    if wanted and asks.wanted_by(Place(file, scope), scope.statements_in(found.loop)):
         return None
     asks_inside = _asks_for_gradients(file, found)
     if asks_inside:
@@ -318,27 +318,27 @@ def _gives_more(file: FileIndex, found: SilentLoop) -> bool:
         for call in others
         if terminal(call) in _WEIGHTS
         or any(means_model(dotted(item) or "") for item in call.args)
-        or runs.runs_model(file, scope, call) is not None
+        or runs.runs_model(Place(file, scope), call) is not None
     ]
-    return bool(having) and bool(kept_gradient(file, scope, None, having, True))
+    return bool(having) and bool(kept_gradient(Place(file, scope), None, having, True))
 
 
 def _files_of_models(file: FileIndex, found: SilentLoop) -> list[FileIndex]:
     """The files with the forward passes that a loop runs, as far as they are known."""
-    forwards = (_forward(file, found.scope, item.call) for item in found.calls)
+    forwards = (_forward(Place(file, found.scope), item.call) for item in found.calls)
     return [forward[0] for forward in forwards if forward is not None]
 
 
-def _records_no_graph(file: FileIndex, scope: Scope, statement: Statement) -> bool:
+def _records_no_graph(at: Place, statement: Statement) -> bool:
     """Whether Paddle 1.x records no graph at a statement, because ``eval()`` has been called before.
 
     ``Layer.eval()`` of one model switches the tracer in that version, for the whole program, until ``train()`` is
     called.
     """
-    before = _switches_before(scope, statement)
+    before = _switches_before(at.scope, statement)
     if before:
         return _evaluates_at(before, statement)
-    sites = [site for site in CallGraph.of(file.project).callers(file, scope) if site.scope is not scope]
+    sites = [site for site in CallGraph.of(at.file.project).callers(at) if site.scope is not at.scope]
     return bool(sites) and all(
         _evaluates_at(_switches_before(site.scope, site.statement), site.statement) for site in sites
     )
@@ -359,13 +359,13 @@ def _is_by_itself(mode: Mode) -> bool:
     return any(isinstance(call, ast.Call) and dotted(call.func) == wanted for call in calls)
 
 
-def _has_its_own_loop(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+def _has_its_own_loop(at: Place, call: ast.Call) -> bool:
     """Whether a call reaches a function with an evaluation loop that is reported there."""
     return any(
-        inner.scope is reached and inner.confidence > Confidence.LOW
-        for home, reached in CallGraph.of(file.project).reached(file, scope, call)
-        if reached is not scope
-        for inner in evaluations(home).values()
+        inner.scope is reached.scope and inner.confidence > Confidence.LOW
+        for reached in CallGraph.of(at.file.project).reached(at, call)
+        if reached.scope is not at.scope
+        for inner in evaluations(reached.file).values()
     )
 
 
@@ -376,26 +376,26 @@ def _asks_for_gradients(file: FileIndex, found: SilentLoop) -> bool | None:
         return None
     if file not in asks.beside_forward():
         return False
-    forwards = [_forward(file, found.scope, item.call) for item in found.calls]
-    if any(forward is not None and asks.wanted_in(*forward) for forward in forwards):
+    forwards = [_forward(Place(file, found.scope), item.call) for item in found.calls]
+    if any(forward is not None and asks.wanted_in(forward) for forward in forwards):
         return True
     return None if None in forwards else False
 
 
-def _forward(file: FileIndex, scope: Scope, call: ast.Call) -> tuple[FileIndex, Scope] | None:
+def _forward(at: Place, call: ast.Call) -> Place | None:
     """The forward pass, or the method of the model, that a call runs; None if it is not known."""
     func = call.func
     model = func.value if isinstance(func, ast.Attribute) and func.attr == "forward" else func
-    kind = Values.of(file.project).lasting_kind(file, scope, model)
+    kind = Values.of(at.file.project).lasting_kind(at, model)
     if kind.tag == FUNCTION_TAG:
-        return next(iter(Modules.of(file.project).functions_of_kind(kind)), None)
-    return Modules.of(file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
+        return next(iter(Modules.of(at.file.project).functions_of_kind(kind)), None)
+    return Modules.of(at.file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
 
 
 def _first_with_tensors(file: FileIndex, found: SilentLoop) -> ModelCall | None:
     """The first call that may get tensors: if all arguments are on the host, it does not call a network."""
-    env = Values.of(file.project).base_env(file, found.scope, {})
-    before = Flow(found.scope, file, env, guess_losses=False).run().before
+    env = Values.of(file.project).base_env(Place(file, found.scope), {})
+    before = Flow(Place(file, found.scope), env, guess_losses=False).run().before
     for item in found.calls:
         evaluator = Evaluator(file, before.get(item.statement.node, {}))
         given = arguments_of(item.call)
@@ -404,35 +404,37 @@ def _first_with_tensors(file: FileIndex, found: SilentLoop) -> ModelCall | None:
     return None
 
 
-def _asks_whether(file: FileIndex, scope: Scope) -> bool:
+def _asks_whether(at: Place) -> bool:
     """Whether the file of an evaluation, or one with a function that it calls, asks if gradients are on."""
-    asking = file.project.mentions.of(_ASKS_WHETHER)
-    if not asking or file in asking:
-        return file in asking
-    graph = CallGraph.of(file.project)
-    return any(home in asking for call in scope.calls for home, _ in graph.reached(file, scope, call))
+    asking = at.file.project.mentions.of(_ASKS_WHETHER)
+    if not asking or at.file in asking:
+        return at.file in asking
+    graph = CallGraph.of(at.file.project)
+    return any(called.file in asking for call in at.scope.calls for called in graph.reached(at, call))
 
 
 def _risk(file: FileIndex, found: SilentLoop, whole: bool) -> str:
     models = {name for item in found.calls if (name := dotted(item.call.func))}
     inside = found.scope.statements if whole else found.scope.statements_in(found.loop)
-    if Gradients.of(file.project).may_be_wanted(file, found.scope, inside, models):
+    if Gradients.of(file.project).may_be_wanted(Place(file, found.scope), inside, models):
         return _MAY_CALL
-    if _asks_whether(file, found.scope):
+    if _asks_whether(Place(file, found.scope)):
         return _TELLS
-    for site in CallGraph.of(file.project).callers(file, found.scope):
+    for site in CallGraph.of(file.project).callers(Place(file, found.scope)):
         if isinstance(site.statement.node, ast.Assign):
             kept = {name for target in site.statement.node.targets for name in stored_names(target)}
             if kept & backward_names(site.scope):
                 return "what the function returns may go into a backward pass"
     calls = [item.call for item in found.calls]
-    forwards = filter(None, (_forward(file, found.scope, call) for call in calls))
-    left = next(filter(None, (left_by_forward(*forward) for forward in forwards)), "")
+    forwards = filter(None, (_forward(Place(file, found.scope), call) for call in calls))
+    left = next(filter(None, (left_by_forward(forward) for forward in forwards)), "")
     if left:
         return left
     if whole:
         calls += [call for call in found.scope.calls if dotted(call.func) in models]
-    return _kept_for_backward(found.scope, found.loop) or kept_gradient(file, found.scope, found.loop, calls, whole)
+    return _kept_for_backward(found.scope, found.loop) or kept_gradient(
+        Place(file, found.scope), found.loop, calls, whole
+    )
 
 
 def _names_evaluation(text: str) -> bool:
@@ -464,21 +466,21 @@ def _evaluates(name: str) -> bool:
 class _Finder:
     """Searches one scope of a file. Tests that need other files come last."""
 
-    def __init__(self, file: FileIndex, scope: Scope) -> None:
-        self._file = file
-        self._scope = scope
-        self._no_grad = NoGrad.of(file.project)
+    def __init__(self, at: Place) -> None:
+        self._file = at.file
+        self._scope = at.scope
+        self._no_grad = NoGrad.of(at.file.project)
 
     def found(self) -> Iterator[SilentLoop]:
         """The loops that may evaluate."""
-        if self._no_grad.decorated(self._file, self._scope):
+        if self._no_grad.decorated(Place(self._file, self._scope)):
             return
         if any(freezes(statement, self._scope) for statement in self._scope.statements):
             return
         calls: dict[Loop, list[ModelCall]] = {}
         for item in self._model_calls():
             calls.setdefault(item.loop, []).append(item)
-        if calls and not self._no_grad.over_scope(self._file, self._scope):
+        if calls and not self._no_grad.over_scope(Place(self._file, self._scope)):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)
                 yield SilentLoop(loop, self._scope, found, self._confidence(loop, sure))
@@ -488,10 +490,10 @@ class _Finder:
         file, scope, candidates = self._file, self._scope, self._candidates()
         for statement in scope.statements if candidates else ():
             around = _candidates_around(statement, candidates)
-            if not around or not statement.calls or self._no_grad.over_statement(file, scope, statement):
+            if not around or not statement.calls or self._no_grad.over_statement(Place(file, scope), statement):
                 continue
             for call in statement.calls:
-                sure = ModelRuns.of(file.project).runs_model(file, scope, call)
+                sure = ModelRuns.of(file.project).runs_model(Place(file, scope), call)
                 loop = self._loop_of(around, call) if sure is not None else None
                 if loop is not None:
                     yield ModelCall(loop, statement, call, bool(sure))
@@ -522,7 +524,7 @@ class _Finder:
             not (over_data or evaluates(self._scope.name))
             or calibrates(self._scope.name)
             or self._is_dispatched()
-            or self._only_predicts(self._file, self._scope)
+            or self._only_predicts(Place(self._file, self._scope))
         ):
             return Confidence.LOW
         says_so = _evaluates(self._scope.name) or _under_eval(self._scope, loop)
@@ -532,7 +534,7 @@ class _Finder:
         """Whether a loop is over a loader, whatever it is called: ``val = DataLoader(...)``, ``for x, y in val``."""
         values = Values.of(self._file.project)
         nodes = (node for node in ast.walk(loop.iter) if isinstance(node, (ast.Name, ast.Attribute)))
-        return any(values.lasting_kind(self._file, self._scope, node).tag == LOADER_TAG for node in nodes)
+        return any(values.lasting_kind(Place(self._file, self._scope), node).tag == LOADER_TAG for node in nodes)
 
     def _is_dispatched(self) -> bool:
         """Whether the function is imported elsewhere but not called by name, so its caller is unknown."""
@@ -546,17 +548,17 @@ class _Finder:
             file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
         )
 
-    def _only_predicts(self, file: FileIndex, scope: Scope, depth: int = 0) -> bool:
+    def _only_predicts(self, at: Place, depth: int = 0) -> bool:
         """Whether only predicting programs are known to call a function."""
-        if predicts(file.parts[-1]) or any(map(exports, file.parts)):
-            return not file.has(".backward(")
-        if scope is file.scopes.module or depth >= _MOST_CALLERS:
+        if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
+            return not at.file.has(".backward(")
+        if at.scope is at.file.scopes.module or depth >= _MOST_CALLERS:
             return False
         found = False
-        for site in CallGraph.of(file.project).callers(file, scope, Certainty.NAME):
-            if site.scope is not scope and not self._only_predicts(site.file, site.scope, depth + 1):
+        for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME):
+            if site.scope is not at.scope and not self._only_predicts(Place(site.file, site.scope), depth + 1):
                 return False
-            found = found or site.scope is not scope
+            found = found or site.scope is not at.scope
         return found
 
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:

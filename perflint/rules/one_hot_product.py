@@ -11,7 +11,7 @@ from perflint.facts.effects import only_reads
 from perflint.facts.gradient_graphs import NoGrad
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -76,7 +76,8 @@ def look_ups(file: FileIndex) -> tuple[LookUp, ...]:
         for statement in scope.statements
         for header in headers(statement.node)
         for node in walk(header)
-        if (found := _product(file, scope, statement, node) or _sum(file, scope, statement, node)) is not None
+        if (found := _product(Place(file, scope), statement, node) or _sum(Place(file, scope), statement, node))
+        is not None
         and _matters(file, found)
     )
 
@@ -84,16 +85,18 @@ def look_ups(file: FileIndex) -> tuple[LookUp, ...]:
 def _matters(file: FileIndex, found: LookUp) -> bool:
     """Whether training may run a product repeatedly: not with gradients off, and not once in an ``__init__``."""
     no_grad = NoGrad.of(file.project)
-    if no_grad.over_statement(file, found.scope, found.statement) or no_grad.over_scope(file, found.scope):
+    if no_grad.over_statement(Place(file, found.scope), found.statement) or no_grad.over_scope(
+        Place(file, found.scope)
+    ):
         return False
-    return not only_predicts(file) and not _runs_once(file, found.scope)
+    return not only_predicts(file) and not _runs_once(Place(file, found.scope))
 
 
-def _runs_once(file: FileIndex, scope: Scope) -> bool:
+def _runs_once(at: Place) -> bool:
     """Whether all calls of a function are in an ``__init__``: its result is a constant."""
-    if scope.name == "__init__":
+    if at.scope.name == "__init__":
         return True
-    sites = CallGraph.of(file.project).callers(file, scope, Certainty.NAME)
+    sites = CallGraph.of(at.file.project).callers(at, Certainty.NAME)
     return bool(sites) and all(site.scope.name == "__init__" for site in sites)
 
 
@@ -107,13 +110,15 @@ def asks_for_gradients_of_inputs(scope: Scope) -> bool:
     return "backward" in asked and not asked.isdisjoint(("grad", "gradient")) and asked.isdisjoint(_UPDATES)
 
 
-def _product(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> LookUp | None:
+def _product(place: Place, statement: Statement, node: ast.AST) -> LookUp | None:
     """``matmul(one_hot(ids, n), table)`` and ``one_hot(ids, n) @ table``."""
     is_turned = False
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         left, table = node.left, node.right
     elif (
-        isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") in _PRODUCTS and not is_spread(node)
+        isinstance(node, ast.Call)
+        and place.file.names.resolve(dotted(node.func) or "") in _PRODUCTS
+        and not is_spread(node)
     ):
         given = [argument_of(node, name, at) for at, name in enumerate(("x", "y", "transpose_x", "transpose_y"))]
         if given[0] is None or given[1] is None or _may_be_true(given[2]):
@@ -121,15 +126,15 @@ def _product(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST)
         left, table, is_turned = given[0], given[1], _may_be_true(given[3])
     else:
         return None
-    binding, rows = _one_hot(file, scope, statement, left)
-    return LookUp(node, rows, table, True, is_turned, statement, scope, binding) if rows is not None else None
+    binding, rows = _one_hot(place, statement, left)
+    return LookUp(node, rows, table, True, is_turned, statement, place.scope, binding) if rows is not None else None
 
 
-def _sum(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> LookUp | None:
+def _sum(at: Place, statement: Statement, node: ast.AST) -> LookUp | None:
     """``(one_hot(ids, n) * x).sum(-1)``, which takes one number from each row of ``x``."""
     if not isinstance(node, ast.Call) or terminal(node) != "sum" or is_spread(node):
         return None
-    is_function = file.names.resolve(dotted(node.func) or "") == "paddle.sum"
+    is_function = at.file.names.resolve(dotted(node.func) or "") == "paddle.sum"
     summed = argument_of(node, "x", 0) if is_function else getattr(node.func, "value", None)
     axis = argument_of(node, "axis", 1 if is_function else 0)
     if not isinstance(summed, ast.BinOp) or not isinstance(summed.op, ast.Mult) or axis is None:
@@ -138,10 +143,13 @@ def _sum(file: FileIndex, scope: Scope, statement: Statement, node: ast.AST) -> 
     if others or len(node.args) > 1 + is_function:
         return None
     for one, other in ((summed.left, summed.right), (summed.right, summed.left)):
-        binding, rows = _one_hot(file, scope, statement, one)
+        binding, rows = _one_hot(at, statement, one)
         if rows is not None:
-            of_classes, of_a_loss = _is_of_classes(scope, statement, other), _is_of_a_loss(scope, statement, other)
-            return LookUp(node, rows, other, False, False, statement, scope, binding, of_classes, of_a_loss)
+            of_classes, of_a_loss = (
+                _is_of_classes(at.scope, statement, other),
+                _is_of_a_loss(at.scope, statement, other),
+            )
+            return LookUp(node, rows, other, False, False, statement, at.scope, binding, of_classes, of_a_loss)
     return None
 
 
@@ -167,19 +175,17 @@ def _may_be_true(node: ast.expr | None) -> bool:
     return node is not None and not (isinstance(node, ast.Constant) and not node.value)
 
 
-def _one_hot(
-    file: FileIndex, scope: Scope, statement: Statement, node: ast.expr
-) -> tuple[Statement | None, ast.Call | None]:
+def _one_hot(at: Place, statement: Statement, node: ast.expr) -> tuple[Statement | None, ast.Call | None]:
     """The call of ``one_hot`` that creates a value, with or without a cast, and the assignment in between."""
     binding = None
     if isinstance(node, ast.Name):
-        binding = sole_at(node.id, statement, scope)
+        binding = sole_at(node.id, statement, at.scope)
         node = (value_of(binding) if binding is not None else None) or node
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
-        if file.names.is_bound((dotted(node.func) or "").partition(".")[0]):
+        if at.file.names.is_bound((dotted(node.func) or "").partition(".")[0]):
             break
         node = node.func.value
-    is_one = isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") in _ONE_HOT
+    is_one = isinstance(node, ast.Call) and at.file.names.resolve(dotted(node.func) or "") in _ONE_HOT
     return (binding, node) if is_one and isinstance(node, ast.Call) and not is_spread(node) else (None, None)
 
 
@@ -255,7 +261,7 @@ def _edits(found: LookUp, file: FileIndex) -> list[Edit]:
 def _may_move(found: LookUp, ids: ast.expr, file: FileIndex) -> bool:
     """Whether the classes are the same at the product, and calls that compute them have no side effects."""
     calls = [item for item in walk(ids) if isinstance(item, ast.Call)]
-    if not all(only_reads(file, found.scope, call, {}) for call in calls):
+    if not all(only_reads(Place(file, found.scope), call, {}) for call in calls):
         return found.binding is None
     binding = found.binding
     names = plain_names(ids)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from perflint import catalogue
 from perflint.facts.gradient_graphs import NoGrad, feeding_backward, uncut
 from perflint.findings import Confidence, Fix, Level
-from perflint.index.project import FileIndex
+from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.query import query
@@ -47,19 +47,19 @@ class Penalty(Enum):
 
 def clips(point: Point) -> Clip | None:
     """How a loop at a statement clips the gradients of parameters, one after the other; None if it does not."""
-    return _clips(point.file, point.scope).get(point.statement.node)
+    return _clips(Place(point.file, point.scope)).get(point.statement.node)
 
 
 @query
-def _clips(file: FileIndex, scope: Scope) -> dict[ast.stmt, Clip]:
+def _clips(at: Place) -> dict[ast.stmt, Clip]:
     """The loops of a function that clip gradients."""
-    if not file.has(".grad") and not file.has("_grad_ivar"):
+    if not at.file.has(".grad") and not at.file.has("_grad_ivar"):
         return {}
-    norms = scope.once(_norms, lambda: _norms(scope))
+    norms = at.scope.once(_norms, lambda: _norms(at.scope))
     found: dict[ast.stmt, Clip] = {}
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         loop = statement.loop
-        if isinstance(loop, ast.For) and is_over_parameters(loop.iter, scope):
+        if isinstance(loop, ast.For) and is_over_parameters(loop.iter, at.scope):
             how = _clipping(statement.node, norms)
             if how is not None:
                 found[loop] = how
@@ -120,7 +120,7 @@ def _holds_gradient(target: ast.expr) -> bool:
 def penalty(point: Point, parameters: ast.Call) -> Penalty | None:
     """The penalty that a step adds to its loss for each weight in ``model.parameters()``; None if there is none."""
     node, scope = point.statement.node, point.scope
-    if NoGrad.of(point.file.project).over_statement(point.file, scope, point.statement):
+    if NoGrad.of(point.file.project).over_statement(Place(point.file, scope), point.statement):
         return None
     if isinstance(node, ast.For) and any(item is parameters for item in walk(node.iter)):
         inside = (item for item in scope.statements if item.loop is node and _is_added(item, scope))
@@ -246,21 +246,21 @@ class Average(NamedTuple):
 
 def average(point: Point) -> Average | None:
     """The average of weights that a loop at a statement keeps; None if it keeps none on the device."""
-    return _averages(point.file, point.scope).get(point.statement.node)
+    return _averages(Place(point.file, point.scope)).get(point.statement.node)
 
 
 @query
-def _averages(file: FileIndex, scope: Scope) -> dict[ast.stmt, Average]:
+def _averages(at: Place) -> dict[ast.stmt, Average]:
     """The loops of a function that keep an average of weights."""
-    if not any(isinstance(statement.node, ast.For) for statement in scope.statements):
+    if not any(isinstance(statement.node, ast.For) for statement in at.scope.statements):
         return {}
     found: dict[ast.stmt, Average] = {}
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         loop = statement.loop
         if not isinstance(loop, ast.For) or loop in found:
             continue
-        mixed = _mixed(statement, scope)
-        if mixed is not None and is_over_parameters(loop.iter, scope):
+        mixed = _mixed(statement, at.scope)
+        if mixed is not None and is_over_parameters(loop.iter, at.scope):
             found[loop] = mixed
     return found
 

@@ -12,13 +12,13 @@ from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.uses import uses_in
 from perflint.index.kinds import LAYER_TAG
-from perflint.index.project import FileIndex
+from perflint.index.project import Place
 from perflint.lint.context import Context, Shown
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, ARRAY_METHODS, COPYING_METHODS
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import Scope, terminal
+from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_scaler
 from perflint.training.steps import Point, of_point
@@ -33,7 +33,7 @@ _ARRAY_READS = ARRAY_METHODS | ARRAY_FUNCTIONS
 _REDUCING = frozenset({"sum", "mean", "all", "any", "max", "min"})
 
 
-def reads_predictions(read: ast.expr | None, file: FileIndex, scope: Scope) -> bool:
+def reads_predictions(read: ast.expr | None, at: Place) -> bool:
     """Whether a read is of predicted classes, or of what a helper compares them with, such as the labels.
 
     They are not summed or averaged on the device as a loss is.
@@ -45,13 +45,13 @@ def reads_predictions(read: ast.expr | None, file: FileIndex, scope: Scope) -> b
     """
     if not isinstance(read, ast.Call) or terminal(read) not in _ARRAY_READS:
         return False
-    return _is_of_classes(read) or _decodes(file, scope)
+    return _is_of_classes(read) or _decodes(at)
 
 
 @query
-def _decodes(file: FileIndex, scope: Scope) -> bool:
+def _decodes(place: Place) -> bool:
     """Whether a function without a backward pass reads predicted classes."""
-    calls = [item for at in scope.statements for item in walk(at.node) if isinstance(item, ast.Call)]
+    calls = [item for at in place.scope.statements for item in walk(at.node) if isinstance(item, ast.Call)]
     return not any(terminal(item) == "backward" for item in calls) and any(map(_is_of_classes, calls))
 
 
@@ -216,7 +216,7 @@ def advice(call: ast.Call, context: Context) -> Advice:
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
-    if not is_forward and is_kept and reads_predictions(call, context.file, context.here.scope):
+    if not is_forward and is_kept and reads_predictions(call, Place(context.file, context.here.scope)):
         words = _DECODE.format(interval=context.settings.log_interval)
         said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
     if _DETACH in said.words and _reads_a_parameter(call, context):
@@ -271,7 +271,7 @@ def _place(aim: Aim) -> str:
 def aims_of(expression: ast.expr, context: Context) -> list[Aim]:
     """What the value of an expression of the current statement is used for."""
     point = context.here
-    return usages(expression, point, uses_in(context.file, point.scope))
+    return usages(expression, point, uses_in(Place(context.file, point.scope)))
 
 
 def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from perflint.facts.gradient_graphs import uncut
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
@@ -45,12 +45,12 @@ def is_spent(point: Point) -> bool:
     if step is None or step.forward or not step.line or point.file.is_static:
         return False
     way = list(call_path(point.file.project, point, step))
-    if len(way) != len(step.calls) + 1 or not all(_runs_once(*place, step) for place in way):
+    if len(way) != len(step.calls) + 1 or not all(_runs_once(file, at, step) for file, _, at in way):
         return False
-    return _is_made_anew(point) and not any(_is_walked_after(*place, step) for place in way)
+    return _is_made_anew(point) and not any(_is_walked_after(Place(file, scope), at, step) for file, scope, at in way)
 
 
-def _runs_once(file: FileIndex, _: Scope, statement: Statement, step: Step) -> bool:
+def _runs_once(file: FileIndex, statement: Statement, step: Step) -> bool:
     """Whether the only loop around a statement is the step loop, and it passes nothing on to the next step.
 
     ``hidden = self.step(x, hidden)`` does: the graph of the next step may continue this one.
@@ -67,31 +67,31 @@ def _loaded(node: ast.AST) -> str | None:
     return dotted(node) if is_read else None
 
 
-def _is_walked_after(file: FileIndex, scope: Scope, statement: Statement, step: Step) -> bool:
-    loop = step_loop(statement, file.path, step)
+def _is_walked_after(at: Place, statement: Statement, step: Step) -> bool:
+    loop = step_loop(statement, at.file.path, step)
     return any(
         other.start > statement.start and (loop is None or other.is_in(loop) or other.loop is None)
-        for other in _walks(file, scope)
-    ) or any(_is_walk(file, scope, call) for call in statement.calls[:-1] if terminal(call) != "backward")
+        for other in _walks(at)
+    ) or any(_is_walk(at, call) for call in statement.calls[:-1] if terminal(call) != "backward")
 
 
 @query
-def _walks(file: FileIndex, scope: Scope) -> tuple[Statement, ...]:
+def _walks(at: Place) -> tuple[Statement, ...]:
     """The statements of a function that go through a graph, directly or in what they call."""
-    return tuple(each for each in scope.statements if any(_is_walk(file, scope, call) for call in each.calls))
+    return tuple(each for each in at.scope.statements if any(_is_walk(at, call) for call in each.calls))
 
 
-def _is_walk(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+def _is_walk(at: Place, call: ast.Call) -> bool:
     if terminal(call) in _WALKS:
         return True
     name = dotted(call.func)
-    found = Values.of(file.project).callee(file, scope, name, {}) if name else None
-    return found is not None and found[1] is not scope and _goes_through_graphs(*found)
+    found = Values.of(at.file.project).callee(at, name, {}) if name else None
+    return found is not None and found.scope is not at.scope and _goes_through_graphs(found)
 
 
 @query(cycle=False)  # a recursive call adds no further use of a graph
-def _goes_through_graphs(file: FileIndex, scope: Scope) -> bool:
-    return bool(_walks(file, scope)) or any(_goes_through_graphs(file, inner) for inner in scope.functions.values())
+def _goes_through_graphs(at: Place) -> bool:
+    return bool(_walks(at)) or any(_goes_through_graphs(Place(at.file, inner)) for inner in at.scope.functions.values())
 
 
 def _is_made_anew(point: Point) -> bool:

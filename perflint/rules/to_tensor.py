@@ -32,13 +32,13 @@ from perflint.training.steps import Point, Step
 # Finds expressions that are one Python number, judging by the code around them.
 
 
-def is_one_number(node: ast.expr, file: FileIndex, scope: Scope) -> bool:
+def is_one_number(node: ast.expr, at: Place) -> bool:
     """Whether an expression of a function is one number: ``1 - drop_prob``, where ``drop_prob=0.1`` is a parameter.
 
     A parameter, or an attribute of ``self``, is one if its default or its annotation says so, or if the code compares
     it with one: the test ``if self.rate > 0.0`` does not work with an array. A list of one number counts too.
     """
-    return _is_one(asked(node, Place(file, scope), through=Through.NAME))
+    return _is_one(asked(node, Place(at.file, at.scope), through=Through.NAME))
 
 
 def _is_one(value: ValueSource) -> bool:
@@ -56,7 +56,7 @@ def _is_one(value: ValueSource) -> bool:
     if first == "self" and scope.owner is not None:
         return rest in _numbers_of(file, scope.owner)
     if name in scope.parameters:
-        return _is_said_to_be_one(name, scope) or name in _compared(file, scope)
+        return _is_said_to_be_one(name, scope) or name in _compared(Place(file, scope))
     found = list(value.sources())
     return bool(found) and all(each.is_known and each.node is not node and _is_one(each) for each in found)
 
@@ -76,7 +76,7 @@ def _numbers_of(file: FileIndex, owner: Class) -> frozenset[str]:
         for name, values in owner.attributes.items()
         if any(_is_literal(value) or _is_parameter_for_one(value, scope) for value, scope in values)
     }
-    compared = frozenset[str]().union(*(_compared(file, method) for method in owner.methods.values()))
+    compared = frozenset[str]().union(*(_compared(Place(file, method)) for method in owner.methods.values()))
     return frozenset(made | {name.removeprefix("self.") for name in compared if name.startswith("self.")})
 
 
@@ -85,9 +85,9 @@ def _is_parameter_for_one(value: ast.expr, scope: Scope) -> bool:
 
 
 @query
-def _compared(file: FileIndex, scope: Scope) -> frozenset[str]:
+def _compared(at: Place) -> frozenset[str]:
     """The names that the tests of a function compare with a number."""
-    tests = (item.node.test for item in scope.statements if isinstance(item.node, (ast.If, ast.While)))
+    tests = (item.node.test for item in at.scope.statements if isinstance(item.node, (ast.If, ast.While)))
     compared = (item for test in tests for item in walk(test) if isinstance(item, ast.Compare))
     sides = ([item.left, *item.comparators] for item in compared)
     return frozenset(
@@ -354,7 +354,7 @@ def _advice(found: Origin, call: ast.Call, node: ast.expr, context: Context) -> 
     if is_same and _is_changed(call, context.here):
         return to_tensor_fix.CHANGED
     if is_same:
-        return _SAME if is_one_number(node, context.file, context.here.scope) else origins.INVARIANT
+        return _SAME if is_one_number(node, Place(context.file, context.here.scope)) else origins.INVARIANT
     if found.kind == origins.NUMBER:
         return origins.NUMBER if _may_be_number(call, context) else _for_number(call, context)
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
@@ -427,7 +427,7 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
     """The values that a name is bound to in the function, or else in the module."""
     nodes = [item.node for item in point.scope.statements]
     here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
-    definition = Values.of(point.file.project).definitions(point.file, point.scope).get(name)
+    definition = Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(name)
     yield from here or ([definition] if definition is not None else [])
 
 

@@ -9,6 +9,7 @@ from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.known_values import is_super_init
 from perflint.flow.values import Values
+from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.rules.edits import block_of, has_own_rows, indentation, insert_row_after, source_of, whole_rows
 from perflint.syntax.names import dotted, plain_names, stored_names
@@ -241,7 +242,7 @@ def _is_global(expression: ast.Call, context: Context) -> bool:
     file, module = context.file, context.file.scopes.module
     local = {name for item in walk(point.scope.node) if (name := getattr(item, "arg", None))}
     local |= stored_names(point.scope.node)
-    once = Values.of(file.project).definitions(file, module)
+    once = Values.of(file.project).definitions(Place(file, module))
     names = plain_names(expression)
     return all(name not in local and (file.names.is_bound(name) or name in once) for name in names)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from perflint.findings import Edit, Fix, Level
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -105,23 +105,25 @@ def losses_in_two_calls(file: FileIndex) -> tuple[TwoCalls, ...]:
         for scope in file.scopes.scopes
         for statement in scope.statements
         for call in statement.calls
-        if (found := _two_calls(file, scope, statement, call)) is not None
+        if (found := _two_calls(Place(file, scope), statement, call)) is not None
     )
 
 
-def _two_calls(file: FileIndex, scope: Scope, statement: Statement, call: ast.Call) -> TwoCalls | None:
-    loss = _reached(file, scope, statement, call, _LOSSES)
+def _two_calls(at: Place, statement: Statement, call: ast.Call) -> TwoCalls | None:
+    loss = _reached(at, statement, call, _LOSSES)
     given = argument_of(call, "input", 0)
     if loss is None or given is None or loss.way is _Way.METHOD or is_spread(call):
         return None
-    binding, activation = _computed_by(scope, statement, given)
-    by = _reached(file, scope, binding or statement, activation, _ACTIVATIONS) if activation is not None else None
+    binding, activation = _computed_by(at.scope, statement, given)
+    by = _reached(at, binding or statement, activation, _ACTIVATIONS) if activation is not None else None
     form = _form(loss, by) if by is not None else None
     if activation is None or by is None or form is None or _is_beside_the_fused_one(statement, form):
         return None
     logits = _input_of(activation, by)
     made = loss.made if loss.way is _Way.LAYER else None
-    return TwoCalls(call, given, activation, by.made, logits, statement, scope, binding, made, form) if logits else None
+    return (
+        TwoCalls(call, given, activation, by.made, logits, statement, at.scope, binding, made, form) if logits else None
+    )
 
 
 def _computed_by(scope: Scope, statement: Statement, given: ast.expr) -> tuple[Statement | None, ast.Call | None]:
@@ -150,20 +152,18 @@ class _Reached:
     way: _Way
 
 
-def _reached(
-    file: FileIndex, scope: Scope, statement: Statement, call: ast.Call, wanted: Mapping[str, str]
-) -> _Reached | None:
+def _reached(at: Place, statement: Statement, call: ast.Call, wanted: Mapping[str, str]) -> _Reached | None:
     """Which of some computations a call is, and how it is written."""
     name = dotted(call.func) or ""
-    qualified = file.names.resolve(name)
+    qualified = at.file.names.resolve(name)
     if qualified in wanted and qualified.rpartition(".")[2][0].islower():
         return _Reached(wanted[qualified], call, _Way.FUNCTION)
     first = name.partition(".")[0]
-    is_method = isinstance(call.func, ast.Attribute) and first != "self" and not file.names.is_bound(first)
+    is_method = isinstance(call.func, ast.Attribute) and first != "self" and not at.file.names.is_bound(first)
     if is_method and f"{_FUNCTIONAL}.{terminal(call)}" in wanted:
         return _Reached(wanted[f"{_FUNCTIONAL}.{terminal(call)}"], call, _Way.METHOD)
-    layer = _layer_called(scope, statement, call)
-    made = file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
+    layer = _layer_called(at.scope, statement, call)
+    made = at.file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
     return _Reached(wanted[made], layer, _Way.LAYER) if layer is not None and made in wanted else None
 
 

@@ -125,14 +125,14 @@ def is_off(size: Size | None, least: int = SMALLEST) -> bool:
 
 def _layers(file: FileIndex) -> Iterator[LayerSize]:
     for scope in file.scopes.scopes:
-        yield from layers_in(file, scope)
+        yield from layers_in(Place(file, scope))
 
 
 @query
-def layers_in(file: FileIndex, scope: Scope) -> list[LayerSize]:
+def layers_in(at: Place) -> list[LayerSize]:
     """The layers that a function of a file creates."""
-    group = scope.owner.qualname if scope.owner else scope.qualname
-    return list(_layers_of(Place(file, scope), group))
+    group = at.scope.owner.qualname if at.scope.owner else at.scope.qualname
+    return list(_layers_of(Place(at.file, at.scope), group))
 
 
 def _layers_of(inside: Place, group: str) -> Iterator[LayerSize]:
@@ -153,10 +153,12 @@ def _layers_of(inside: Place, group: str) -> Iterator[LayerSize]:
 def _layers_through(call: ast.Call, place: Place, group: str) -> Iterator[LayerSize]:
     """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
-    reached = CallGraph.of(project).reached(place.file, place.scope, call) if _hands_odd_number(call, place) else ()
-    for file, scope in reached:
-        is_new = is_followed(scope) and place.run_of(scope) is None
-        inside = Constants.of(project).entered(call, place, file, scope) if is_new else None
+    reached = (
+        CallGraph.of(project).reached(Place(place.file, place.scope), call) if _hands_odd_number(call, place) else ()
+    )
+    for function in reached:
+        is_new = is_followed(function.scope) and place.run_of(function.scope) is None
+        inside = Constants.of(project).entered(call, place, function) if is_new else None
         if inside is not None:
             yield from _layers_of(inside, group)
 
@@ -423,20 +425,20 @@ def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Co
                 except _LostError:
                     continue
                 slots = list(slots_of(chain))
-                if after is _Value.FREE and _holds(call, slots) and not _is_reached_into(file, outer, scope):
+                if after is _Value.FREE and _holds(call, slots) and not _is_reached_into(Place(file, scope), outer):
                     return slots
     return None
 
 
-def _is_reached_into(file: FileIndex, made: ast.Call, scope: Scope) -> bool:
+def _is_reached_into(at: Place, made: ast.Call) -> bool:
     """Whether single layers of a ``Sequential`` of a class are used separately: ``self.head[0].weight``."""
-    owner = scope.owner
+    owner = at.scope.owner
     names = [
         name for name, values in (owner.attributes if owner else {}).items() for value, _ in values if value is made
     ]
     return any(
         isinstance(item, ast.Subscript) and isinstance(item.value, ast.Attribute) and item.value.attr in names
-        for item in walk(file.tree)
+        for item in walk(at.file.tree)
     )
 
 

@@ -14,7 +14,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.in_use import InUse
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
@@ -102,7 +102,7 @@ def written_attention(file: FileIndex) -> Sequence[WrittenAttention]:
         return ()
     if not file.has_words("matmul", "bmm", "transpose"):
         return ()
-    return [found for scope in _methods(file) for found in _in(file, scope)]
+    return [found for scope in _methods(file) for found in _in(Place(file, scope))]
 
 
 def _methods(file: FileIndex) -> Iterator[Scope]:
@@ -114,14 +114,14 @@ def _methods(file: FileIndex) -> Iterator[Scope]:
             yield scope
 
 
-def _in(file: FileIndex, scope: Scope) -> Iterator[WrittenAttention]:
-    for statement in scope.statements:
+def _in(at: Place) -> Iterator[WrittenAttention]:
+    for statement in at.scope.statements:
         for call in statement.calls:
             if terminal(call) != "softmax" or not _is_last_axis(call):
                 continue
-            argument = _tensor_of(call, file)
-            weights = _weights(argument, statement, scope, 0) if argument is not None else None
-            found = _used(file, scope, statement, call, weights) if weights is not None else None
+            argument = _tensor_of(call, at.file)
+            weights = _weights(argument, statement, at.scope, 0) if argument is not None else None
+            found = _used(at, statement, call, weights) if weights is not None else None
             if found is not None and _is_of_heads(found) and _is_only_use(found):
                 yield found
 
@@ -341,29 +341,27 @@ def turned(node: ast.expr, axes: tuple[int, ...]) -> ast.expr | None:
 # -- after the softmax -------------------------------------------------------------------------------------------
 
 
-def _used(
-    file: FileIndex, scope: Scope, statement: Statement, softmax: ast.Call, weights: Weights
-) -> WrittenAttention | None:
+def _used(at: Place, statement: Statement, softmax: ast.Call, weights: Weights) -> WrittenAttention | None:
     """The product of weights with values: below a softmax, possibly after a dropout of them."""
     node, name, dropout, steps = statement.node, "", "", [*weights.steps]
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
-    rate = _rate(node.value, softmax, file, scope)
+    rate = _rate(node.value, softmax, at)
     if rate is None:
         return None
     name, dropout = node.targets[0].id, rate
     steps.append(statement)
-    for later in scope.statements:
+    for later in at.scope.statements:
         if later.start <= statement.start or name not in plain_names(later.node):
             continue
         product = _product_with(name, later)
         if product is not None:
             return (
-                _fused(scope, weights, softmax, dropout, steps, later, product)
+                _fused(at.scope, weights, softmax, dropout, steps, later, product)
                 if _is_beside(later, statement)
                 else None
             )
-        found = _drops(later, name, file, scope)
+        found = _drops(later, name, at)
         if found is None or dropout or not _is_beside(later, statement):
             return None
         name, dropout = found
@@ -371,25 +369,25 @@ def _used(
     return None
 
 
-def _drops(statement: Statement, name: str, file: FileIndex, scope: Scope) -> tuple[str, str] | None:
+def _drops(statement: Statement, name: str, at: Place) -> tuple[str, str] | None:
     """The new name and the rate of weights to which a statement applies a dropout."""
     node = statement.node
     if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return None
-    rate = _rate(node.value, ast.Name(name, ast.Load()), file, scope)
+    rate = _rate(node.value, ast.Name(name, ast.Load()), at)
     return (node.targets[0].id, rate) if rate else None
 
 
-def _rate(node: ast.expr, weights: ast.expr, file: FileIndex, scope: Scope) -> str | None:
+def _rate(node: ast.expr, weights: ast.expr, at: Place) -> str | None:
     """The rate of a dropout around weights; ``""`` if there is nothing around them, None for anything else."""
     if node is weights or ast.dump(node) == ast.dump(weights):
         return ""
     if not isinstance(node, ast.Call) or not node.args or ast.dump(node.args[0]) != ast.dump(weights):
         return None
     name = dotted(node.func) or ""
-    if file.names.resolve(name) == "paddle.nn.functional.dropout":
+    if at.file.names.resolve(name) == "paddle.nn.functional.dropout":
         return _rate_of_function(node)
-    return _rate_of_layer(name, file, scope) if len(node.args) == 1 and not node.keywords else None
+    return _rate_of_layer(name, at) if len(node.args) == 1 and not node.keywords else None
 
 
 def _rate_of_function(call: ast.Call) -> str | None:
@@ -401,12 +399,14 @@ def _rate_of_function(call: ast.Call) -> str | None:
     return ast.unparse(rate) if is_usual else None
 
 
-def _rate_of_layer(name: str, file: FileIndex, scope: Scope) -> str | None:
+def _rate_of_layer(name: str, at: Place) -> str | None:
     """The rate of a dropout layer of a class: ``self.drop.p``."""
-    owner = scope.owner
+    owner = at.scope.owner
     values = owner.attributes.get(name[5:], []) if owner is not None and name.startswith("self.") else []
     calls = [value for value, _ in values if isinstance(value, ast.Call)]
-    is_layer = len(values) == len(calls) == 1 and file.names.resolve(dotted(calls[0].func) or "") == "paddle.nn.Dropout"
+    is_layer = (
+        len(values) == len(calls) == 1 and at.file.names.resolve(dotted(calls[0].func) or "") == "paddle.nn.Dropout"
+    )
     return f"{name}.p" if is_layer and argument_of(calls[0], "mode", 2) is None else None
 
 
@@ -556,7 +556,7 @@ def _places(entry: EntryPoint) -> Iterator[tuple[FileIndex, WrittenAttention]]:
     parts = parts_of_models(entry.file, models)
     for file in sorted(model_files(entry), key=lambda each: (each is not entry.file, each.path)):
         for found in written_attention(file) if not in_use.is_left_over(file) else ():
-            is_part = found.scope.owner in parts if models else in_use.is_used_at(file, found.scope)
+            is_part = found.scope.owner in parts if models else in_use.is_used_at(Place(file, found.scope))
             if is_part:
                 yield file, found
 

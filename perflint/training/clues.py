@@ -10,7 +10,7 @@ from functools import cached_property
 from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import Scope, Statement, candidates, terminal
@@ -100,26 +100,26 @@ _MAKING = ("__init__", "__call__")
 
 
 @query
-def clues_ahead(file: FileIndex, scope: Scope, clues: Clues, calls: int, caller: Scope) -> bool:
+def clues_ahead(at: Place, clues: Clues, calls: int, caller: Scope) -> bool:
     """Whether a function contains a clue, or reaches one worth following through at most ``calls`` calls.
 
     A close clue counts if the caller is a forward pass or contains one itself. This test uses no kinds of values, so it
     is cheap; the look at the function, which is expensive, then finds which calls really run.
     """
-    if calls > 0 and _leads_on(file, scope, clues, calls):
+    if calls > 0 and _leads_on(at, clues, calls):
         return True
     if caller.name == "forward" or clues.are_in(caller.statements):
-        return clues.are_in(scope.statements)
-    return clues.are_far_in(scope.statements)
+        return clues.are_in(at.scope.statements)
+    return clues.are_far_in(at.scope.statements)
 
 
 @query
-def _leads_on(file: FileIndex, scope: Scope, clues: Clues, calls: int) -> bool:
+def _leads_on(at: Place, clues: Clues, calls: int) -> bool:
     """Whether a function reaches a clue worth following through at least one and at most ``calls`` calls."""
     return any(
-        clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(*target, clues, calls - 1))
-        for call in scope.calls
-        for target in _called(file, scope, call, clues)
+        clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(target, clues, calls - 1))
+        for call in at.scope.calls
+        for target in _called(at, call, clues)
     )
 
 
@@ -130,23 +130,25 @@ def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
     own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
     if any(clues.are_in(scope.statements) for scope in (forward, *own)):
         return True
-    return _calls_a_holder(file, forward, clues) or _leads_on(file, forward, clues, MOST_CALLS)
+    return _calls_a_holder(file, forward, clues) or _leads_on(Place(file, forward), clues, MOST_CALLS)
 
 
 def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
     """Whether a function that a forward pass calls contains a close clue; behind another call these do not count."""
     return bool(clues.close) and any(
-        clues.are_in(target.statements) for call in forward.calls for _, target in _called(file, forward, call, clues)
+        clues.are_in(target.scope.statements)
+        for call in forward.calls
+        for target in _called(Place(file, forward), call, clues)
     )
 
 
 @query
-def _called(file: FileIndex, scope: Scope, call: ast.Call, clues: Clues) -> tuple[tuple[FileIndex, Scope], ...]:
+def _called(at: Place, call: ast.Call, clues: Clues) -> tuple[Place, ...]:
     """The functions of the project that a call of a function may reach."""
-    found = CallGraph.of(file.project).callees(file, scope, call)
+    found = CallGraph.of(at.file.project).callees(at, call)
     followed = (target for target in found if target.sure or not clues.sure)
-    places = ((target.file, target.scope) for target in followed if is_followed(target.file, target.scope))
-    return tuple(dict.fromkeys(place for place in places if place[1] is not scope))
+    places = (target.place for target in followed if is_followed(target.file, target.scope))
+    return tuple(dict.fromkeys(place for place in places if place.scope is not at.scope))
 
 
 def is_followed(file: FileIndex, target: Scope, shares_step: bool = False) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
+from perflint.index.project import Place
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
@@ -338,7 +339,7 @@ def _call_at(file: FileIndex, line: int, called: Scope) -> ast.Call | None:
 def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> set[str]:
     bound = bindings_of(called).keys()
     handed: set[str] = set()
-    if len(CallGraph.of(file.project).callers(file, called)) == 1:
+    if len(CallGraph.of(file.project).callers(Place(file, called))) == 1:
         for parameter in called.parameters:
             argument = argument_for(called, call, parameter)
             if argument is not None and _counts(argument, known):

@@ -230,22 +230,22 @@ def _pair_from(node: ast.stmt) -> str:
 # Finds tests around a statement that only a configuration or the data decide, so that it may never run.
 
 
-def is_doubtful(statement: Statement, scope: Scope, file: FileIndex) -> bool:
+def is_doubtful(statement: Statement, at: Place) -> bool:
     """Whether a test around a statement cannot be decided from the code, or is false by default.
 
     Such a test is about selected parts, different shapes, the type of a value, or a kind of device. Or it is ``if
     args.ortho > 0:`` for an option that is 0 by default.
     """
     tests = [link.node.test for link in statement.around if isinstance(link.node, ast.If) and link.branch != "after"]
-    if any(_only_data_decides(test, scope) for test in tests):
+    if any(_only_data_decides(test, at.scope) for test in tests):
         return True
-    return bool(tests) and Switches.of(file.project).is_off_by_default(statement, scope, file)
+    return bool(tests) and Switches.of(at.file.project).is_off_by_default(statement, at)
 
 
 def is_doubtful_on_the_way(project: Project, step: Step) -> bool:
     """Whether one of the calls that lead from a step loop to a helper is doubtful."""
     return any(
-        is_doubtful(statement, scope, project.files[path])
+        is_doubtful(statement, Place(project.files[path], scope))
         for path, line in step.via
         for scope, statement in statements_calling(project.files[path].scopes, line)
     )
@@ -325,18 +325,18 @@ def every(project: Project, point: Point) -> Every:
     The calls that lead from the step loop to the statement count as well. A rank test or a setting does not count: its
     result is the same at each step.
     """
-    found = _deciding(point.file, point.scope, point.statement, point.loop)
+    found = _deciding(Place(point.file, point.scope), point.statement, point.loop)
     for path, line in reversed(point.step.via) if point.step is not None else ():
         for scope, statement in statements_calling(project.files[path].scopes, line):
             if found.often is Often.EACH_STEP and point.step is not None:
                 loop = step_loop(statement, path, point.step)
-                outer = _deciding(project.files[path], scope, statement, loop)
+                outer = _deciding(Place(project.files[path], scope), statement, loop)
                 found = outer if outer.test is not None else found
     return found
 
 
-def _deciding(file: FileIndex, scope: Scope, statement: Statement, loop: ast.stmt | None) -> Every:
-    found, changing = EACH_STEP, _Changing(Known(file, scope), loop, _changed_in(file, scope, loop))
+def _deciding(at: Place, statement: Statement, loop: ast.stmt | None) -> Every:
+    found, changing = EACH_STEP, _Changing(Known(at), loop, _changed_in(at.file, at.scope, loop))
     for link in statement.around:
         node = link.node
         if node is loop and link.branch == "body":

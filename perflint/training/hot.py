@@ -12,7 +12,7 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.in_use import InUse
 from perflint.index.kinds import GUESS, LAYER_TAG, UNKNOWN, Kind, join
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.stopwatch import phase
 from perflint.syntax.names import dotted_names
@@ -121,19 +121,19 @@ class _Hot:
             if file.is_quiet or file.is_foreign:
                 continue
             for scope in file.scopes.scopes:
-                self._take(looks.at_loops(file, scope, self._clues), file, scope, None, 0)
+                self._take(looks.at_loops(Place(file, scope), self._clues), Place(file, scope), None, 0)
         for file in self._project.mentions.of(*_STEP_NAMES):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
-                    self._begin(file, scope)
+                    self._begin(Place(file, scope))
         self._follow_all()
         for file in self._project.mentions.of("grad"):
             if not (file.is_quiet or file.is_foreign) and file.matches(_OPTIMIZER_STEP):
                 for scope in _optimizer_steps(file):
-                    self._begin(file, scope)
+                    self._begin(Place(file, scope))
         self._follow_all()
         forwards = [
-            _forward_call(file, scope)
+            _forward_call(Place(file, scope))
             for file in (self._project.mentions.of("forward") if self._clues.names else ())
             if not (file.is_quiet or file.is_offline or file.is_foreign)
             for scope in _forwards(file, self._clues)
@@ -146,10 +146,10 @@ class _Hot:
             self._queue, self._unsure = self._unsure, []
             self._follow_all()
 
-    def _begin(self, file: FileIndex, scope: Scope) -> None:
+    def _begin(self, at: Place) -> None:
         """Treat a method as the start of steps, unless a loop has led to it."""
-        if scope not in self._seen:
-            self._queue.append(_Call(file, scope, {}, (), Step(file.path, function=scope.qualname), 1))
+        if at.scope not in self._seen:
+            self._queue.append(_Call(at.file, at.scope, {}, (), Step(at.file.path, function=at.scope.qualname), 1))
 
     def _enter(self, call: _Call) -> None:
         (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
@@ -170,37 +170,39 @@ class _Hot:
         handed, further = in_order(known.handed), _MAX_DEPTH - call.depth
         for told, step in known.ways.items():
             calls = further if step.forward else min(further, 1)  # a number only matters to a forward pass
-            look = looks.at_function(call.file, call.scope, handed, told, step.forward, calls, self._clues)
-            self._take(look, call.file, call.scope, step, call.depth, told)
+            look = looks.at_function(Place(call.file, call.scope), handed, told, step.forward, calls, self._clues)
+            self._take(look, Place(call.file, call.scope), step, call.depth, told)
 
-    def _take(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, depth: int, told: Told = ()) -> None:
+    def _take(self, look: Look, at: Place, step: Step | None, depth: int, told: Told = ()) -> None:
         """Store the results of a look; ``step`` is the one that led to the function, None if steps begin there."""
-        path = file.path
-        if self._only is None or file in self._only:
-            self._put(look, file, scope, step, told)
+        path = at.file.path
+        if self._only is None or at.file in self._only:
+            self._put(look, at, step, told)
         for way in look.ways:
-            base = _step_at(file, way.root, step)
+            base = _step_at(at.file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
             self._enter(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
 
-    def _put(self, look: Look, file: FileIndex, scope: Scope, step: Step | None, told: Told) -> None:
+    def _put(self, look: Look, place: Place, step: Step | None, told: Told) -> None:
         """Store the points of a function."""
         steps: dict[Loop | None, Step] = {}
-        points = points_of(file)
+        points = points_of(place.file)
         for seen in look.seen:
             known = points.get(seen.statement.node)
             if known is None or known.step is None or seen.is_hot:
                 if seen.is_hot and seen.root not in steps:
-                    steps[seen.root] = _step_at(file, seen.root, step)
+                    steps[seen.root] = _step_at(place.file, seen.root, step)
                 at = steps[seen.root] if seen.is_hot else None
                 ways: tuple[Told, ...] = (told,)
                 if at is not None and known is not None and known.step is not None:
                     first, second = (at, known.step) if _gains(seen, known) else (known.step, at)
                     at = max(first, second, key=_rank)
                     ways = known.ways if told in known.ways else (*known.ways, told)
-                points[seen.statement.node] = Point(seen.statement, scope, at, seen.env, seen.loop, file, ways)
+                points[seen.statement.node] = Point(
+                    seen.statement, place.scope, at, seen.env, seen.loop, place.file, ways
+                )
         for call, read in look.reads:
-            reads_of(file)[file.source.lines.offset(call.lineno, call.col_offset)] = read
+            reads_of(place.file)[place.file.source.lines.offset(call.lineno, call.col_offset)] = read
 
 
 def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:
@@ -216,12 +218,12 @@ def _may_train(owner: Class, clues: Clues) -> bool:
     return not evidence.without_gradients(owner.methods["forward"]) or (picks(owner.name) and not clues.sure)
 
 
-def _forward_call(file: FileIndex, scope: Scope) -> _Call:
+def _forward_call(at: Place) -> _Call:
     """The step for a forward pass; not ``sure`` without gradients, or if nothing creates an object of the class."""
-    is_used = scope.owner is None or InUse.of(file.project).is_used(file, scope.owner)
-    sure = is_used and not evidence.without_gradients(scope)
-    step = Step(file.path, function=scope.qualname, forward=True, sure=sure)
-    return _Call(file, scope, dict.fromkeys(required_parameters(scope), GUESS), (), step, _FORWARD_DEPTH)
+    is_used = at.scope.owner is None or InUse.of(at.file.project).is_used(at.file, at.scope.owner)
+    sure = is_used and not evidence.without_gradients(at.scope)
+    step = Step(at.file.path, function=at.scope.qualname, forward=True, sure=sure)
+    return _Call(at.file, at.scope, dict.fromkeys(required_parameters(at.scope), GUESS), (), step, _FORWARD_DEPTH)
 
 
 @query
@@ -230,7 +232,7 @@ def _step_methods(file: FileIndex) -> list[Scope]:
     project, found = file.project, list[Scope]()
     for owner in file.scopes.classes.values():
         named = [owner.methods[name] for name in sorted(evidence.STEP_METHODS & owner.methods.keys())]
-        found += [scope for scope in named if TrainingCalls.of(project).trains(file, scope)]
+        found += [scope for scope in named if TrainingCalls.of(project).trains(Place(file, scope))]
         bases = Hierarchy.of(project).base_names(file, owner)
         if any(base.startswith("paddle.callbacks.") for base in bases):
             found += [owner.methods[name] for name in sorted(evidence.STEP_CALLBACKS & owner.methods.keys())]

@@ -12,6 +12,7 @@ from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
@@ -60,42 +61,42 @@ def says_predict(*names: str) -> bool:
     return said and not any(map(trains, names))
 
 
-def use_of(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor) -> BatchUse:
+def use_of(at: Place, loop: ast.For | ast.AsyncFor) -> BatchUse:
     """What a loop over a loader does with its batches."""
-    inside = scope.statements_in(loop)
+    inside = at.scope.statements_in(loop)
     calls = [call for statement in inside for call in statement.calls]
-    if any(TrainingCalls.of(file.project).call_trains(file, scope, call) for call in calls):
+    if any(TrainingCalls.of(at.file.project).call_trains(at, call) for call in calls):
         return BatchUse.TRAINS
     if any(isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(loop)):
         return BatchUse.UNKNOWN
-    if says_predict(scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
+    if says_predict(at.scope.name) or any(_INFERS.search(dotted(call.func) or "") for call in calls):
         return BatchUse.PREDICTS
-    if not runs_on_around(scope, loop) and any(map(_breaks_early, loop.body)):
+    if not runs_on_around(at.scope, loop) and any(map(_breaks_early, loop.body)):
         return BatchUse.ONCE
-    looked_at = _looked_at(file, scope, loop, inside)
+    looked_at = _looked_at(at, loop, inside)
     if looked_at is not None:
         return looked_at
-    return BatchUse.PREDICTS if never_trains(file) else BatchUse.EVALUATES
+    return BatchUse.PREDICTS if never_trains(at.file) else BatchUse.EVALUATES
 
 
-def _looked_at(file: FileIndex, scope: Scope, loop: ast.For | ast.AsyncFor, inside: list[Statement]) -> BatchUse | None:
+def _looked_at(at: Place, loop: ast.For | ast.AsyncFor, inside: list[Statement]) -> BatchUse | None:
     """``ONCE`` or ``LOOKS`` if the batches of a loop stay in it and no model is run on more than a few of them."""
-    if not gives_nothing(file, scope) or any(map(_keeps, inside)):
+    if not gives_nothing(at) or any(map(_keeps, inside)):
         return None
     if ends_at_once(loop) or any(map(_stops_early, loop.body)):
         return BatchUse.ONCE
     own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
     calls = (call for statement in inside for call in statement.calls)
-    return None if any(_may_run_model(file, scope, call, own, _MOST_CALLS) for call in calls) else BatchUse.LOOKS
+    return None if any(_may_run_model(at, call, own, _MOST_CALLS) for call in calls) else BatchUse.LOOKS
 
 
-def gives_nothing(file: FileIndex, scope: Scope) -> bool:
+def gives_nothing(at: Place) -> bool:
     """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
-    if scope is file.scopes.module:
+    if at.scope is at.file.scopes.module:
         return True
-    if scope.once("hands out", lambda: _hands_out(scope)):
+    if at.scope.once("hands out", lambda: _hands_out(at.scope)):
         return False
-    return not TrainingCalls.of(file.project).trains(file, scope)
+    return not TrainingCalls.of(at.file.project).trains(at)
 
 
 def _hands_out(scope: Scope) -> bool:
@@ -166,35 +167,35 @@ def _keeps(statement: Statement) -> bool:
     return False
 
 
-def _may_run_model(file: FileIndex, scope: Scope, call: ast.Call, own: set[str], calls: int) -> bool:
+def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool:
     """Whether a call may run a model or train one; an unknown call may."""
     last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
         return True
     if name is None:
         return False  # a method of a value that was just computed here
-    found = Values.of(file.project).callee(file, scope, name, {})
+    found = Values.of(at.file.project).callee(at, name, {})
     if found is not None:
-        return not calls or found[1].name in ("forward", "__call__") or _runs_model(*found, calls - 1)
-    first, qualified = name.partition(".")[0], file.names.resolve(name)
-    if file.names.is_bound(first):
-        return ".nn." in qualified or Modules.of(file.project).find(qualified, file) is not None
+        return not calls or found[1].name in ("forward", "__call__") or _runs_model(found, calls - 1)
+    first, qualified = name.partition(".")[0], at.file.names.resolve(name)
+    if at.file.names.is_bound(first):
+        return ".nn." in qualified or Modules.of(at.file.project).find(qualified, at.file) is not None
     if isinstance(call.func, ast.Name):
         return not hasattr(builtins, name)
     return first not in own and last not in _QUIET_METHODS
 
 
-def _runs_model(file: FileIndex, scope: Scope, calls: int) -> bool:
-    own = bindings_of(scope).keys() - {"self"}
+def _runs_model(at: Place, calls: int) -> bool:
+    own = bindings_of(at.scope).keys() - {"self"}
     own |= {
         name
-        for statement in scope.statements
+        for statement in at.scope.statements
         if isinstance(statement.node, (ast.With, ast.AsyncWith, *LOOPS))
         for target, _ in targets_and_values(statement.node)
         for name in plain_names(target)
     }
-    own -= set(scope.parameters)
-    return any(_may_run_model(file, scope, call, own, calls) for call in scope.calls)
+    own -= set(at.scope.parameters)
+    return any(_may_run_model(at, call, own, calls) for call in at.scope.calls)
 
 
 # Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps.
@@ -203,32 +204,32 @@ _MOST_CALLERS = 3
 _STEPS = frozenset({"backward", "minimize"})
 
 
-def runs_while_training(file: FileIndex, scope: Scope, statement: Statement, callers: int = _MOST_CALLERS) -> bool:
+def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CALLERS) -> bool:
     """Whether a loop that trains runs a statement, directly or through the functions around it.
 
     Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
     """
     if any(
-        isinstance(link.node, LOOPS) and link.branch == "body" and _trains_in(file, scope, link.node)
+        isinstance(link.node, LOOPS) and link.branch == "body" and _trains_in(at, link.node)
         for link in statement.around
     ):
         return True
-    if not callers or scope is file.scopes.module:
+    if not callers or at.scope is at.file.scopes.module:
         return False
     return any(
-        site.scope is not scope and runs_while_training(site.file, site.scope, site.statement, callers - 1)
-        for site in CallGraph.of(file.project).callers(file, scope)
+        site.scope is not at.scope and runs_while_training(Place(site.file, site.scope), site.statement, callers - 1)
+        for site in CallGraph.of(at.file.project).callers(at)
     )
 
 
-def _trains_in(file: FileIndex, scope: Scope, loop: ast.stmt) -> bool:
+def _trains_in(at: Place, loop: ast.stmt) -> bool:
     """Whether a training step, or a function named like one, runs in the body of a loop."""
-    return any(_trains(file, scope, call) for statement in scope.statements_in(loop) for call in statement.calls)
+    return any(_trains(at, call) for statement in at.scope.statements_in(loop) for call in statement.calls)
 
 
-def _trains(file: FileIndex, scope: Scope, call: ast.Call) -> bool:
+def _trains(at: Place, call: ast.Call) -> bool:
     last = terminal(call) or ""
-    return trains(last) or last in _STEPS or TrainingCalls.of(file.project).call_trains(file, scope, call)
+    return trains(last) or last in _STEPS or TrainingCalls.of(at.file.project).call_trains(at, call)
 
 
 # Finds files with layers that only predict: predicting programs use them, and nothing near these trains.

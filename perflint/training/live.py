@@ -24,6 +24,7 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
 from perflint.flow.values import MAY_BE_FUNCTIONS, Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop calls under their name as a training step."""
-
-
-Function = tuple["FileIndex", Scope]
 
 
 class Live(NamedTuple):
@@ -74,7 +72,7 @@ class _Closure:
         self._calls: set[ast.Call] = set()
         self._slots: set[tuple[Scope | Class, str]] = set()
         self._returning: set[Scope] = set()
-        self._queue: list[Function] = []
+        self._queue: list[Place] = []
         self.functions: set[Scope] = set()
         self.files: set[FileIndex] = set()
         """Those with a call that may train."""
@@ -85,84 +83,84 @@ class _Closure:
             if has_evidence(file):
                 self.files.add(file)
                 for scope in file.scopes_where(_holds_a_step):
-                    self._add(file, scope)
+                    self._add(Place(file, scope))
         while self._queue:
             function = self._queue.pop()
-            for site in self._calls_of(*function):
+            for site in self._calls_of(function):
                 self._called(site.file, site.scope, site.call)
-            self._follow_values(function[1])
+            self._follow_values(function.scope)
 
-    def _add(self, file: FileIndex, scope: Scope) -> None:
-        if scope not in self.functions and _name(scope):
-            self.functions.add(scope)
-            self._queue.append((file, scope))
+    def _add(self, at: Place) -> None:
+        if at.scope not in self.functions and _name(at.scope):
+            self.functions.add(at.scope)
+            self._queue.append(at)
 
     def _called(self, file: FileIndex, caller: Scope, call: ast.Call) -> None:
         """Record a call that may do a training step, and its function if that may thereby do one."""
         self._calls.add(call)
         self.files.add(file)
         if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train, counted=True):
-            self._add(file, caller)
+            self._add(Place(file, caller))
 
     def _may_train(self, call: ast.Call) -> bool:
         return call in self._calls or _makes_step(call)
 
-    def _calls_of(self, home: FileIndex, function: Scope) -> Iterator[CallSite]:
-        return CallGraph.of(self._project).each(home, function, Certainty.OVERRIDE)
+    def _calls_of(self, function: Place) -> Iterator[CallSite]:
+        return CallGraph.of(self._project).each(function, Certainty.OVERRIDE)
 
     # -- functions that are handed on --------------------------------------------------------------------------
 
     def _follow_values(self, function: Scope) -> None:
         for file in self._project.mentions.values(function.name):
             for load in file.loads_named(function.name):
-                if not _is_called(load.node, load.statement) and self._is(file, load.scope, load.node, function):
-                    self._hand_on(file, load.scope, load.statement, load.node)
+                if not _is_called(load.node, load.statement) and self._is(Place(file, load.scope), load.node, function):
+                    self._hand_on(Place(file, load.scope), load.statement, load.node)
 
-    def _is(self, file: FileIndex, scope: Scope, node: ast.expr, function: Scope) -> bool:
+    def _is(self, at: Place, node: ast.expr, function: Scope) -> bool:
         """Whether a name or an attribute may refer to a function."""
         name = dotted(node)
-        kind = Values.of(self._project).lasting_kind(file, scope, node)
-        functions = [found for _, found in Modules.of(self._project).functions_of_kind(kind)]
+        kind = Values.of(self._project).lasting_kind(at, node)
+        functions = [found.scope for found in Modules.of(self._project).functions_of_kind(kind)]
         if functions:
             return function in functions
         if name is None:
             return True
         return isinstance(node, ast.Attribute) and function.owner is not None and name != f"self.{node.attr}"
 
-    def _hand_on(self, file: FileIndex, scope: Scope, statement: Statement, value: ast.expr) -> None:
+    def _hand_on(self, at: Place, statement: Statement, value: ast.expr) -> None:
         """Follow a value out of a statement: into parameters, variables and attributes, or to the callers."""
         for call in statement.calls:
-            self._hand_over(file, scope, call, value)
+            self._hand_over(at, call, value)
         if isinstance(statement.node, ast.Return):
-            self._return(file, scope)
+            self._return(at)
         for target in targets_of(statement.node):
             name = dotted(target) or ""
             if isinstance(target, ast.Name):
-                self._fill(file, scope, target.id)
-            elif name == f"self.{name[5:]}" and "." not in name[5:] and scope.owner is not None:
-                self._fill(file, scope.owner, name[5:])
+                self._fill(at.file, at.scope, target.id)
+            elif name == f"self.{name[5:]}" and "." not in name[5:] and at.scope.owner is not None:
+                self._fill(at.file, at.scope.owner, name[5:])
 
-    def _hand_over(self, file: FileIndex, scope: Scope, call: ast.Call, value: ast.expr) -> None:
+    def _hand_over(self, at: Place, call: ast.Call, value: ast.expr) -> None:
         """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
         if closure_of(call) is value:
-            self._called(file, scope, call)
+            self._called(at.file, at.scope, call)
         given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
-        found = CallGraph.of(self._project).reached(file, scope, call) if places else []
+        found = CallGraph.of(self._project).reached(at, call) if places else []
         if not found:
             return
-        by_place = dict(enumerate(found[0][1].parameters))
+        by_place = dict(enumerate(found[0].scope.parameters))
         for place in places:
             parameter = by_place.get(place) if isinstance(place, int) else place
             if parameter is not None:
-                self._fill(*found[0], parameter)
+                self._fill(found[0].file, found[0].scope, parameter)
 
-    def _return(self, home: FileIndex, function: Scope) -> None:
+    def _return(self, at: Place) -> None:
         """Continue where a function that returns a function is called."""
-        if function not in self._returning:
-            self._returning.add(function)
-            for site in self._calls_of(home, function):
-                self._hand_on(site.file, site.scope, site.statement, site.call)
+        if at.scope not in self._returning:
+            self._returning.add(at.scope)
+            for site in self._calls_of(at):
+                self._hand_on(Place(site.file, site.scope), site.statement, site.call)
 
     def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
         """Follow a slot that may contain a function to where it is called, or passed on."""
@@ -175,7 +173,7 @@ class _Closure:
                     self._called(place, caller, call)
             for load in place.loads_named(name):
                 if not _is_called(load.node, load.statement) and self._is_slot(load.node, load.scope, holder, name):
-                    self._hand_on(place, load.scope, load.statement, load.node)
+                    self._hand_on(Place(place, load.scope), load.statement, load.node)
 
     def _is_slot(self, node: ast.expr, scope: Scope, holder: Scope | Class, name: str) -> bool:
         """Whether a name or an attribute in a function refers to the value of a slot."""
@@ -197,9 +195,9 @@ def _is_called(node: ast.expr, statement: Statement) -> bool:
     return any(call.func is node for call in statement.calls)
 
 
-def _holds_a_step(_: FileIndex, scope: Scope) -> bool:
+def _holds_a_step(at: Place) -> bool:
     """Whether a function contains a training step itself."""
-    return evidence.trains_outside_loops(scope, _makes_step, counted=True)
+    return evidence.trains_outside_loops(at.scope, _makes_step, counted=True)
 
 
 def _makes_step(call: ast.Call) -> bool:

@@ -27,7 +27,7 @@ from perflint.index.kinds import (
     Kind,
 )
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import FileIndex, Part
+from perflint.index.project import FileIndex, Part, Place
 from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
@@ -56,50 +56,50 @@ _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfini
 class Reads(Part):
     """Decides whether one call of a function reads from the device, given its arguments."""
 
-    def in_call(self, file: FileIndex, scope: Scope, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+    def in_call(self, at: Place, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
         """The first host read that a call of a project function certainly does, also through some further calls."""
-        for target in CallGraph.of(self._project).callees(file, scope, call, env):
-            if not target.sure or not target.bound or target.scope is scope or is_generator(target.scope):
+        for target in CallGraph.of(self._project).callees(at, call, env):
+            if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
                 return None
-            if self._is_a_step(target.file, target.scope):
+            if self._is_a_step(Place(target.file, target.scope)):
                 return None
-            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(file, env)))
+            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
             told = in_order(default_values(target.scope, call))
-            return self._in_function(target.file, target.scope, in_order(parameters), told, calls)
+            return self._in_function(Place(target.file, target.scope), in_order(parameters), told, calls)
         return None
 
-    def _is_a_step(self, file: FileIndex, scope: Scope) -> bool:
-        is_named = scope.name in evidence.STEP_METHODS or is_no_training(scope.name)
-        return file.is_quiet or is_named or TrainingCalls.of(self._project).trains(file, scope)
+    def _is_a_step(self, at: Place) -> bool:
+        is_named = at.scope.name in evidence.STEP_METHODS or is_no_training(at.scope.name)
+        return at.file.is_quiet or is_named or TrainingCalls.of(self._project).trains(at)
 
     @query(cycle=None)
-    def _in_function(self, file: FileIndex, scope: Scope, handed: Handed, told: Told, further: int) -> Read | None:
+    def _in_function(self, at: Place, handed: Handed, told: Told, further: int) -> Read | None:
         """The read in a function; a function of hundreds of statements is not searched."""
-        if len(scope.statements) > _MOST_STATEMENTS:
+        if len(at.scope.statements) > _MOST_STATEMENTS:
             return None
-        start = Values.of(self._project).base_env(file, scope, dict(handed))
-        flow = Flow(scope, file, start, guess_losses=False).run()
-        known = Known(file, scope, dict(told))
-        path = HowOften(known, scope, flow)
+        start = Values.of(self._project).base_env(at, dict(handed))
+        flow = Flow(at, start, guess_losses=False).run()
+        known = Known(at, dict(told))
+        path = HowOften(known, at.scope, flow)
         possible: Read | None = None
-        for statement in scope.statements:
+        for statement in at.scope.statements:
             if not statement.calls or path.is_rare(statement.place, None):
                 continue
-            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), file)
-            guarded = within_expressions(statement.node, known, Evaluator(file, env).kind, file)
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), at.file)
+            guarded = within_expressions(statement.node, known, Evaluator(at.file, env).kind, at.file)
             calls = [call for call in statement.calls if call not in guarded]
-            found = self._in_calls(file, scope, calls, env, further)
-            if found is not None and found.sure and not _asks_for_a_key(statement, scope):
+            found = self._in_calls(at, calls, env, further)
+            if found is not None and found.sure and not _asks_for_a_key(statement, at.scope):
                 return found
             if found is not None and possible is None:
                 possible = replace(found, sure=False)
         return possible
 
-    def _in_calls(self, file: FileIndex, scope: Scope, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env, further: int) -> Read | None:
         for call in calls:
-            if reads_tensor(call, Evaluator(file, env), file):
-                return Read(file, call)
-            found = self.in_call(file, scope, call, env, further - 1) if further else None
+            if reads_tensor(call, Evaluator(at.file, env), at.file):
+                return Read(at.file, call)
+            found = self.in_call(at, call, env, further - 1) if further else None
             if found is not None:
                 return found
         return None
@@ -156,41 +156,42 @@ class Drawn:
     at: ast.expr
 
 
-def drawn_by_loop(file: FileIndex, scope: Scope, loop: Loop, env: Env) -> Iterator[Drawn]:
+def drawn_by_loop(at: Place, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(file, scope, loop.iter, env, _MOST_SOURCES)
+    return iter(()) if isinstance(loop, ast.While) else _of(at, loop.iter, env, _MOST_SOURCES)
 
 
-def drawn_by_next(file: FileIndex, scope: Scope, call: ast.Call, env: Env) -> list[Drawn]:
+def drawn_by_next(at: Place, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(file, scope, call.args[0], env, _MOST_SOURCES)) if is_next else []
+    return list(_of(at, call.args[0], env, _MOST_SOURCES)) if is_next else []
 
 
-def _of(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
+def _of(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
     if further < 0:
         return
     if isinstance(node, ast.Call):
-        yield from _of_call(file, scope, node, env, further)
+        yield from _of_call(at, node, env, further)
     else:
-        yield from _held(file, scope, node, env, further)
-        yield from _methods(file, node, env)
+        yield from _held(at, node, env, further)
+        yield from _methods(at.file, node, env)
 
 
-def _of_call(file: FileIndex, scope: Scope, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
+def _of_call(at: Place, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
     """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
     passes = terminal(call) in LOOPED and dotted(call.func) is not None
-    targets = [] if passes else CallGraph.of(file.project).callees(file, scope, call, env)
+    targets = [] if passes else CallGraph.of(at.file.project).callees(at, call, env)
     yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
     if not passes:
-        yield from _methods(file, call, env)
+        yield from _methods(at.file, call, env)
     for argument in call.args:
         if passes or isinstance(argument, ast.Call):
-            yield from _of(file, scope, argument, env, further - 1)
+            yield from _of(at, argument, env, further - 1)
 
 
-def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
+def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
     """The generator that a name bound once, or an attribute of the object, refers to."""
+    file, scope = at.file, at.scope
     name, project = dotted(node), file.project
     if name is None:
         return
@@ -200,9 +201,9 @@ def _held(file: FileIndex, scope: Scope, node: ast.expr, env: Env, further: int)
         if len(kept) != 1:
             return
         value, scope = kept[0]
-        env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
+        env = Values.of(project).base_env(Place(file, scope), CallGraph.of(project).handed(Place(file, scope)))
     if isinstance(value, ast.Call):
-        for source in _of(file, scope, value, env, further - 1):
+        for source in _of(Place(file, scope), value, env, further - 1):
             yield replace(source, at=node)
 
 
@@ -214,7 +215,7 @@ def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
         if found is None or not is_generator(found[1]):
             found = modules.method(part, "__next__")
         if found is not None:
-            yield Drawn(Callee(*found), None, env, node)
+            yield Drawn(Callee(found), None, env, node)
 
 
 # Examines one function, given its arguments: which of its statements run at a step, and which calls.
@@ -272,33 +273,31 @@ _CLOCKS = frozenset(
 
 
 @query
-def at_loops(file: FileIndex, scope: Scope, clues: Clues) -> Look:
+def at_loops(at: Place, clues: Clues) -> Look:
     """Look at the step loops of a function, where steps begin."""
-    loops = step_loops(file, scope)
+    loops = step_loops(at)
     if not loops:
         return _NOTHING
-    project = file.project
-    env = Values.of(project).base_env(file, scope, CallGraph.of(project).handed(file, scope))
-    flow = Flow(scope, file, env, guess_losses=True).run()
-    path = HowOften(Known(file, scope), scope, flow)
-    looking = _Looking(file, scope, flow, clues)
-    for statement in scope.statements:
+    project = at.file.project
+    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+    flow = Flow(at, env, guess_losses=True).run()
+    path = HowOften(Known(at), at.scope, flow)
+    looking = _Looking(at, flow, clues)
+    for statement in at.scope.statements:
         around_it = list(loops_around(statement, loops))
         loop, outer = (around_it[0], around_it[-1]) if around_it else (None, None)
-        hot = loop is not None and not path.is_rare(statement.place, loop) and statement.node not in never_run(scope)
+        hot = loop is not None and not path.is_rare(statement.place, loop) and statement.node not in never_run(at.scope)
         root = outer if hot else None
         if isinstance(statement.node, ast.While) and statement.node in loops:
             root = statement.node  # its test is evaluated at each step
         looking.at(statement, root is not None, root, outer, reads=True)
     for loop in loops:
-        looking.drawn(drawn_by_loop(file, scope, loop, flow.before.get(loop, {})), loop)
+        looking.drawn(drawn_by_loop(at, loop, flow.before.get(loop, {})), loop)
     return looking.look
 
 
 @query
-def at_function(
-    file: FileIndex, scope: Scope, handed: Handed, told: Told, forward: bool, further: int, clues: Clues
-) -> Look:
+def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: int, clues: Clues) -> Look:
     """Look at a function that is called at each step.
 
     Args:
@@ -310,17 +309,17 @@ def at_function(
         further: how many nested calls are followed from here.
         clues: what makes the inside of a model's ``forward`` worth checking.
     """
-    project = file.project
-    env = Values.of(project).base_env(file, scope, dict(handed))
-    for name in scope.parameters:
+    project = at.file.project
+    env = Values.of(project).base_env(at, dict(handed))
+    for name in at.scope.parameters:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
-    flow = Flow(scope, file, env, guess_losses=True).run()
-    drawn = yielding_loops(scope) if is_generator(scope) else None
-    path = HowOften(Known(file, scope, dict(told)), scope, flow)
-    skipped = left_out_of_calls(scope)
-    looking = _Looking(file, scope, flow, clues, forward, further, told)
-    for statement in scope.statements:
+    flow = Flow(at, env, guess_losses=True).run()
+    drawn = yielding_loops(at.scope) if is_generator(at.scope) else None
+    path = HowOften(Known(at, dict(told)), at.scope, flow)
+    skipped = left_out_of_calls(at.scope)
+    looking = _Looking(at, flow, clues, forward, further, told)
+    for statement in at.scope.statements:
         loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
         cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
         looking.at(statement, not cold, None, None)
@@ -332,8 +331,7 @@ class _Looking:
 
     def __init__(
         self,
-        file: FileIndex,
-        scope: Scope,
+        at: Place,
         flow: Flow,
         clues: Clues,
         forward: bool = False,
@@ -341,14 +339,14 @@ class _Looking:
         told: Told = (),
     ) -> None:
         self.look = Look()
-        self._file = file
-        self._scope = scope
+        self._file = at.file
+        self._scope = at.scope
         self._flow = flow
         self._clues = clues
         self._forward = forward
         self._further = further
         self._told = told
-        self._definitions = {**Values.of(file.project).definitions(file, scope), **dict(told)}
+        self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._inner: dict[str, Kind] | None = None
         self._known: tuple[Statement | None, Env] = (None, {})
         self._guarded: tuple[Statement | None, frozenset[ast.AST]] = (None, frozenset())
@@ -356,12 +354,12 @@ class _Looking:
     def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
         """Examine a statement; ``reads``: also search for helpers in other files that read from the device."""
         env = self._flow.before.get(statement.node, {})
-        is_hot = is_hot and not _ends_timed_part(self._file, self._scope, statement)
+        is_hot = is_hot and not _ends_timed_part(Place(self._file, self._scope), statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
         if not is_hot or not self._further:
             return
         for call in statement.calls:
-            sources = drawn_by_next(self._file, self._scope, call, env)
+            sources = drawn_by_next(Place(self._file, self._scope), call, env)
             if sources and not self._is_guarded(call, statement):
                 self.drawn(sources, root)
             if self._follow(call, statement, root) and reads:
@@ -381,7 +379,7 @@ class _Looking:
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression runs a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # there may be thousands of calls
-            definitions = Known(self._file, self._scope, dict(self._told))
+            definitions = Known(Place(self._file, self._scope), dict(self._told))
             kind = Evaluator(self._file, self._known_at(statement)).kind
             self._guarded = statement, within_expressions(statement.node, definitions, kind, self._file)
         return call in self._guarded[1]
@@ -444,7 +442,7 @@ class _Looking:
     def _targets(self, call: ast.Call, env: Env) -> list[Callee]:
         """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
         graph = CallGraph.of(self._file.project)
-        found = graph.callees(self._file, self._scope, call, env)
+        found = graph.callees(Place(self._file, self._scope), call, env)
         follows_new = self._forward and not self._clues.sure
         return [callee for callee in found if follows_new or not callee.creates]
 
@@ -453,11 +451,11 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.file, target.scope, self._clues, self._further - 1, self._scope)
+        return clues_ahead(Place(target.file, target.scope), self._clues, self._further - 1, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""
-        fields = told_to_method(self._file, self._scope, call, self._told, target)
+        fields = told_to_method(Place(self._file, self._scope), call, self._told, target)
         return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
@@ -465,7 +463,7 @@ class _Looking:
         if self._known[0] is not statement:
             env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
             if self._inner is None:
-                self._inner = Modules.of(self._file.project).functions_of(self._file, self._scope)
+                self._inner = Modules.of(self._file.project).functions_of(Place(self._file, self._scope))
             self._known = statement, Environment(env).over(self._inner) if self._inner else env
         return self._known[1]
 
@@ -476,7 +474,7 @@ class _Looking:
         """
         if evidence.takes_optimizer_step(call) or backward_names(self._scope).intersection(bound_by(statement.node)):
             return
-        read = Reads.of(self._file.project).in_call(self._file, self._scope, call, self._known_at(statement))
+        read = Reads.of(self._file.project).in_call(Place(self._file, self._scope), call, self._known_at(statement))
         if read is not None:
             self.look.reads.append((call, read))
 
@@ -488,44 +486,43 @@ _NO_HANDED: tuple[list[Kind], dict[str, Kind], list[Kind]] = ([], {}, [])
 
 
 @query
-def step_loops(file: FileIndex, scope: Scope) -> Sequence[Loop]:
+def step_loops(at: Place) -> Sequence[Loop]:
     """The loops of a function whose body is one training step."""
-    if not any(statement.loop for statement in scope.statements) or is_never_defined(scope):
+    if not any(statement.loop for statement in at.scope.statements) or is_never_defined(at.scope):
         return ()
-    attributes = scope.owner.attributes if scope.owner else ()
-    held = {*scope.parameters, *scope.functions, *attributes, *held_names(file, scope)}
-    names = live(file.project).names | evidence.EVIDENCE | held
-    if not any(_may_train(statement, names) for statement in scope.statements):
+    attributes = at.scope.owner.attributes if at.scope.owner else ()
+    held = {*at.scope.parameters, *at.scope.functions, *attributes, *held_names(at.file, at.scope)}
+    names = live(at.file.project).names | evidence.EVIDENCE | held
+    if not any(_may_train(statement, names) for statement in at.scope.statements):
         return ()
-    trains = _evidence(file, scope)
-    if trains is None or is_trial(scope.name) or evidence.without_gradients(scope):
+    trains = _evidence(at)
+    if trains is None or is_trial(at.scope.name) or evidence.without_gradients(at.scope):
         return ()
-    loops = [loop for loop in evidence.step_loops(scope, trains) if not _is_dead(file, scope, loop)]
-    return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if file.is_static else loops
+    loops = [loop for loop in evidence.step_loops(at.scope, trains) if not _is_dead(at, loop)]
+    return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if at.file.is_static else loops
 
 
-def _is_dead(file: FileIndex, scope: Scope, loop: Loop) -> bool:
+def _is_dead(at: Place, loop: Loop) -> bool:
     """Whether a loop never starts over, or is under ``if __name__ == "main":``, which is never true."""
-    if loop in never_run(scope) or ends_at_once(loop):
+    if loop in never_run(at.scope) or ends_at_once(loop):
         return True
-    if not isinstance(scope.node, ast.Module):
+    if not isinstance(at.scope.node, ast.Module):
         return False
     return any(
-        statement.node is loop and is_for_another_program(statement, file.parts[-1]) for statement in scope.statements
+        statement.node is loop and is_for_another_program(statement, at.file.parts[-1])
+        for statement in at.scope.statements
     )
 
 
-def _evidence(file: FileIndex, scope: Scope) -> evidence.Trains | None:
+def _evidence(at: Place) -> evidence.Trains | None:
     """The function that recognizes a training call; None if a file without Paddle does not drive a training either."""
-    calls = TrainingCalls.of(file.project)
-    if knows_paddle(file):
-        on_batches = {call for call, loop in _calls_in_loops(scope) if evidence.over_batches(loop)}
-        return lambda call: (
-            calls.call_trains(file, scope, call) or (call in on_batches and calls.trains_on_batch(file, scope, call))
-        )
-    if not any(calls.trains_elsewhere(file, scope, call) for call, _ in _calls_in_loops(scope)):
+    calls = TrainingCalls.of(at.file.project)
+    if knows_paddle(at.file):
+        on_batches = {call for call, loop in _calls_in_loops(at.scope) if evidence.over_batches(loop)}
+        return lambda call: calls.call_trains(at, call) or (call in on_batches and calls.trains_on_batch(at, call))
+    if not any(calls.trains_elsewhere(at, call) for call, _ in _calls_in_loops(at.scope)):
         return None
-    return lambda call: calls.trains_elsewhere(file, scope, call)
+    return lambda call: calls.trains_elsewhere(at, call)
 
 
 def _calls_in_loops(scope: Scope) -> Iterator[tuple[ast.Call, Loop]]:
@@ -547,17 +544,17 @@ def loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[L
             yield link.node
 
 
-def _ends_timed_part(file: FileIndex, scope: Scope, statement: Statement) -> bool:
+def _ends_timed_part(at: Place, statement: Statement) -> bool:
     """Whether a statement reads a tensor only to wait for it, and the next one reads the clock.
 
     Without the wait, only the time to queue the work would be measured, so the read cannot be removed.
     """
     if not _is_bare_read(statement.node):
         return False
-    after = next(islice(scope.statements, scope.statements.index(statement) + 1, None), None)
+    after = next(islice(at.scope.statements, at.scope.statements.index(statement) + 1, None), None)
     if after is None or after.place is not statement.place:
         return False
-    return any(file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
+    return any(at.file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
 
 
 def _is_sure_step(scope: Scope, call: ast.Call, statement: Statement, target: Callee) -> bool:

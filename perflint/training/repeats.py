@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from perflint.index.project import FileIndex, Project
+from perflint.index.project import Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -111,13 +111,13 @@ def passes_before(project: Project, point: Point, step: Step) -> int:
         last = step_loop(statement, file.path, step)
         count += sum(
             other.start < statement.start and (last is None or other.is_in(last))
-            for other in _training_statements(file, scope)
+            for other in _training_statements(Place(file, scope))
         )
     return count
 
 
 @query
-def _training_statements(file: FileIndex, scope: Scope) -> tuple[Statement, ...]:
+def _training_statements(at: Place) -> tuple[Statement, ...]:
     """The statements of a function with a backward pass, or with a call that leads to one."""
-    trains = TrainingCalls.of(file.project).call_trains
-    return tuple(each for each in scope.statements if any(trains(file, scope, call) for call in each.calls))
+    trains = TrainingCalls.of(at.file.project).call_trains
+    return tuple(each for each in at.scope.statements if any(trains(at, call) for call in each.calls))
