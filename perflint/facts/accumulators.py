@@ -398,7 +398,7 @@ def is_summed_while_it_grows(target: ast.expr, uses: Iterable[Mention], point: P
 
 def sums_all_it_keeps(call: ast.Call, point: Point) -> bool:
     """Whether the method that a call reaches puts its argument into a list, and sums the whole list."""
-    targets = CallGraph.of(point.file.project).callees(Place(point.file, point.scope), call, point.full_env)
+    targets = CallGraph.of(point.file.project).callees(point.function, call, point.full_env)
     return bool(targets) and all(target.sure and _sums_own_list(target.file, target.scope) for target in targets)
 
 

@@ -109,11 +109,7 @@ def effect_at(point: Point, node: ast.AST, log: ast.expr | None = None) -> str:
             return ast.unparse(item)
         if isinstance(item, ast.Name) and _may_be_drawn_from(item.id, point):
             return f"next({item.id})"
-        if (
-            isinstance(item, ast.Call)
-            and item is not log
-            and not only_reads(Place(point.file, point.scope), item, point.full_env)
-        ):
+        if isinstance(item, ast.Call) and item is not log and not only_reads(point.function, item, point.full_env):
             return f"{dotted(item.func) or terminal(item) or ast.unparse(item.func)}()"
     return ""
 
@@ -122,8 +118,8 @@ def keeps_state(point: Point, log: ast.Call) -> bool:
     """Whether the function of the project that a logging call reaches changes more than what it writes, as its text
     shows: it counts its calls, or keeps their values.
     """
-    targets = CallGraph.of(point.file.project).callees(Place(point.file, point.scope), log, point.full_env)
-    return any(target.sure and not _changes_nothing(Place(target.file, target.scope), True) for target in targets)
+    targets = CallGraph.of(point.file.project).callees(point.function, log, point.full_env)
+    return any(target.sure and not _changes_nothing(target.place, True) for target in targets)
 
 
 def _may_be_drawn_from(name: str, point: Point) -> bool:
@@ -143,7 +139,7 @@ def _is_iterator(node: ast.expr, file: FileIndex) -> bool:
 
 def _is_used_there_alone(name: str, point: Point) -> bool:
     """Whether a name of a function is used in one of its statements only."""
-    uses = uses_in(Place(point.file, point.scope))
+    uses = uses_in(point.function)
     if isinstance(point.scope.node, ast.Module) or uses.is_hidden(name):
         return False
     return all(use.statement is point.statement for use in uses.by_name.get(name, ()))
@@ -153,7 +149,7 @@ def only_reads(at: Place, call: ast.Call, env: Env) -> bool:
     """Whether a call changes nothing, and draws no random numbers; its arguments are not looked at."""
     targets = CallGraph.of(at.file.project).callees(at, call, env)
     if any(target.sure for target in targets):
-        return all(_changes_nothing(Place(target.file, target.scope), False) for target in targets)
+        return all(_changes_nothing(target.place, False) for target in targets)
     if isinstance(call.func, ast.Name) and call.func.id in _BUILTINS and not at.file.names.is_bound(call.func.id):
         return call.func.id not in _CALL_OTHERS or all(_is_plain_function(item, at.file) for item in _functions(call))
     name = at.file.names.resolve(dotted(call.func) or "")
@@ -166,7 +162,7 @@ def only_reads(at: Place, call: ast.Call, env: Env) -> bool:
         return isinstance(call.func, ast.Attribute) and (last not in _WAIT or bool(call.args))
     if isinstance(call.func, ast.Attribute) and Evaluator(at.file, env).kind(call.func.value).is_tensor:
         return not last.endswith("_") and last not in _CHANGE_TENSORS
-    return bool(targets) and all(_changes_nothing(Place(target.file, target.scope), False) for target in targets)
+    return bool(targets) and all(_changes_nothing(target.place, False) for target in targets)
 
 
 def _functions(call: ast.Call) -> Iterator[ast.expr]:
@@ -258,7 +254,7 @@ def _changes(call: ast.Call, at: Place, may_write: bool) -> bool:
         return dotted(call.func.value) not in _made_in(at.scope)
     if may_write:
         targets = CallGraph.of(at.file.project).callees(at, call, {})
-        return any(target.sure and not _changes_nothing(Place(target.file, target.scope), True) for target in targets)
+        return any(target.sure and not _changes_nothing(target.place, True) for target in targets)
     return not _logs(call) and not only_reads(at, call, {})
 
 

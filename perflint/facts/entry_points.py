@@ -222,7 +222,7 @@ def _driver(at: Place, statement: Statement, depth: int) -> tuple[FileIndex, Sco
         return found
     for site in CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE):
         if not site.file.is_quiet and site.scope is not at.scope:
-            found = _driver(Place(site.file, site.scope), site.statement, depth + 1)
+            found = _driver(site.function, site.statement, depth + 1)
             if found is not None:
                 return found
     return None

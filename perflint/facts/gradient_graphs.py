@@ -237,10 +237,7 @@ class NoGrad(Part):
         for site in CallGraph.of(self._project).callers(at, Certainty.NAME):
             if site.scope is at.scope:
                 continue
-            if not (
-                self.over_statement(Place(site.file, site.scope), site.statement)
-                or self.decorated(Place(site.file, site.scope))
-            ):
+            if not (self.over_statement(site.function, site.statement) or self.decorated(site.function)):
                 open_sites.append(site)
             elif site.certainty is Certainty.SURE:
                 closed = True

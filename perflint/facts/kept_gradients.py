@@ -268,9 +268,7 @@ class _Followed:
                             yield called, parameter
         returned = (item.node.value for item in near if isinstance(item.node, ast.Return))
         if any(value is not None and self._carries(value) for value in returned):
-            yield from (
-                (Place(site.file, site.scope), site.call) for site in graph.callers(Place(self._file, self._scope))
-            )
+            yield from ((site.function, site.call) for site in graph.callers(Place(self._file, self._scope)))
 
     def _spread(self) -> None:
         """Add the names that get a tensor from those known so far, whatever else they are bound to."""

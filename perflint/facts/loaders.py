@@ -262,7 +262,7 @@ def reading(
     if worth is not Worth.TRAINS and is_unseen and not predicts and is_for_training(at, statement, call):
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
-    work = work_of(argument_of(call, "dataset", 0), Place(at.file, at.scope, statement))
+    work = work_of(argument_of(call, "dataset", 0), at.before(statement))
     return LoaderReading(worth, work, path, line, has_no_gpu(at.file), work is not Work.SOME and is_toy(at.file))
 
 
@@ -286,7 +286,7 @@ def _worth(use: _Use, predicts: bool) -> Worth:
 
 def is_for_training(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether names, or the shuffling, show that a loader is for training."""
-    return purpose((Located(call, Place(at.file, at.scope, statement)),)) is Purpose.TRAINING
+    return purpose((Located(call, at.before(statement)),)) is Purpose.TRAINING
 
 
 def loads_from_memory(at: Place, call: ast.Call) -> bool:
@@ -334,9 +334,7 @@ def _is_refused(at: Place, statement: Statement, call: ast.Call) -> bool:
     shuffle = argument_of(call, "shuffle", 6)
     if isinstance(shuffle, ast.Constant) and shuffle.value:
         return True
-    sizes = (
-        Constants.of(at.file.project).possible(size, Place(at.file, at.scope, statement)) if size is not None else ()
-    )
+    sizes = Constants.of(at.file.project).possible(size, at.before(statement)) if size is not None else ()
     return size is not None and all(value.value != 1 for value in sizes)
 
 
@@ -369,7 +367,7 @@ class _Readers(UseSearch):
         if _only_predicts(use):
             return False
         if use.kind is UseKind.BOUND:
-            return use.around is use.statement.node and not _is_in_class(Place(use.file, use.scope), use.statement.node)
+            return use.around is use.statement.node and not _is_in_class(use.place.function, use.statement.node)
         if use.kind is UseKind.ARGUMENT and isinstance(use.around, ast.Call):
             last = terminal(use.around) or ""
             return last not in _ASKS and last != "next" and not intent.says_predict(_last_name(use.around))
@@ -383,7 +381,7 @@ class _Readers(UseSearch):
         known = [site for site in sites if site.call in self._through] or list(sites)
         if use.scope is not self._made_in:
             return known
-        return [site for site in known if not is_left_out(site, Place(use.file, use.scope), self._made)]
+        return [site for site in known if not is_left_out(site, use.place.function, self._made)]
 
     def drawn(self, use: Use) -> Iterator[_Use]:
         """What one use draws from the loader; nothing if it only looks at it, or if its reader is another use."""
@@ -391,7 +389,7 @@ class _Readers(UseSearch):
         if _only_predicts(use):
             yield _Use(BatchUse.PREDICTS, use.file, use.node)
         elif use.kind is UseKind.ITERATED and isinstance(around, (ast.For, ast.AsyncFor)):
-            yield _drawn(use, intent.use_of(Place(use.file, use.scope), around))
+            yield _drawn(use, intent.use_of(use.place.function, around))
         elif use.kind is UseKind.ARGUMENT and isinstance(around, ast.Call):
             yield from _handed(use, around)
         elif use.kind is UseKind.BOUND and (around is not use.statement.node or self.follows(use)):
@@ -410,7 +408,7 @@ def _drawing(
 ) -> Iterator[_Use]:
     """What draws from the loader that a call creates, as far as it is known."""
     readers = _Readers(at.scope, statement, through)
-    for use in uses(call, Place(at.file, at.scope, statement), through=readers):
+    for use in uses(call, at.before(statement), through=readers):
         yield from readers.drawn(use) if use.kind is not UseKind.LOST else (_UNSEEN,)
 
 
@@ -425,7 +423,7 @@ def _only_predicts(use: Use) -> bool:
 def _drawn(use: Use, kind: BatchUse) -> _Use:
     if kind is BatchUse.UNKNOWN:
         return _UNSEEN
-    often = kind is BatchUse.EVALUATES and runs_while_training(Place(use.file, use.scope), use.statement)
+    often = kind is BatchUse.EVALUATES and runs_while_training(use.place.function, use.statement)
     return _Use(kind, use.file, use.around, often)
 
 
@@ -451,7 +449,7 @@ def _is_one_batch(use: Use) -> bool:
     """Whether ``next(iter(loader))`` draws one batch: no loop draws more, and it is not passed on."""
     node = use.statement.node
     kept = isinstance(node, ast.Return) or any("." in name for name in bound_by(node))
-    return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(Place(use.file, use.scope))
+    return not kept and not intent.runs_on(use.statement) and intent.gives_nothing(use.place.function)
 
 
 def _last_name(call: ast.Call) -> str:

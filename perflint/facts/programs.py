@@ -83,16 +83,14 @@ def is_always_reached(at: Place, statement: Statement, callers: int = 3) -> bool
     Args:
         callers: for how many levels of callers the tests are examined.
     """
-    switches, place = Switches.of(at.file.project), Place(at.file, at.scope, statement)
+    switches, place = Switches.of(at.file.project), at.before(statement)
     chosen = [(test, truth) for test, truth in statement.conditions if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
     if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__") or not callers:
         return True
     sites = list(CallGraph.of(at.file.project).callers(at, Certainty.NAME))
-    return not sites or any(
-        is_always_reached(Place(site.file, site.scope), site.statement, callers - 1) for site in sites
-    )
+    return not sites or any(is_always_reached(site.function, site.statement, callers - 1) for site in sites)
 
 
 # Recognizes programs too small for speed to matter: they only train one or two narrow ``Linear`` layers, or a
@@ -146,7 +144,7 @@ def _circuits(at: Place) -> Iterator[bool]:
         for call in statement.calls:
             if _CIRCUIT.match(at.file.names.resolve(dotted(call.func) or "")):
                 given = argument_of(call, "num_qubits", 0) or argument_of(call, "n", 0)
-                yield 0 < _greatest(given, Place(at.file, at.scope, statement)) <= _MOST_QUBITS
+                yield 0 < _greatest(given, at.before(statement)) <= _MOST_QUBITS
 
 
 def _layers(at: Place, are_angles: bool) -> Iterator[bool]:
@@ -173,7 +171,7 @@ def _makes_other_weights(name: str, qualified: str, are_angles: bool) -> bool:
 
 def _is_small(call: ast.Call, at: Place, statement: Statement) -> bool:
     """Whether both widths of a layer are known, and its matrix is small."""
-    weights, place = 1, Place(at.file, at.scope, statement)
+    weights, place = 1, at.before(statement)
     for position, names in enumerate((("in_features", "input_dim"), ("out_features", "output_dim"))):
         given = next((found for name in names if (found := argument_of(call, name, position)) is not None), None)
         weights *= _greatest(given, place)

@@ -230,7 +230,7 @@ class _Search:
         if not runs.is_regular:
             return None
         if runs.number is not None:
-            every_n = interval(runs.number, Place(at.file, at.scope, statement))
+            every_n = interval(runs.number, at.before(statement))
         if loop is None:
             at_epochs = self._at_epochs(at, statement, calls) if every_n is None else None
             return at_epochs or self._above(at, calls, every_n)
@@ -245,7 +245,7 @@ class _Search:
             if site.file.is_quiet or site.file.is_foreign or site.file.is_offline:
                 continue
             way = ((site.file.path, site.call), *calls)
-            found = self.reached(Place(site.file, site.scope), site.statement, way, every_n)
+            found = self.reached(site.function, site.statement, way, every_n)
             if found is not None:
                 return found
         return None

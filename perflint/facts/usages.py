@@ -241,7 +241,7 @@ def _found(node: ast.expr, point: Point, scope: ScopeUses) -> list[Aim]:
 def _as_callers_show(aims: list[Aim], point: Point) -> list[Aim]:
     """The uses of a value that a function returns, with the log lines of the caller if it only shows the value."""
     for here, call in calls_for(point):
-        shown = _found(call, here, uses_in(Place(here.file, here.scope)))
+        shown = _found(call, here, uses_in(here.function))
         if shown and all(aim.usage in (Usage.SHOWN, Usage.LOG) for aim in shown):
             path = here.file.path if here.file is not point.file else ""
             given = [replace(aim, path=aim.path or path) for aim in shown if aim.usage is Usage.SHOWN]

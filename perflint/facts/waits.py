@@ -439,7 +439,7 @@ def _is_on_the_device(size: ast.expr, point: Point, evaluator: Evaluator) -> boo
 
 
 def _in_helper(point: Point, call: ast.Call) -> bool:
-    return Reads.of(point.file.project).in_call(Place(point.file, point.scope), call, point.full_env) is not None
+    return Reads.of(point.file.project).in_call(point.function, call, point.full_env) is not None
 
 
 # Finds reads that make the host wait repeatedly in one step, because the device gets work between two of them.

@@ -151,8 +151,8 @@ class Switches(Part):
             return State.ON
         states = [
             min(
-                self.state_of_place(site.statement, Place(site.file, site.scope), site.call),
-                self.state_of_calls(Place(site.file, site.scope), callers - 1),
+                self.state_of_place(site.statement, site.function, site.call),
+                self.state_of_calls(site.function, callers - 1),
             )
             for site in CallGraph.of(self._project).callers(at, Certainty.NAME)
         ]
@@ -164,7 +164,7 @@ class Switches(Part):
 
     def _tests(self, statement: Statement, here: Place, call: ast.Call | None = None) -> Iterator[_Test]:
         """The tests that a statement, or a call in it, is under: each with its possible values and its result there."""
-        place, possible = Place(here.file, here.scope), Constants.of(self._project).possible
+        place, possible = here.function, Constants.of(self._project).possible
         for link in statement.around:
             if isinstance(link.node, ast.If):
                 at = next((each for each in here.scope.statements if each.node is link.node), None)

@@ -124,6 +124,11 @@ class CallSite(NamedTuple):
         """Where the call is."""
         return Place(self.file, self.scope, self.statement)
 
+    @property
+    def function(self) -> Place:
+        """Anywhere in the function of the call."""
+        return Place(self.file, self.scope)
+
     def argument(self, called: Scope, parameter: str) -> ast.expr | None:
         """The argument for a parameter; None if the call leaves it out, or hides it by unpacking (``is_spread``)."""
         position = position_of(called, parameter)
@@ -540,7 +545,7 @@ class CallGraph(Part):
                 argument = site.argument(at.scope, parameter)
                 if argument is None:
                     continue
-                kind = Values.of(self._project).lasting_kind(Place(site.file, site.scope), argument)
+                kind = Values.of(self._project).lasting_kind(site.function, argument)
                 if kind.tag in _LASTING:
                     known = env.get(parameter)
                     env[parameter] = kind if known is None else join(known, kind)

@@ -286,7 +286,7 @@ class Constants(Part):
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
             return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
-        function = Values.of(self._project).callee(Place(place.file, place.scope), name, {})
+        function = Values.of(self._project).callee(place.function, name, {})
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(function)
@@ -316,7 +316,7 @@ class Constants(Part):
             value if isinstance(value.value, Object) else OPEN[0]
             for statement in at.scope.statements
             if isinstance(statement.node, ast.Return) and statement.node.value is not None
-            for value in self._possible(statement.node.value, Place(at.file, at.scope, statement))
+            for value in self._possible(statement.node.value, at.before(statement))
         )
         return joined(values, Want.POSSIBLE)
 
@@ -448,7 +448,7 @@ class Constants(Part):
         """The value of a parameter from ``**node``."""
         own = keyword_parameter(place.scope)
         if own is not None and dotted(node) == own:
-            return self._in_keywords(name, own, Place(place.file, place.scope))
+            return self._in_keywords(name, own, place.function)
         found = self._entries(self._possible(node, place), name, (Value(Special.LEFT_OUT, call, place),))
         return found if found is not None else OPEN
 

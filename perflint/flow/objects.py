@@ -63,7 +63,7 @@ def entries_of(thing: Object) -> Entries | None:
     if made is None or place.statement is None or getattr(place.statement.node, "value", None) is not node:
         return made
     names = set(bound_by(place.statement.node))
-    return _changed(made, names, Place(place.file, place.scope)) if names else made
+    return _changed(made, names, place.function) if names else made
 
 
 def written_entries(node: ast.expr) -> Entries | None:

@@ -313,11 +313,7 @@ def _argument(source: ValueSource, here: Place, name: str) -> Iterator[ValueSour
         else:
             yield from _default(source, here, None if is_spread(call) else default)
         return
-    sites = [
-        site
-        for site in CallGraph.of(here.file.project).callers(Place(here.file, here.scope))
-        if not site.file.is_offline
-    ]
+    sites = [site for site in CallGraph.of(here.file.project).callers(here.function) if not site.file.is_offline]
     is_left, is_open = not sites, not sites
     for site in sites:
         argument = site.argument(here.scope, name)
@@ -411,9 +407,7 @@ def function_of(source: ValueSource, node: ast.expr) -> Place | None:
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
-    return (
-        None if _class(name, place) else Values.of(place.file.project).callee(Place(place.file, place.scope), name, {})
-    )
+    return None if _class(name, place) else Values.of(place.file.project).callee(place.function, name, {})
 
 
 def _returned(source: ValueSource, call: ast.Call, at: Place) -> Iterator[ValueSource]:
@@ -441,7 +435,7 @@ def is_left_out(source: ValueSource, statement: Statement) -> bool:
             if says is not None and says is not (link.branch == "body"):
                 return True
     place = source.place
-    return Switches.of(place.file.project).never_runs(statement, Place(place.file, place.scope))
+    return Switches.of(place.file.project).never_runs(statement, place.function)
 
 
 def _holds(source: ValueSource, test: ast.expr) -> bool | None:

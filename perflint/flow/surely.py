@@ -89,7 +89,7 @@ class Surely(Part):
             argument = site.argument(at.scope, name)
             if is_spread(site.call):
                 return ANYTHING
-            caller = self.walked(Place(site.file, site.scope), None, depth - 1) if argument is not None else None
+            caller = self.walked(site.function, None, depth - 1) if argument is not None else None
             found = union(found, caller.may_be(argument) if caller and argument else default(at.scope, name))
         return found
 

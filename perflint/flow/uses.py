@@ -256,9 +256,9 @@ class UseSearch:
     def callers(self, use: Use) -> Iterable[CallSite] | None:
         """The calls that get what a function returns; None if there may be others."""
         graph = CallGraph.of(use.file.project)
-        sites = graph.callers(Place(use.file, use.scope), Certainty.NAME)
+        sites = graph.callers(use.place.function, Certainty.NAME)
         are_all = sites and all(site.certainty > Certainty.NAME for site in sites)
-        return sites if are_all and graph.others(Place(use.file, use.scope)) is not Certainty.SURE else None
+        return sites if are_all and graph.others(use.place.function) is not Certainty.SURE else None
 
 
 _MOST_USES = 1500
@@ -395,7 +395,7 @@ class _Search:
         """The uses of an argument in the function that gets it; the call itself if that is not known."""
         call = use.around
         assert isinstance(call, ast.Call)
-        reached = CallGraph.of(use.file.project).reached(Place(use.file, use.scope), call)
+        reached = CallGraph.of(use.file.project).reached(use.place.function, call)
         if not reached:
             yield use
             return

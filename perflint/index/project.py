@@ -315,7 +315,7 @@ class Place(NamedTuple):
 
     def at(self, scope: Scope, statement: Statement | None) -> Place:
         """Another place in the same file."""
-        return self._replace(scope=scope, statement=statement)
+        return Place(self.file, scope, statement, self.run)
 
     @property
     def function(self) -> Place:
@@ -326,6 +326,10 @@ class Place(NamedTuple):
         """The inside of a function, when a call at this place runs it; methods of ``self`` know the same object."""
         is_own = (dotted(call.func) or "").startswith("self.")
         return Place(at.file, at.scope, None, FunctionRun(at.scope, Located(call, self), self.made if is_own else None))
+
+    def before(self, statement: Statement | None) -> Place:
+        """The place of a statement of the function: what is bound before it counts there."""
+        return Place(self.file, self.scope, statement, self.run)
 
     @property
     def memory(self) -> Memory:

@@ -19,7 +19,7 @@ from perflint.flow.surely import Surely
 from perflint.flow.type_tests import impossible
 from perflint.index.in_use import InUse
 from perflint.index.kinds import Kind
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.impacts import Cost, cost
 from perflint.lint.statement_code import StatementCode, span_of
 from perflint.suppress import noqa
@@ -204,7 +204,7 @@ class Context:
     def is_surely_tensor(self, node: ast.expr) -> bool:
         """Whether an expression of the current statement is a tensor on every path: a safe edit needs that."""
         point = self.point
-        return point is not None and Surely.of(self.file.project).is_tensor(node, Place(self.file, point.scope))
+        return point is not None and Surely.of(self.file.project).is_tensor(node, point.function)
 
     def name(self, node: ast.expr) -> str:
         """The qualified name of a dotted expression, ``""`` if it is not one."""
@@ -362,13 +362,11 @@ class Context:
     def _is_left_over(self) -> bool:
         """Whether the code here is unused, or no program loads the file although programs load its neighbours."""
         in_use, point = InUse.of(self.file.project), self.point
-        return in_use.is_left_over(self.file) or (
-            point is not None and not in_use.is_used_at(Place(self.file, point.scope))
-        )
+        return in_use.is_left_over(self.file) or (point is not None and not in_use.is_used_at(point.function))
 
     def _is_doubtful(self, step: Step) -> bool:
         point = self.point
-        if point is not None and frequency.is_doubtful(point.statement, Place(point.file, point.scope)):
+        if point is not None and frequency.is_doubtful(point.statement, point.function):
             return True
         return frequency.is_doubtful_on_the_way(self.file.project, step)
 
@@ -402,7 +400,7 @@ class Context:
             if isinstance(test, ast.BoolOp):
                 parts = (self._is_rare(part, value) for part in test.values)
                 return all(parts) if isinstance(test.op, ast.And) != value else any(parts)
-            ways = (Known(Place(self.file, self.here.scope), dict(told)) for told in self.here.ways)
+            ways = (Known(self.here.function, dict(told)) for told in self.here.ways)
             return all(often(test, value, way).is_rare for way in ways) or impossible(
                 test, value, Evaluator(self.file, self.here.full_env).kind, self.file
             )

@@ -11,7 +11,6 @@ from perflint.findings import Edit, Fix, Level
 from perflint.flow.surely import Surely
 from perflint.flow.uses import ScopeUses, uses_in
 from perflint.index.kinds import Kind
-from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.rules.edits import call_in, insert_row_after_loop, on_device, source_of
 from perflint.syntax.bindings import Mention, values_bound_by
@@ -222,7 +221,7 @@ def fix(call: ast.Call, tensor: ast.expr, context: Context) -> KeptSum | None:
         return None
     if not context.may_look_around() or (read.spelling == "numpy" and not context.kind(read.tensor).scalar):
         return None  # (`out[i].numpy()` is a row, and a row is not a number)
-    scope = uses_in(Place(context.file, point.scope))
+    scope = uses_in(point.function)
     if any(scope.binds(name) or context.file.names.is_bound(name) for name in _BUILTINS):
         return None
     return _sum(read, point, point.loop, scope, context) or _list(read, point, point.loop, scope, context)
@@ -357,9 +356,7 @@ def _numbers_bound(
 
 def _is_number(value: ast.expr | None, context: Context) -> bool:
     """Whether a value of a statement of the function is a plain number, or a read, which may become a tensor."""
-    return value is not None and Surely.of(context.file.project).is_number(
-        value, Place(context.file, context.here.scope)
-    )
+    return value is not None and Surely.of(context.file.project).is_number(value, context.here.function)
 
 
 def _is_in_last(statement: Statement, held: Accumulator) -> bool:

@@ -161,7 +161,7 @@ def o2_alone(call: ast.Call, context: Context) -> None:
     if level is None or not _says(level, "O2") or not (enable is None or _says(enable, True)):
         return
     point = context.here
-    if not programs.is_always_reached(Place(point.file, point.scope), point.statement):
+    if not programs.is_always_reached(point.function, point.statement):
         return
     dtype = argument_of(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""

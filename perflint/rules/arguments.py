@@ -138,9 +138,7 @@ def value_of(argument: ast.expr, context: Context) -> tuple[type, Any] | None:
     """The type and the value of an argument that is a literal, or a name bound once to one."""
     expression: ast.expr | None = argument
     if isinstance(argument, ast.Name) and context.point is not None:
-        expression = (
-            Values.of(context.file.project).definitions(Place(context.file, context.here.scope)).get(argument.id)
-        )
+        expression = Values.of(context.file.project).definitions(context.here.function).get(argument.id)
     return (type(expression.value), expression.value) if isinstance(expression, ast.Constant) else None
 
 
@@ -150,7 +148,7 @@ def declaration(call: ast.Call, table: Mapping[str, DeclaredCall], context: Cont
     point = context.point
     if not name or point is None:
         return None
-    return Values.of(context.file.project).declared(table, Place(context.file, point.scope), name, point.full_env)
+    return Values.of(context.file.project).declared(table, point.function, name, point.full_env)
 
 
 def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.expr]:

@@ -174,9 +174,7 @@ def _trained(call: ast.Call, point: Point, context: Context) -> Iterator[Kind]:
         if model is not None:
             yield context.kind(model)
     elif isinstance(call.func, ast.Attribute):
-        made = (
-            Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(context.text(call.func.value))
-        )
+        made = Values.of(point.file.project).definitions(point.function).get(context.text(call.func.value))
         network = argument_of(made, "network", 0) if isinstance(made, ast.Call) else None
         if network is not None:
             yield Evaluator(point.file, point.full_env).kind(network)

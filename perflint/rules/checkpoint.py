@@ -256,7 +256,7 @@ _SAVE_NAMES = {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
 @rule(IN_STEP, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
 def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
-    is_save = context.callee(call) in SAVES and not writes_memory(call, Place(context.file, context.here.scope))
+    is_save = context.callee(call) in SAVES and not writes_memory(call, context.here.function)
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
         context.report(guard.checkpoint_fix(context))
 
@@ -299,7 +299,7 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     if context.point is None or context.step is not None or context.callee(call) != "paddle.save":
         return
     loop = saves.loop_of(context.here.statement)
-    if loop is None or writes_memory(call, Place(context.file, context.here.scope)):
+    if loop is None or writes_memory(call, context.here.function):
         return
     if context.range(call)[0] in every_rank_in(context.file):
         return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes

@@ -486,7 +486,7 @@ def _reads_the_same(at: Place, statement: Statement, call: ast.Call) -> bool:
         return False
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
         return False
-    place = Place(at.file, at.scope, statement)
+    place = at.before(statement)
     return all(_is_same(asked(value, place, through=Through.NAME)) for value in values)
 
 
@@ -502,7 +502,7 @@ def _is_same_part(part: ValueSource) -> bool:
     if isinstance(node, ast.Call):
         return _gives_the_same(place.file, node)
     if isinstance(node, ast.Attribute) and dotted(node.value) == "self" and place.scope.owner is not None:
-        return node.attr in _SAME_METHODS or _is_set_at_the_start(Place(place.file, place.scope), node.attr)
+        return node.attr in _SAME_METHODS or _is_set_at_the_start(place.function, node.attr)
     return not isinstance(node, _UNKNOWN)
 
 

@@ -376,12 +376,12 @@ class _Finder(Part):
             for site in sites
             if _is_examined(site.file)
             and site.scope is not place.scope
-            and not ranks.guarded(site.statement, site.call, Place(site.file, site.scope))
-            and not any(ranks.is_per_rank(item, Place(site.file, site.scope)) for item in arguments_of(site.call))
+            and not ranks.guarded(site.statement, site.call, site.function)
+            and not any(ranks.is_per_rank(item, site.function) for item in arguments_of(site.call))
             and not is_left_out(site, place, at)
         ]
         for site in open_sites:
-            path = self._path(Place(site.file, site.scope), site.statement, calls - 1)
+            path = self._path(site.function, site.statement, calls - 1)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.
@@ -409,9 +409,9 @@ class _Finder(Part):
 
     def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
-        if Ranks.of(self._project).guarded(site.statement, site.call, Place(site.file, site.scope)):
+        if Ranks.of(self._project).guarded(site.statement, site.call, site.function):
             return True
-        sites = CallGraph.of(self._project).callers(Place(site.file, site.scope)) if calls else []
+        sites = CallGraph.of(self._project).callers(site.function) if calls else []
         return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
 
     def _start(self, at: Place) -> _Path | None:

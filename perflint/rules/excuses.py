@@ -6,7 +6,7 @@ import ast
 import re
 
 from perflint.facts import programs
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted
@@ -89,7 +89,7 @@ def is_asked_for(pattern: str, context: Context) -> bool:
     names = (point.scope.name, point.file.parts[-1])
     if pattern and any(re.search(pattern, name, re.IGNORECASE) for name in names):
         return True
-    return not programs.is_always_reached(Place(point.file, point.scope), point.statement)
+    return not programs.is_always_reached(point.function, point.statement)
 
 
 def goes_nowhere(context: Context) -> bool:

@@ -80,7 +80,7 @@ def growth(point: Point) -> Growth | None:
 
 def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
     surely = Surely.of(point.file.project)
-    return not all(surely.is_tensor(name, Place(point.file, point.scope)) for name in names)
+    return not all(surely.is_tensor(name, point.function) for name in names)
 
 
 def _stored_graph(
@@ -97,7 +97,7 @@ def _stored_graph(
     names = tuple(carrying(value))
     if not names or carriers.feeds_backward(target):
         return None
-    if call is None and NoGrad.of(point.file.project).over_statement(Place(point.file, point.scope), point.statement):
+    if call is None and NoGrad.of(point.file.project).over_statement(point.function, point.statement):
         return None
     if _is_number(value, point):
         return None
@@ -128,7 +128,7 @@ def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     if handed:
         return _HANDED.format(name=handed)
     name = dotted(base_of(target))
-    return notices_detach(Place(point.file, point.scope), name) if name is not None else ""
+    return notices_detach(point.function, name) if name is not None else ""
 
 
 def _handed_to(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
@@ -164,7 +164,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
-    found = Values.of(point.file.project).callee(Place(point.file, point.scope), dotted(call.func) or "", point.env)
+    found = Values.of(point.file.project).callee(point.function, dotted(call.func) or "", point.env)
     if found is not None:
         kept = _kept_by_method(call, found.file, found.scope)
         return (call.func.value, kept, call) if kept is not None else None
@@ -175,7 +175,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
 
 def _definition(receiver: ast.expr, point: Point) -> ast.expr | None:
     name = dotted(receiver)
-    return Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(name) if name else None
+    return Values.of(point.file.project).definitions(point.function).get(name) if name else None
 
 
 def _is_set(value: ast.expr | None) -> bool:
@@ -296,7 +296,7 @@ class _Carriers:
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
         point, name = self._point, dotted(call.func)
-        found = Values.of(point.file.project).callee(Place(point.file, point.scope), name, point.env) if name else None
+        found = Values.of(point.file.project).callee(point.function, name, point.env) if name else None
         if found is None or isinstance(found.scope.node, ast.Module):
             return False
         scope = found.scope

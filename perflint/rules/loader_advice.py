@@ -48,10 +48,10 @@ def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | No
     if point is None:
         return LoaderReading(Worth.TRAINS)
     if callee == LOADER:
-        return reading(Place(point.file, point.scope), point.statement, call)
+        return reading(point.function, point.statement, call)
     worth = Worth.TRAINS
     if callee == "paddle.Model.evaluate":
-        often = runs_while_training(Place(point.file, point.scope), point.statement)
+        often = runs_while_training(point.function, point.statement)
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
     data = argument_of(call, _FITS[callee], 0)
     work = work_of(data, Place(point.file, point.scope, point.statement))
@@ -111,7 +111,7 @@ def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle |
     point, datasets = context.point, _DATASETS.get(callee)
     if point is None or datasets is None:
         return None
-    return obstacle(call, Place(context.file, point.scope), *datasets)
+    return obstacle(call, point.function, *datasets)
 
 
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:

@@ -300,8 +300,8 @@ def _loads_iterable(loader: _Loader) -> bool:
     dataset, place = argument_of(loader.call, "dataset", 0), loader.place
     if dataset is None:
         return False
-    start = Values.of(place.file.project).base_env(Place(place.file, place.scope), {})
-    flow = Flow(Place(place.file, place.scope), start, guess_losses=False).run()
+    start = Values.of(place.file.project).base_env(place.function, {})
+    flow = Flow(place.function, start, guess_losses=False).run()
     env = flow.before.get(place.statement.node, {}) if place.statement is not None else {}
     return Evaluator(place.file, env).kind(dataset).tag == ITERABLE_TAG
 

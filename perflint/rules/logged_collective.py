@@ -28,12 +28,12 @@ _MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
 def only_logged(point: Point, call: ast.Call) -> bool:
     """Whether a call exchanges a value between ranks that only log lines of the same function show."""
     name = _exchanged(point, call)
-    scope = uses_in(Place(point.file, point.scope))
+    scope = uses_in(point.function)
     if name is not None:
         if name in feeding_backward(point.scope):
             return False
         return _are_logs(usages_of_name(name, point, scope))
-    if not _holds(point.statement, call) or not _exchanges(Place(point.file, point.scope), call):
+    if not _holds(point.statement, call) or not _exchanges(point.function, call):
         return False
     return _are_logs(usages(call, point, scope))
 

@@ -110,7 +110,7 @@ class Gradients(Part):
         graph = CallGraph.of(self._project)
         for call in (call for statement in statements for call in statement.calls):
             targets = graph.callees(at, call)
-            if any(self.wanted_in(Place(target.file, target.scope)) for target in targets):
+            if any(self.wanted_in(target.place) for target in targets):
                 return True
             gets_one = not targets and not models.isdisjoint(map(dotted, arguments_of(call)))
             if gets_one and any(fits(function, call) for function in self._passed_on()):
@@ -556,7 +556,7 @@ class _Finder:
             return False
         found = False
         for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME):
-            if site.scope is not at.scope and not self._only_predicts(Place(site.file, site.scope), depth + 1):
+            if site.scope is not at.scope and not self._only_predicts(site.function, depth + 1):
                 return False
             found = found or site.scope is not at.scope
         return found

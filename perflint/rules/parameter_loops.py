@@ -47,7 +47,7 @@ class Penalty(Enum):
 
 def clips(point: Point) -> Clip | None:
     """How a loop at a statement clips the gradients of parameters, one after the other; None if it does not."""
-    return _clips(Place(point.file, point.scope)).get(point.statement.node)
+    return _clips(point.function).get(point.statement.node)
 
 
 @query
@@ -246,7 +246,7 @@ class Average(NamedTuple):
 
 def average(point: Point) -> Average | None:
     """The average of weights that a loop at a statement keeps; None if it keeps none on the device."""
-    return _averages(Place(point.file, point.scope)).get(point.statement.node)
+    return _averages(point.function).get(point.statement.node)
 
 
 @query

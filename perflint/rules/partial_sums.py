@@ -12,7 +12,7 @@ from perflint.facts.entry_points import forward_of
 from perflint.facts.programs import files_with
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.known_values import Known
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.query import query
@@ -68,7 +68,7 @@ def partial_gradients(point: Point, call: ast.Call) -> PartialGradients | None:
 
 def _goes_around(point: Point, call: ast.Call) -> bool:
     """Whether a forward pass calls methods of the model that the wrapper lacks: ``model.training_loss(x)``."""
-    forward, models = forward_of(Place(point.file, point.scope), point.statement, call)
+    forward, models = forward_of(point.function, point.statement, call)
     called = (dotted(item.func) for node in forward for item in walk(node) if isinstance(item, ast.Call))
     methods = [name for name in called if name and _is_method_of_model(name)]
     return bool(methods) and all(map(_is_method_of_model, models))
@@ -168,7 +168,7 @@ def _test_around(point: Point, statement: Statement) -> ast.expr | None:
 def _spaces_passes(link: Link, point: Point) -> bool:
     if not isinstance(link.node, ast.If):
         return False
-    definitions = Known(Place(point.file, point.scope))
+    definitions = Known(point.function)
     remainders = (remainder_of(item, definitions) for item in _expressions(link.node.test))
     return any(found is not None and _counts_passes(found, definitions) for found in remainders)
 
@@ -215,7 +215,7 @@ def partial_sums(found: PartialGradients, context: Context) -> None:
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
     """Both passes under ``no_sync()``, if they follow each other; otherwise words on how to write it."""
     said = catalogue.shipped()[CODE]
-    forward, models = forward_of(Place(point.file, point.scope), point.statement, call)
+    forward, models = forward_of(point.function, point.statement, call)
     nodes = _both_passes(point.statement, forward)
     paddle = paddle_at(point.statement.node, point.file)
     idle = spelling("contextlib.nullcontext", point.statement.node, point.file)

@@ -216,7 +216,7 @@ def advice(call: ast.Call, context: Context) -> Advice:
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
-    if not is_forward and is_kept and reads_predictions(call, Place(context.file, context.here.scope)):
+    if not is_forward and is_kept and reads_predictions(call, context.here.function):
         words = _DECODE.format(interval=context.settings.log_interval)
         said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
     if _DETACH in said.words and _reads_a_parameter(call, context):
@@ -271,7 +271,7 @@ def _place(aim: Aim) -> str:
 def aims_of(expression: ast.expr, context: Context) -> list[Aim]:
     """What the value of an expression of the current statement is used for."""
     point = context.here
-    return usages(expression, point, uses_in(Place(context.file, point.scope)))
+    return usages(expression, point, uses_in(point.function))
 
 
 def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:

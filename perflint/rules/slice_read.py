@@ -14,7 +14,7 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.modules import knows_paddle
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
@@ -103,7 +103,7 @@ def _sweep(levels: list[ast.Subscript], loop: Loop | None, is_method: bool, cont
     level, point = levels[0], context.here
     base, root = level.value, base_of(level)
     name = dotted(root)
-    definition = Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(name) if name else None
+    definition = Values.of(point.file.project).definitions(point.function).get(name) if name else None
     made_by = terminal(definition) if isinstance(definition, ast.Call) else ""
     depth = sum(len(indices_of(item.slice)) for item in levels)
     sliced = is_method and any(True for _ in _sliced(level.slice))

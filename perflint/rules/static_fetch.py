@@ -128,7 +128,7 @@ class _Fetched(UseSearch):
         if point.step is not None and point.step.via:
             calls = calls_for(point)
             return [CallSite(at.file, at.scope, at.statement, call, Certainty.SURE) for at, call in calls] or None
-        sites = CallGraph.of(use.file.project).callers(Place(use.file, use.scope), Certainty.NAME)
+        sites = CallGraph.of(use.file.project).callers(use.place.function, Certainty.NAME)
         known = ((site, points_of(site.file).get(site.statement.node)) for site in sites)
         return [site for site, here in known if here is not None and here.step is not None] or None
 

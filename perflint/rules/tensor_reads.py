@@ -9,7 +9,6 @@ from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import Kind
-from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.rules.edits import on_device
@@ -50,7 +49,7 @@ class Evidence:
         self._point = point
         self._evaluator = Evaluator(point.file, point.full_env)
         self._names = point.file.names
-        self._definitions = Values.of(point.file.project).definitions(Place(point.file, point.scope))
+        self._definitions = Values.of(point.file.project).definitions(point.function)
         self._losses: frozenset[str] | None = None
 
     def kind(self, node: ast.expr) -> Kind:

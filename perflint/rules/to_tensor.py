@@ -354,7 +354,7 @@ def _advice(found: Origin, call: ast.Call, node: ast.expr, context: Context) -> 
     if is_same and _is_changed(call, context.here):
         return to_tensor_fix.CHANGED
     if is_same:
-        return _SAME if is_one_number(node, Place(context.file, context.here.scope)) else origins.INVARIANT
+        return _SAME if is_one_number(node, context.here.function) else origins.INVARIANT
     if found.kind == origins.NUMBER:
         return origins.NUMBER if _may_be_number(call, context) else _for_number(call, context)
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
@@ -427,7 +427,7 @@ def _bound_to(name: str, point: Point) -> Iterator[ast.expr]:
     """The values that a name is bound to in the function, or else in the module."""
     nodes = [item.node for item in point.scope.statements]
     here = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
-    definition = Values.of(point.file.project).definitions(Place(point.file, point.scope)).get(name)
+    definition = Values.of(point.file.project).definitions(point.function).get(name)
     yield from here or ([definition] if definition is not None else [])
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from perflint import catalogue
 from perflint.findings import Confidence, Edit, Fix
 from perflint.flow.values import Values
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.rules import excuses
@@ -60,7 +60,7 @@ def _is_strategy(node: ast.expr, context: Context) -> bool:
     if owner is not None and name.startswith("self.") and name.count(".") == 1:
         values = [value for value, _ in owner.attributes.get(name[5:], ())]
     else:
-        bound = Values.of(context.file.project).definitions(Place(context.file, point.scope)).get(name)
+        bound = Values.of(context.file.project).definitions(point.function).get(name)
         values = [bound] if bound is not None else []
     called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))

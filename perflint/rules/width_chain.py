@@ -153,9 +153,7 @@ def _layers_of(inside: Place, group: str) -> Iterator[LayerSize]:
 def _layers_through(call: ast.Call, place: Place, group: str) -> Iterator[LayerSize]:
     """The layers of a project class or function, created with the numbers that a call passes."""
     project = place.file.project
-    reached = (
-        CallGraph.of(project).reached(Place(place.file, place.scope), call) if _hands_odd_number(call, place) else ()
-    )
+    reached = CallGraph.of(project).reached(place.function, call) if _hands_odd_number(call, place) else ()
     for function in reached:
         is_new = is_followed(function.scope) and place.run_of(function.scope) is None
         inside = Constants.of(project).entered(call, place, function) if is_new else None

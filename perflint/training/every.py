@@ -325,7 +325,7 @@ def every(project: Project, point: Point) -> Every:
     The calls that lead from the step loop to the statement count as well. A rank test or a setting does not count: its
     result is the same at each step.
     """
-    found = _deciding(Place(point.file, point.scope), point.statement, point.loop)
+    found = _deciding(point.function, point.statement, point.loop)
     for path, line in reversed(point.step.via) if point.step is not None else ():
         for scope, statement in statements_calling(project.files[path].scopes, line):
             if found.often is Often.EACH_STEP and point.step is not None:

@@ -217,7 +217,7 @@ def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CA
     if not callers or at.scope is at.file.scopes.module:
         return False
     return any(
-        site.scope is not at.scope and runs_while_training(Place(site.file, site.scope), site.statement, callers - 1)
+        site.scope is not at.scope and runs_while_training(site.function, site.statement, callers - 1)
         for site in CallGraph.of(at.file.project).callers(at)
     )
 

@@ -160,7 +160,7 @@ class _Closure:
         if at.scope not in self._returning:
             self._returning.add(at.scope)
             for site in self._calls_of(at):
-                self._hand_on(Place(site.file, site.scope), site.statement, site.call)
+                self._hand_on(site.function, site.statement, site.call)
 
     def _fill(self, file: FileIndex, holder: Scope | Class, name: str) -> None:
         """Follow a slot that may contain a function to where it is called, or passed on."""

@@ -61,11 +61,11 @@ class Reads(Part):
         for target in CallGraph.of(self._project).callees(at, call, env):
             if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
                 return None
-            if self._is_a_step(Place(target.file, target.scope)):
+            if self._is_a_step(target.place):
                 return None
             parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
             told = in_order(default_values(target.scope, call))
-            return self._in_function(Place(target.file, target.scope), in_order(parameters), told, calls)
+            return self._in_function(target.place, in_order(parameters), told, calls)
         return None
 
     def _is_a_step(self, at: Place) -> bool:
@@ -451,7 +451,7 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(Place(target.file, target.scope), self._clues, self._further - 1, self._scope)
+        return clues_ahead(target.place, self._clues, self._further - 1, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from perflint.flow.by_statement import with_comprehensions
 from perflint.flow.evaluate import Env
 from perflint.flow.known_arguments import Told
-from perflint.index.project import FileIndex, Part, Project
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.syntax.scopes import Loop, Scope, Statement
 
 P = ParamSpec("P")
@@ -70,6 +70,11 @@ class Point:
     """The different meanings of the function's parameters in the calls that run the statement at a step."""
     answers: dict[Hashable, Any] = field(default_factory=dict, repr=False)
     """The cache of ``of_point``."""
+
+    @cached_property
+    def function(self) -> Place:
+        """Anywhere in the function."""
+        return Place(self.file, self.scope)
 
     @cached_property
     def full_env(self) -> Env:
