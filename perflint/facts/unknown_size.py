@@ -11,7 +11,6 @@ from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.uses import Use, UseSearch, ends, uses
 from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
-from perflint.index.project import Place
 from perflint.paddle.call_results import LOSS_FUNCTIONS
 from perflint.syntax.bindings import Mention
 from perflint.syntax.names import dotted, plain_names
@@ -161,7 +160,7 @@ class _Dense(UseSearch):
         """What the result is used for."""
         if self._node not in self._point.statement.parents:
             return None
-        at = Place(self._point.file, self._point.scope, self._point.statement)
+        at = self._point.place
         forms = [self._form(use) for use in ends(uses(self._node, at, through=self, budget=_MOST_USES))]
         return next((form for form in forms if form is not Form.COUNT), Form.COUNT) if all(forms) else None
 

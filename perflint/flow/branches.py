@@ -176,7 +176,7 @@ class Switches(Part):
 def is_left_out(site: CallSite, at: Place, statement: Statement) -> bool:
     """Whether the arguments and defaults of a call prevent it from reaching a statement: ``build(is_test=False)``."""
     tests = list(statement.conditions)
-    constants, place = Constants.of(at.file.project), Place(site.file, site.scope, site.statement)
+    constants, place = Constants.of(at.file.project), site.place
     inside = constants.entered(site.call, place, at) if tests else None
     return inside is not None and any(
         all(_fails(constants.possible(one, inside), truth) for one in _as_bound(test, statement, at.scope))

@@ -416,7 +416,7 @@ class _Search:
         if sites is None:
             yield _lost(use)
         for site in sites or ():
-            place = Place(site.file, site.scope, site.statement)
+            place = site.place
             part = site.call if position is None else _unpacked(site, position)
             if part is site.call:
                 yield from self.of(site.call, place, use)

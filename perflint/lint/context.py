@@ -19,7 +19,7 @@ from perflint.flow.surely import Surely
 from perflint.flow.type_tests import impossible
 from perflint.index.in_use import InUse
 from perflint.index.kinds import Kind
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Place
 from perflint.lint.impacts import Cost, cost
 from perflint.lint.statement_code import StatementCode, span_of
 from perflint.suppress import noqa
@@ -131,6 +131,11 @@ class Context:
         """The facts at the current statement, for a rule about steps, where they always exist."""
         assert self.point is not None
         return self.point
+
+    @property
+    def place(self) -> Place:
+        """The current statement, for questions about a value there."""
+        return self.here.place
 
     @property
     def running(self) -> Step:

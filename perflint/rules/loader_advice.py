@@ -9,7 +9,7 @@ from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix, Level
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
@@ -54,7 +54,7 @@ def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | No
         often = runs_while_training(point.function, point.statement)
         worth = Worth.EVALUATES_OFTEN if often else Worth.EVALUATES
     data = argument_of(call, _FITS[callee], 0)
-    work = work_of(data, Place(point.file, point.scope, point.statement))
+    work = work_of(data, point.place)
     is_small = work is not Work.SOME and is_toy(context.file)
     return LoaderReading(worth, work, context.file.path, context.file.row(call), has_no_gpu(context.file), is_small)
 

@@ -11,7 +11,6 @@ from perflint.findings import Confidence, Fix, Level
 from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
-from perflint.index.project import Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.syntax.bindings import bindings_of, bound_by
@@ -60,7 +59,7 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
     if not _runs_program(call) or evidence.runs_evaluation(call) or not _fetches(call):
         return None
     fetched = _Fetched()
-    place, seldom, logged = Place(point.file, point.scope, point.statement), [], []
+    place, seldom, logged = point.place, [], []
     for use in uses(call, place, through=fetched):
         if fetched.follows(use) or _is_of_another_value(use):
             continue

@@ -76,6 +76,11 @@ class Point:
         """Anywhere in the function."""
         return Place(self.file, self.scope)
 
+    @property
+    def place(self) -> Place:
+        """The statement, for questions about a value there."""
+        return Place(self.file, self.scope, self.statement)
+
     @cached_property
     def full_env(self) -> Env:
         """``env`` with the targets of the statement's comprehensions."""
