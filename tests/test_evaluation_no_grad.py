@@ -214,7 +214,36 @@ def test_calls_that_are_known_by_name_alone_are_followed_twice(between: int, fin
         for number in range(between)
     ]
     held = f"import paddle\n\n\ndef main(given):\n    with paddle.no_grad():\n        given.{names[-1]}(1)\n"
-    assert len(found({"evaluator.py": METHOD, "steps.py": "\n\n".join(steps), "main.py": held})) == findings
+    files = {"evaluator.py": METHOD, "steps.py": "\n\n".join(steps), "main.py": held}
+    assert confidences(files) == [Confidence.LOW] * findings
+
+
+METRIC = """\
+from evaluation import evaluate
+
+
+class Score:
+    def update(self, model, loader):
+        evaluate(model, loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "others", "expected"),
+    [
+        ("paddle.no_grad()", 0, []),
+        ("timer()", 0, [Confidence.HIGH]),
+        ("timer()", 40, [Confidence.LOW]),  # too many calls of that name to say which of them is meant
+    ],
+)
+def test_calls_that_begin_in_a_method_of_an_object_of_unknown_class(
+    held: str, others: int, expected: list[Confidence]
+) -> None:
+    calls = "".join(f"\n\ndef other{number}(given):\n    given.update(1, 2)\n" for number in range(others))
+    main = f"import paddle\n\n\ndef main(metrics):\n    with {held}:\n        begin(metrics)\n"
+    begin = "\n\ndef begin(metrics):\n    for metric in metrics:\n        metric.update(1, 2)\n"
+    files = {"evaluation.py": EVALUATE, "metric.py": METRIC, "main.py": main + begin + calls}
+    assert confidences(files) == expected
 
 
 def test_template_method_of_a_base_class() -> None:

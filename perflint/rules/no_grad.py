@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.facts.fluid import is_for_paddle_1
@@ -207,6 +208,7 @@ _ASKS_WHETHER = "is_grad_enabled"
 _MAY_CALL = "a function that it calls may compute gradients, which no_grad would break"
 _TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
 _MOST_CALLERS = 3
+_MOST_FUNCTIONS = 30
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
 
 
@@ -537,16 +539,29 @@ class _Finder:
         return any(values.lasting_kind(Place(self._file, self._scope), node).tag == LOADER_TAG for node in nodes)
 
     def _is_dispatched(self) -> bool:
-        """Whether the function is imported elsewhere but not called by name, so its caller is unknown."""
-        scope = self._scope
-        if scope.parent is not self._file.scopes.module or scope.owner is not None:
-            return False
-        project = self._file.project
-        if any(Callers.of(project).named(scope.name)):
-            return False
-        return any(
-            file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
-        )
+        """Whether it is unknown who calls the function in the end: an unknown caller may use ``no_grad``.
+
+        It is imported elsewhere but not called by name; or the calls that lead to it begin in a method that is only
+        called on objects of an unknown class, as in ``for metric in metrics: metric.update(model)``, and one of the
+        calls by that name runs without gradients, or there are too many to tell.
+        """
+        waiting, seen = [(Place(self._file, self._scope), False)], set[Scope]()
+        while waiting and len(seen) < _MOST_FUNCTIONS:
+            at, is_guess = waiting.pop()
+            seen.add(at.scope)
+            sites = [site.place for site in CallGraph.of(self._file.project).callers(at) if site.scope is not at.scope]
+            if not sites:
+                is_guess, sites = True, list(islice(_named_calls(at), _MOST_FUNCTIONS))
+                if _is_called_otherwise(at) or len(sites) == _MOST_FUNCTIONS:
+                    return True
+            if is_guess and any(map(self._is_off, sites)):
+                return True
+            waiting += [(site.function, is_guess) for site in sites if site.scope not in seen]
+        return any(is_guess for _, is_guess in waiting)
+
+    def _is_off(self, call: Place) -> bool:
+        off = call.statement is not None and self._no_grad.over_statement(call.function, call.statement)
+        return off or self._no_grad.decorated(call.function)
 
     def _only_predicts(self, at: Place, depth: int = 0) -> bool:
         """Whether only predicting programs are known to call a function."""
@@ -572,6 +587,24 @@ class _Finder:
     def _is_layer(self) -> bool:
         owner, kinds = self._scope.owner, Modules.of(self._file.project)
         return owner is not None and kinds.kind_of_instance(self._file, owner).tag == LAYER_TAG
+
+
+def _named_calls(at: Place) -> Iterator[Place]:
+    """The calls of any object's method that has the name of this one."""
+    if at.scope.owner is not None:
+        for file, caller, statement, call in Callers.of(at.file.project).named(at.scope.name):
+            if isinstance(call.func, ast.Attribute) and caller is not at.scope:
+                yield Place(file, caller, statement)
+
+
+def _is_called_otherwise(at: Place) -> bool:
+    """Whether a function is imported elsewhere but not called by its name."""
+    scope, project = at.scope, at.file.project
+    if scope.parent is not at.file.scopes.module or scope.owner is not None:
+        return False
+    if any(Callers.of(project).named(scope.name)):
+        return False
+    return any(file is not at.file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name))
 
 
 def _switches_mode(statement: Statement) -> bool:
