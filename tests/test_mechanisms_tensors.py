@@ -441,6 +441,32 @@ def test_returns_of_methods_and_layers() -> None:
     )
 
 
+def test_a_layer_that_returns_a_dict_of_numbers_beside_its_loss() -> None:
+    expect_reads(
+        """\
+        import paddle
+
+
+        class Criterion(paddle.nn.Layer):
+            def forward(self, out, y):
+                loss = (out - y).abs().mean()
+                numbers = {"error": float((out - y).square().mean()), "worst": (out - y).abs().max()}
+                return loss, numbers
+
+
+        def train(model, loader, optimizer, log):
+            criterion = Criterion()
+            for x, y in loader:
+                loss, numbers = criterion(model(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+                log.total += float(numbers["error"])
+                log.worst += float(numbers["worst"])  #: PPF201
+        """
+    )
+
+
 def test_what_a_parameter_holds_is_what_the_call_hands_over() -> None:
     expect_reads(
         {

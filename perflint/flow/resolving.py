@@ -88,6 +88,8 @@ class Forwards(Part):
             value = value.value
         if isinstance(value, ast.Constant):
             return value.value is not None
+        if isinstance(value, ast.Dict):
+            return any(self._is_number(item, at, depth) for item in value.values)
         if isinstance(value, ast.Attribute):
             return value.attr in _HOST_ATTRIBUTES
         if not isinstance(value, ast.Call):
