@@ -470,6 +470,9 @@ def test_other_frameworks() -> None:
     expect_reads(
         {
             "torch_train.py": text.replace("import paddle\n", "import torch\n"),
+            "ported_train.py": text.replace(
+                "import paddle\n", "import paddle  # left from a comparison\nimport torch\n"
+            ),
             "paddle_train.py": train(mark=True),
         }
     )

@@ -75,6 +75,11 @@ def test_functions_of_another_library() -> None:
     expect_marked(text.replace(body, body + "  #: PPF208"), "PPF2")
 
 
+def test_functions_of_texts_copy_nothing() -> None:
+    body = "score = f1_score(args.labels, args.predictions)"
+    assert not found("from seqeval.metrics import f1_score\n" + in_step(body))
+
+
 def test_reads_inside_belong_to_the_update() -> None:
     body = "metric.update(x.numpy(), y.numpy())  #: PPF208"
     expect_marked(with_metric("paddle.metric.Precision()", body), "PPF2")

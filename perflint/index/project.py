@@ -266,11 +266,16 @@ class FileIndex(FileText):
 
     @cached_property
     def is_foreign(self) -> bool:
-        """Whether it is code for another framework: it imports one, and nothing from Paddle."""
-        if not self.has_words(*_OTHER_FRAMEWORKS):
+        """Whether it is code for another framework: it imports one, and uses nothing from Paddle."""
+        if not self.has_words(*_OTHER_FRAMEWORKS) or self.names.packages.isdisjoint(_OTHER_FRAMEWORKS):
             return False
-        packages = self.names.packages
-        return bool(packages & _OTHER_FRAMEWORKS) and not any("paddle" in package for package in packages)
+        return not any("paddle" in package for package in self.names.packages) or not self._uses_paddle
+
+    @property
+    def _uses_paddle(self) -> bool:
+        """Whether anything reads a name that is imported from Paddle, or from something built on it."""
+        bound = {name for name in self.names.bound if "paddle" in self.names.resolve(name).partition(".")[0]}
+        return any("paddle" in star for star in self.names.stars) or any(self.loads.get(name) for name in bound)
 
     def close(self) -> None:
         """Take the tree apart, whose parts refer to one another."""

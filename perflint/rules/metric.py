@@ -27,7 +27,7 @@ CODE = "PPF208"
 _METRICS = "paddle.metric."
 _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: their arguments have been read."""
-_HOST_LIBRARIES = ("sklearn.metrics.", "seqeval.metrics.")
+_HOST_LIBRARY = "sklearn.metrics."
 _GIVES = frozenset({"compute", "numpy"})
 _MADE_ANEW = "the step creates a new metric: create it and read it under the same test of the step"
 _BY_THE_CALLER = (
@@ -75,7 +75,7 @@ def metric_method(node: Function, context: Context) -> None:
 def _confidence(point: Point, call: ast.Call) -> Confidence | None:
     """How certain it is that a call computes a metric on the host; None if it does not look like one."""
     name = dotted(call.func)
-    if name is not None and point.file.names.resolve(name).startswith(_HOST_LIBRARIES):
+    if name is not None and point.file.names.resolve(name).startswith(_HOST_LIBRARY):
         return Confidence.HIGH
     if not isinstance(call.func, ast.Attribute):
         return None
@@ -149,7 +149,7 @@ def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
         name = dotted(call.func) or ""
         if isinstance(call.func, ast.Attribute) and call.func.attr == "numpy":
             return True
-        if at.file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
+        if at.file.names.resolve(name).startswith(("numpy.", "seqeval.metrics.", _HOST_LIBRARY)):
             return True
         called = Values.of(project).callee(at, name, {}) if name and depth < _DEEPEST else None
         if called is not None and called[1] is not at.scope and _works_on_host(project, called, depth + 1):
