@@ -172,6 +172,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules (also: explain, rules)"))
     _add_bench(commands.add_parser("bench", help="RUN a training script without and with its fixes, and compare"))
+    _add_step(commands.add_parser("step", help="show what a training step does, in order, without running it"))
     _add_instrument(commands.add_parser("instrument", help="mark the parts of a training step for a profiler"))
     _add_profile(commands.add_parser("profile", help="RUN a training script and show where the time of a step goes"))
     _add_config(commands.add_parser("config", help="show the settings and where each comes from"))
@@ -404,6 +405,18 @@ def _part(text: str) -> float:
 
 
 _part.__name__ = "fraction of the loss"  # what argparse calls a wrong value
+
+
+def _add_step(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show what each training step does, in order and through all calls that can be followed: where the host waits "
+        "for the device, copies, logs and saves. Nothing is run."
+    )
+    add = parser.add_argument
+    add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .)")
+    add("--output-format", choices=("text", "json"), default="text", metavar="FORMAT", help="text (default) or json")
+    _add_settings(parser)
+    parser.set_defaults(stdin_filename=None, force_exclude=False)
 
 
 def _add_instrument(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,150 @@
+"""Shows the traces of training steps: as a tree for people, and as JSON."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from perflint.flow.branches import Every, Often
+from perflint.index.project import Place
+from perflint.text.visible import visible_line
+from perflint.trace.events import WORDS, Event, EventKind
+from perflint.trace.steps import (
+    Call,
+    Choice,
+    Node,
+    Repeat,
+    StepTrace,
+    Summary,
+    most_at_each_step,
+    unknown_calls,
+)
+
+_CODE = 60
+"""The most characters of code in a row."""
+_OFTEN = {
+    Often.EVERY_N: "every n steps",
+    Often.EACH_EPOCH: "each epoch",
+    Often.ONCE: "once",
+    Often.NEVER: "never",
+    Often.SOMETIMES: "sometimes",
+}
+_COUNTED = (
+    ("wait for the device", "waits for the device", lambda event: event.kind.waits),
+    ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
+    ("save", "saves", lambda event: event.kind is EventKind.SAVE),
+    ("collective", "collectives", lambda event: event.kind is EventKind.COLLECTIVE),
+)
+
+
+def text(trace: StepTrace, names: Mapping[str, str]) -> str:
+    """The rows of one step: where, what, and how often; then what a step has at most."""
+    first = ast.unparse(trace.loop).partition("\n")[0].rstrip(":")
+    rows = [(_where(trace.place, trace.loop, names), f"{first}: each iteration is a step", "")]
+    rows += _rows(trace.nodes, 1, set(), names)
+    width = max(len(where) for where, _, _ in rows)
+    lines = [f"{where:<{width}}  {code}{f'  ({said})' if said else ''}" for where, code, said in rows]
+    return "".join(visible_line(line) + "\n" for line in [*lines, *_totals(trace)])
+
+
+def _totals(trace: StepTrace) -> Iterator[str]:
+    counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
+    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
+    yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
+    unknown = len(list(unknown_calls(trace.nodes)))
+    if unknown:
+        yield f"Not followed: {unknown} call{'s' if unknown > 1 else ''} (marked ?)."
+
+
+def _rows(
+    nodes: Iterable[Node], depth: int, seen: set[Summary], names: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    indent = "  " * depth
+    for node in nodes:
+        if isinstance(node, Event):
+            yield _where(node.point.place, node.node, names), indent + _code(node.node), _said(node)
+        elif isinstance(node, Call):
+            for reached in node.reached:
+                if reached.nodes:
+                    known = ": as above" if reached in seen else ""
+                    what = f"{_code(node.node)} runs {reached.function.scope.qualname}{known}"
+                    yield _where(node.place, node.node, names), indent + what, _often(node.every)
+                    if reached not in seen:
+                        seen.add(reached)
+                        yield from _rows(reached.nodes, depth + 1, seen, names)
+        elif isinstance(node, Repeat):
+            yield _where(node.place, node.node, names), f"{indent}in each pass of {_short(node.times)}", ""
+            yield from _rows(node.body, depth + 1, seen, names)
+        elif isinstance(node, Choice):
+            for number, (test, arm) in enumerate(node.arms):
+                if arm:
+                    word = f"{'if' if number == 0 else 'elif'} {_short(test)}" if test else "else"
+                    yield _where(node.place, node.node, names), indent + word, ""
+                    yield from _rows(arm, depth + 1, seen, names)
+        else:
+            yield _where(node.place, node.node, names), f"{indent}? {_code(node.node)}", node.why
+
+
+def _where(place: Place, node: ast.AST, names: Mapping[str, str]) -> str:
+    path = place.file.path
+    return f"{names.get(path, path)}:{node.lineno}"  # type: ignore[attr-defined]  # a statement or an expression
+
+
+def _code(node: ast.AST) -> str:
+    return _short(ast.unparse(node))
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
+
+
+def _said(event: Event) -> str:
+    often = _often(event.every)
+    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+
+
+def _often(every: Every) -> str:
+    return _OFTEN.get(every.often, "")
+
+
+def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same as nested objects, each with its ``type``."""
+    return {
+        "path": names.get(trace.place.file.path, trace.place.file.path),
+        "row": trace.loop.lineno,
+        "function": trace.place.scope.qualname,
+        "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "nodes": [_object(node, frozenset(), names) for node in trace.nodes],
+    }
+
+
+def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> dict[str, Any]:
+    place = node.point.place if isinstance(node, Event) else node.place
+    path = names.get(place.file.path, place.file.path)
+    found: dict[str, Any] = {"path": path, "row": node.node.lineno}
+    if isinstance(node, Event):
+        return {"type": "event", **found, "kind": node.kind.value, "waits": node.kind.waits, **_when(node.every)} | {
+            "code": _code(node.node)
+        }
+    if isinstance(node, Call):
+        inside = [
+            {
+                "function": each.function.scope.qualname,
+                "nodes": [] if each in above else [_object(item, above | {each}, names) for item in each.nodes],
+            }
+            for each in node.reached
+        ]
+        return {"type": "call", **found, "code": _code(node.node), **_when(node.every), "runs": inside}
+    if isinstance(node, Repeat):
+        body = [_object(each, above, names) for each in node.body]
+        return {"type": "loop", **found, "over": _short(node.times), "nodes": body}
+    if isinstance(node, Choice):
+        arms = [{"test": test, "nodes": [_object(each, above, names) for each in arm]} for test, arm in node.arms]
+        return {"type": "choice", **found, "arms": arms}
+    return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+
+
+def _when(every: Every) -> dict[str, str]:
+    return {"every": every.often.name.lower()}
