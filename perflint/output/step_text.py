@@ -39,13 +39,16 @@ _COUNTED = (
 
 
 def text(trace: StepTrace, names: Mapping[str, str]) -> str:
-    """The rows of one step: where, what, and how often; then what a step has at most."""
+    """The rows of one step: the row of the file, what, and how often; then what a step has at most.
+
+    A row that leads into another file says into which; the rows below it that are indented further are of that file.
+    """
     first = ast.unparse(trace.loop).partition("\n")[0].rstrip(":")
-    rows = [(_where(trace.place, trace.loop, names), f"{first}: each iteration is a step", "")]
-    rows += _rows(trace.nodes, 1, set(), names)
-    width = max(len(where) for where, _, _ in rows)
-    lines = [f"{where:<{width}}  {code}{f'  ({said})' if said else ''}" for where, code, said in rows]
-    return "".join(visible_line(line) + "\n" for line in [*lines, *_totals(trace)])
+    rows = [(trace.loop.lineno, _short(first), "each iteration is a step"), *_rows(trace.nodes, 1, set(), names)]
+    digits = len(str(max(row for row, _, _ in rows)))
+    lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
+    lines = [f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}", *lines, *_totals(trace)]
+    return "".join(visible_line(line) + "\n" for line in lines)
 
 
 def _totals(trace: StepTrace) -> Iterator[str]:
@@ -59,36 +62,47 @@ def _totals(trace: StepTrace) -> Iterator[str]:
 
 def _rows(
     nodes: Iterable[Node], depth: int, seen: set[Summary], names: Mapping[str, str]
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[tuple[int, str, str]]:
     indent = "  " * depth
     for node in nodes:
+        row = node.node.lineno
         if isinstance(node, Event):
-            yield _where(node.point.place, node.node, names), indent + _code(node.node), _said(node)
+            yield row, indent + _code(node.node), _said(node)
         elif isinstance(node, Call):
             for reached in node.reached:
                 if reached.nodes:
-                    known = ": as above" if reached in seen else ""
-                    what = f"{_code(node.node)} runs {reached.function.scope.qualname}{known}"
-                    yield _where(node.place, node.node, names), indent + what, _often(node.every)
+                    yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
                     if reached not in seen:
                         seen.add(reached)
                         yield from _rows(reached.nodes, depth + 1, seen, names)
         elif isinstance(node, Repeat):
-            yield _where(node.place, node.node, names), f"{indent}in each pass of {_short(node.times)}", ""
+            yield row, f"{indent}for each of {_short(node.times)}", ""
             yield from _rows(node.body, depth + 1, seen, names)
         elif isinstance(node, Choice):
             for number, (test, arm) in enumerate(node.arms):
                 if arm:
-                    word = f"{'if' if number == 0 else 'elif'} {_short(test)}" if test else "else"
-                    yield _where(node.place, node.node, names), indent + word, ""
+                    yield (
+                        row,
+                        f"{indent}{'if' if number == 0 else 'elif'} {_short(test)}" if test else f"{indent}else",
+                        "",
+                    )
                     yield from _rows(arm, depth + 1, seen, names)
         else:
-            yield _where(node.place, node.node, names), f"{indent}? {_code(node.node)}", node.why
+            yield row, f"{indent}? {_code(node.node)}", node.why
 
 
-def _where(place: Place, node: ast.AST, names: Mapping[str, str]) -> str:
-    path = place.file.path
-    return f"{names.get(path, path)}:{node.lineno}"  # type: ignore[attr-defined]  # a statement or an expression
+def _entered(call: Call, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
+    """What a call runs: the function, and its file if that is another one."""
+    function = reached.function
+    where = "" if function.file is call.place.file else f" of {_named(function, names)}"
+    known = ", as above" if is_known else ""
+    often = _often(call.every)
+    perhaps = "" if call.is_sure else "perhaps "
+    return f"{perhaps}{function.scope.qualname}{where}{known}{f', {often}' if often else ''}"
+
+
+def _named(place: Place, names: Mapping[str, str]) -> str:
+    return names.get(place.file.path, place.file.path)
 
 
 def _code(node: ast.AST) -> str:
@@ -136,7 +150,14 @@ def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> 
             }
             for each in node.reached
         ]
-        return {"type": "call", **found, "code": _code(node.node), **_when(node.every), "runs": inside}
+        return {
+            "type": "call",
+            **found,
+            "code": _code(node.node),
+            **_when(node.every),
+            "sure": node.is_sure,
+            "runs": inside,
+        }
     if isinstance(node, Repeat):
         body = [_object(each, above, names) for each in node.body]
         return {"type": "loop", **found, "over": _short(node.times), "nodes": body}

@@ -38,12 +38,16 @@ _DEEPEST = 12
 
 @dataclass(frozen=True)
 class Call:
-    """A call of functions of the project, with what each of them does; several if it is not known which one runs."""
+    """A call of functions of the project, with what each of them does; several if it is not known which one runs.
+
+    ``is_sure``: names and types lead there; a method that only its name leads to is not sure.
+    """
 
     node: ast.expr
     place: Place
     every: Every
     reached: tuple[Summary, ...]
+    is_sure: bool = True
 
 
 @dataclass(frozen=True)
@@ -199,7 +203,7 @@ class _Reader:
         targets = self._targets(call, point, evaluator)
         reached = [summary for target in targets if (summary := self._inside(target, call, evaluator)) is not None]
         if any(summary.nodes for summary in reached):
-            yield Call(call, point.place, runs, tuple(reached))
+            yield Call(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
         elif not targets and self._may_lead_on(call, evaluator):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
 
@@ -210,7 +214,7 @@ class _Reader:
             methods = (Modules.of(project).method(part, "forward") for part in model.type.split(EITHER) if part)
             return [Callee(method) for method in methods if method is not None]
         found = CallGraph.of(project).callees(point.function, call, point.full_env)
-        return [target for target in found if target.sure and _is_followed(target.file, target.scope)]
+        return [target for target in found if not target.creates and _is_followed(target.file, target.scope)]
 
     def _inside(self, target: Callee, call: ast.Call, evaluator: Evaluator) -> Summary | None:
         if self._depth >= _DEEPEST or target.scope is self._at.scope or is_generator(target.scope):
