@@ -48,6 +48,7 @@ METHODS: dict[int, dict[str, str]] = {
         "aa6a9aa907d801db": "987d7b2, dc81606: static graphs are known, and a heartbeat takes microseconds",
         "e7aecea82810af50": "6d7abc5: wider intervals where their width decides on the rounds, which it does not here",
         "4df43d4705c67213": "the module that runs a script, which names the exception of the time limit, is script_run",
+        "c6758a657f3b38f5": "what is hooked is named in one place, not by each hook",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.

@@ -61,12 +61,14 @@ class WatchedCall(NamedTuple):
         what: its name for people, such as ``Tensor.numpy``.
         direct: whether it counts only if the project itself calls it, with no library in between.
         note: makes a text with more information from the arguments, such as "a number".
+        counts: whether a call with these arguments counts at all (None: all do).
     """
 
     kind: str
     what: str
     direct: bool = False
     note: Callable[..., str] | None = None
+    counts: Callable[..., bool] | None = None
 
 
 class Watcher(Recorder):
@@ -84,6 +86,17 @@ class Watcher(Recorder):
     def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
         """Call a wrapped function, record it, and return its result."""
         raise NotImplementedError
+
+    def through(self, call: WatchedCall, function: Any) -> Any:
+        """A function whose calls go through ``around``."""
+
+        @functools.wraps(function)
+        def watched(*arguments: Any, **keywords: Any) -> Any:
+            if call.counts is not None and not call.counts(*arguments, **keywords):
+                return function(*arguments, **keywords)
+            return self.around(call, function, arguments, keywords)
+
+        return watched
 
     def frames(self, most: int) -> tuple[list[Any], str]:
         """The lines of the project that are running, and the library function that the innermost one has called.
@@ -160,8 +173,19 @@ def watch(paddle: Any, watcher: Watcher) -> None:
     for name in SIZED:
         for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
             wrap(watcher, owner, name, WatchedCall(step_kinds.SIZED, f"{title}.{name}"))
-    _where(watcher, paddle, tensor)
-    _masks(watcher, paddle, tensor)
+
+    def has_places(condition: Any, x: Any = None, y: Any = None, *_: Any, **__: Any) -> bool:
+        return x is None and y is None  # paddle.where(condition) alone returns the places, as many as there are
+
+    for owner in (paddle, tensor):
+        wrap(watcher, owner, "where", WatchedCall(step_kinds.SIZED, "paddle.where", counts=has_places))
+
+    def has_mask(self: Any, item: Any, *_: Any) -> bool:
+        parts = item if isinstance(item, tuple) else (item,)
+        return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
+
+    wrap(watcher, tensor, "__getitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask]", counts=has_mask))
+    wrap(watcher, tensor, "__setitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask] = ...", counts=has_mask))
     wrap(watcher, paddle, "to_tensor", WatchedCall(step_kinds.COPY, "paddle.to_tensor", direct=True, note=_made_of))
     for place in ("", "framework", "framework.io"):
         wrap(watcher, named(paddle, place), "save", WatchedCall(step_kinds.SAVE, "paddle.save"))
@@ -206,15 +230,9 @@ def wrap(watcher: Watcher, owner: Any, name: str, call: WatchedCall) -> None:
         call: the description passed to the watcher.
     """
     function = getattr(owner, name, None)
-    if function is None or getattr(function, "_watched", False):
-        return
-
-    @functools.wraps(function)
-    def watched(*arguments: Any, **keywords: Any) -> Any:
-        return watcher.around(call, function, arguments, keywords)
-
-    watched._watched = True  # type: ignore[attr-defined]  # a function takes any attribute
-    setattr(owner, name, watched)
+    if function is not None and not getattr(function, "_watched", False):
+        setattr(owner, name, watcher.through(call, function))
+        getattr(owner, name)._watched = True
 
 
 def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
@@ -225,47 +243,6 @@ def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
     if isinstance(size, int):
         return "an array"
     return f"a {type(data).__name__}"
-
-
-def _where(watcher: Watcher, paddle: Any, tensor: Any) -> None:
-    """``paddle.where(condition)`` alone returns the places, as many as there are."""
-    function = getattr(paddle, "where", None)
-    if function is None:
-        return
-    call = WatchedCall(step_kinds.SIZED, "paddle.where")
-
-    @functools.wraps(function)
-    def where(condition: Any, x: Any = None, y: Any = None, *rest: Any, **keywords: Any) -> Any:
-        if x is None and y is None:
-            return watcher.around(call, function, (condition, x, y, *rest), keywords)
-        return function(condition, x, y, *rest, **keywords)
-
-    paddle.where = where
-    tensor.where = where
-
-
-def _masks(watcher: Watcher, paddle: Any, tensor: Any) -> None:
-    """``x[mask]``, and ``x[mask] = value``."""
-
-    def is_mask(item: Any) -> bool:
-        parts = item if isinstance(item, tuple) else (item,)
-        return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
-
-    def through(name: str, what: str) -> None:
-        function = getattr(tensor, name, None)
-        if function is None:
-            return
-        call = WatchedCall(step_kinds.SIZED, what)
-
-        def indexed(self: Any, item: Any, *value: Any) -> Any:
-            if is_mask(item):
-                return watcher.around(call, function, (self, item, *value), {})
-            return function(self, item, *value)
-
-        setattr(tensor, name, indexed)
-
-    through("__getitem__", "Tensor[mask]")
-    through("__setitem__", "Tensor[mask] = ...")
 
 
 def _mode(watcher: Watcher, layer: Any, name: str) -> None:
