@@ -49,6 +49,7 @@ METHODS: dict[int, dict[str, str]] = {
         "e7aecea82810af50": "6d7abc5: wider intervals where their width decides on the rounds, which it does not here",
         "4df43d4705c67213": "the module that runs a script, which names the exception of the time limit, is script_run",
         "c6758a657f3b38f5": "what is hooked is named in one place, not by each hook",
+        "89e0de8d331695fe": "the finished rounds of a measurement are one object",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.
