@@ -15,7 +15,7 @@ from perflint.bench.web_page import STYLE, colour, conditions, document, markup,
 from perflint.text.visible import counted
 
 _PARTS = templates(Path(__file__).with_name("bench_page.html"))
-_WIDE, _HALF = 1080.0, 520.0
+_WIDE, _CURVE, _HALF = 1080.0, 720.0, 520.0
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
 _COMPARED = ("Ratio (95 % interval)", "Saved a step (95 % interval)", "Losses", "Verdict")
 _HEADINGS = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", *_COMPARED)
@@ -33,7 +33,7 @@ def page(report: BenchReport, *sections: str) -> str:
 
 def curve_section(report: BenchReport, tuned: Tuned) -> str:
     """A section about a tuned argument: the ips by its value; empty if nothing was measured."""
-    drawn = pictures.curve(report, tuned)
+    drawn = two_widths(partial(pictures.curve, report, tuned), "curve", _CURVE)
     return _PARTS["curve"].substitute(name=markup(tuned.wanted.name), pictures=drawn) if drawn else ""
 
 

@@ -9,19 +9,7 @@ from dataclasses import dataclass
 from perflint.bench.figures import Figures, interval, number, quantile, ratio, sentence, shortened, summary
 from perflint.bench.results import BenchReport, Comparison
 from perflint.bench.tuning import Tuned, TunedPoint, points
-from perflint.bench.web_page import (
-    CHARACTER,
-    Scale,
-    box,
-    colour,
-    element,
-    line,
-    markup,
-    picture,
-    text,
-    ticks,
-    two_widths,
-)
+from perflint.bench.web_page import CHARACTER, Picture, Scale, box, colour, element, line, markup, text, ticks
 
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 """The numbers that the axis of ratios may have."""
@@ -43,14 +31,14 @@ _ROW = 66.0
 _BINS = 40
 
 
-def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """A forest plot: the ratio of each fix with its interval, on a logarithmic axis; empty if nothing was compared.
+def forest(report: BenchReport, width: float) -> Picture | None:
+    """A forest plot: the ratio of each fix with its interval, on a logarithmic axis; None if nothing was compared.
 
     If it is narrow, names are above their intervals instead of beside them.
     """
     rows = report.comparisons
     if not rows:
-        return ""
+        return None
     beside = width >= 600
     row_height = 34.0 if beside else 48.0
     scale = _ratio_scale(rows, width, beside)
@@ -68,7 +56,7 @@ def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
         parts += _ratio_words(row, width, scale, middle + 4 if beside else top + 14, beside)
         parts.append(_interval(row, scale, middle, colour(index)))
     desc = " ".join(f"{row.variant}: {sentence(row)}." for row in rows)
-    return picture(name, "Ratio of ips, after to before, with its 95 % interval", desc, (width, height), parts, class_)
+    return Picture("Ratio of ips, after to before, with its 95 % interval", desc, (width, height), parts)
 
 
 def _ratio_scale(rows: Sequence[Comparison], width: float, beside: bool) -> Scale:
@@ -143,8 +131,8 @@ class _Run:
     steps_ms: Sequence[float]
 
 
-def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """The steps of every run over time, round by round; empty text if no step was measured."""
+def timeline(report: BenchReport, width: float) -> Picture | None:
+    """The steps of every run over time, round by round; None if no step was measured."""
     runs = [
         _Run(at + 1, index, variant.name, [1000 * second for second in variant.runs[at].batch_s])
         for at in range(max((len(variant.runs) for variant in report.variants), default=0))
@@ -153,7 +141,7 @@ def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
     ]
     every = [step for run in runs for step in run.steps_ms]
     if not every or max(every) <= 0:
-        return ""
+        return None
     top = min(max(every), _HEADROOM * quantile(every, 0.95)) or max(every)
     scale = Scale(0, top * 1.05, _HEIGHT - _TIME_BOTTOM, _TOP)
     parts = [*_rounds(runs, width)]
@@ -163,9 +151,7 @@ def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
     desc = f"{len(every)} steps in {len(runs)} runs, {rounds} round{'s' * (rounds > 1)}. " + " ".join(
         f"Round {run.round}, {run.name}: median {number(quantile(run.steps_ms, 0.5))} ms." for run in runs
     )
-    return picture(
-        name, "Time of each step, in the order in which the runs took turns", desc, (width, _HEIGHT), parts, class_
-    )
+    return Picture("Time of each step, in the order in which the runs took turns", desc, (width, _HEIGHT), parts)
 
 
 def _slot(at: int, count: int, width: float) -> tuple[float, float]:
@@ -218,8 +204,8 @@ def _thinned(points: Sequence[tuple[float, float]], pixels: float) -> Sequence[t
     return kept
 
 
-def distribution(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """A histogram of step times for each variant, on one axis; empty text if no step was measured."""
+def distribution(report: BenchReport, width: float) -> Picture | None:
+    """A histogram of step times for each variant, on one axis; None if no step was measured."""
     rows = [
         (index, variant.name, [1000 * second for run in variant.runs for second in run.batch_s])
         for index, variant in enumerate(report.variants)
@@ -227,7 +213,7 @@ def distribution(report: BenchReport, name: str, width: float, class_: str) -> s
     rows = [row for row in rows if row[2]]
     every = [step for *_, steps in rows for step in steps]
     if not every or max(every) <= 0:
-        return ""
+        return None
     # longer steps are counted in the last bar, so that the others are not squeezed
     upper = min(max(every), 2 * quantile(every, 0.95)) * 1.04 or max(every)
     scale = Scale(0, upper, _SIDE, width - _SIDE)
@@ -237,7 +223,7 @@ def distribution(report: BenchReport, name: str, width: float, class_: str) -> s
     height = _ROWS_TOP + len(rows) * _ROW + _ROWS_AXIS
     parts += _horizontal_axis(scale, height, "ms a step")
     desc = " ".join(f"{title}: {_spread(steps)}." for _, title, steps in rows)
-    return picture(name, "How the times of the steps are spread", desc, (width, height), parts, class_)
+    return Picture("How the times of the steps are spread", desc, (width, height), parts)
 
 
 def _spread(steps: Sequence[float]) -> str:
@@ -279,12 +265,12 @@ def _horizontal_axis(scale: Scale, height: float, unit: str) -> Iterator[str]:
     yield text((scale.start + scale.end) / 2, height - 4, unit, "label dim", "middle")
 
 
-def reader_share(report: BenchReport, name: str, width: float, class_: str) -> str:
+def reader_share(report: BenchReport, width: float) -> Picture | None:
     """A bar for each variant: a step's mean time, and the part of it spent waiting for the loader."""
     found = [(index, variant.name, summary(variant)) for index, variant in enumerate(report.variants)]
     rows = [(index, title, measured) for index, title, measured in found if measured is not None]
     if not rows:
-        return ""
+        return None
     scale = Scale(0, max(measured.batch_ms for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
     parts: list[str] = []
     for at, (index, title, measured) in enumerate(rows):
@@ -296,38 +282,32 @@ def reader_share(report: BenchReport, name: str, width: float, class_: str) -> s
     height = _ROWS_TOP + len(rows) * _ROW + _ROWS_AXIS
     parts += _horizontal_axis(scale, height, "ms a step, mean; solid: waiting for the loader")
     desc = " ".join(f"{title}: {_waits(measured)}." for _, title, measured in rows)
-    return picture(name, "How much of a step waits for the loader", desc, (width, height), parts, class_)
+    return Picture("How much of a step waits for the loader", desc, (width, height), parts)
 
 
 def _waits(measured: Figures) -> str:
     return f"{number(measured.reader_ms)} of {number(measured.batch_ms)} ms ({100 * measured.reader_share:.0f} %)"
 
 
-def curve(report: BenchReport, tuned: Tuned) -> str:
-    """How the ips depend on the value of one argument, in two widths; empty if nothing was measured."""
+def curve(report: BenchReport, tuned: Tuned, width: float) -> Picture | None:
+    """How the ips depend on the value of one argument; None if nothing was measured."""
     shown = [(point, found) for point in points(report, tuned) if (found := summary(point.variant)) is not None]
     highest = max((found.fastest for _, found in shown), default=0.0)
     if not shown or not 0 < highest < math.inf:
-        return ""
+        return None
     scale = Scale(0, highest * 1.05, _HEIGHT - _CURVE_BOTTOM, _TOP)
-
-    def drawn(name: str, width: float, class_: str) -> str:
-        right = width - _CURVE_RIGHT
-        room = (right - _CURVE_LEFT) / len(shown)
-        places = [_CURVE_LEFT + (at + 0.5) * room for at in range(len(shown))]
-        parts = [*_vertical_axis(scale, _CURVE_LEFT, right, "ips", tuned.wanted.name)]
-        for level in [scale(found.ips) for point, found in shown if point.comparison is None][:1]:
-            parts.append(line(_CURVE_LEFT, level, right, level, "one"))
-        known = [
-            (x, scale(found.ips)) for x, (point, found) in zip(places, shown, strict=True) if point.value is not None
-        ]
-        parts.append(_path(known, f"trace {colour(1)}"))
-        for x, (point, found) in zip(places, shown, strict=True):
-            parts += _mark(point, found, x, scale)
-        desc = " ".join(f"{_label(point)}: {number(found.ips)} samples a second." for point, found in shown)
-        return picture(name, f"Samples a second by {tuned.wanted.name}", desc, (width, _HEIGHT), parts, class_)
-
-    return two_widths(drawn, "curve", 720.0)
+    right = width - _CURVE_RIGHT
+    room = (right - _CURVE_LEFT) / len(shown)
+    placed = [(_CURVE_LEFT + (at + 0.5) * room, *each) for at, each in enumerate(shown)]
+    parts = [*_vertical_axis(scale, _CURVE_LEFT, right, "ips", tuned.wanted.name)]
+    for level in [scale(found.ips) for point, found in shown if point.comparison is None][:1]:
+        parts.append(line(_CURVE_LEFT, level, right, level, "one"))
+    known = [(x, scale(found.ips)) for x, point, found in placed if point.value is not None]
+    parts.append(_path(known, f"trace {colour(1)}"))
+    for x, point, found in placed:
+        parts += _mark(point, found, x, scale)
+    desc = " ".join(f"{_label(point)}: {number(found.ips)} samples a second." for point, found in shown)
+    return Picture(f"Samples a second by {tuned.wanted.name}", desc, (width, _HEIGHT), parts)
 
 
 def _label(point: TunedPoint) -> str:

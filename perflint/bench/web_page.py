@@ -88,15 +88,16 @@ def conditions(command: str, script: str, arguments: Sequence[str], **known: str
     return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items() if value)
 
 
-def two_widths(draw: Callable[[str, float, str], str], name: str, wide: float) -> str:
-    """A wide and a narrow version of a picture, of which the style shows one.
+def two_widths(draw: Callable[[float], Picture | None], name: str, wide: float) -> str:
+    """A wide and a narrow version of a picture, of which the style shows one; empty if there is nothing to show.
 
     Args:
-        draw: makes one, from its name, its width in pixels, and its class.
+        draw: makes one of a width in pixels.
         name: the beginning of the names.
         wide: the width of the wide one.
     """
-    return draw(f"{name}-wide", wide, "wide") + draw(f"{name}-narrow", 340.0, "narrow")
+    drawn = {"wide": draw(wide), "narrow": draw(340.0)}
+    return "".join(each.svg(f"{name}-{class_}", class_) for class_, each in drawn.items() if each is not None)
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
@@ -129,20 +130,29 @@ def colour(index: int) -> str:
     return f"c{index % COLOURS}"
 
 
-def picture(name: str, title: str, desc: str, size: tuple[float, float], parts: Sequence[str], class_: str) -> str:
-    """A whole SVG image, with a name for screen readers; ``name`` is unique in the page."""
-    return element(
-        "svg",
-        element("title", markup(title), id=f"{name}-title"),
-        element("desc", markup(desc), id=f"{name}-desc"),
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_value(size[0])} {_value(size[1])}",
-        role="img",
-        aria_labelledby=f"{name}-title",
-        aria_describedby=f"{name}-desc",
-        class_=class_,
-    )
+@dataclass(frozen=True)
+class Picture:
+    """A whole SVG image, with a title and a description for screen readers; ``size`` is its width and height."""
+
+    title: str
+    desc: str
+    size: tuple[float, float]
+    parts: Sequence[str]
+
+    def svg(self, name: str, class_: str) -> str:
+        """The element; ``name`` is unique in the page."""
+        return element(
+            "svg",
+            element("title", markup(self.title), id=f"{name}-title"),
+            element("desc", markup(self.desc), id=f"{name}-desc"),
+            *self.parts,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {' '.join(map(_value, self.size))}",
+            role="img",
+            aria_labelledby=f"{name}-title",
+            aria_describedby=f"{name}-desc",
+            class_=class_,
+        )
 
 
 @dataclass(frozen=True)

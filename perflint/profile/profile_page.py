@@ -58,11 +58,11 @@ def _phases(report: ProfileReport) -> str:
     )
 
 
-def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
+def _bar(report: ProfileReport, room: float) -> web_page.Picture | None:
     """A step as one bar, with its phases side by side."""
     total = sum(phase.ms for phase in report.phases.values())
     if total <= 0:
-        return ""
+        return None
     scale = web_page.Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
@@ -76,7 +76,7 @@ def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
         if width(words) * web_page.CHARACTER + 12 < end - start:
             parts.append(web_page.text(start + 8, _BAR / 2 + 4, words, "inside"))
     desc = " ".join(f"{phase}: {percent(time.share)}." for phase, time in phases)
-    return web_page.picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
+    return web_page.Picture("The phases of a step", desc, (room, _BAR), parts)
 
 
 def _files(report: ProfileReport) -> Iterator[str]:
