@@ -14,21 +14,8 @@ from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
-from perflint.ranges import inserted_code
+from perflint.ranges import inserted_code, phases
 from perflint.ranges.inserted_code import Recording, removal
-from perflint.ranges.phases import (
-    BACKWARD,
-    CLEAR,
-    FORWARD,
-    OPTIMIZER,
-    READER,
-    Elsewhere,
-    Inside,
-    Part,
-    Phases,
-    can_hold_ranges,
-    named,
-)
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import LOOPS, TRIES, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
@@ -113,7 +100,7 @@ def _functions(file: FileIndex, around: Collection[Scope]) -> list[tuple[Scope, 
         for scope in file.scopes.scopes
         if not isinstance(scope.node, ast.Module)
         and scope not in around
-        and can_hold_ranges(file, scope)
+        and phases.can_hold_ranges(file, scope)
         and trains(file, scope)
     ]
 
@@ -141,7 +128,7 @@ class _Placing:
     """
 
     def __init__(self, file: FileIndex, scope: Scope, covered: Collection[int]) -> None:
-        self._phases = Phases(file, scope)
+        self._phases = phases.Phases(file, scope)
         self._scope = scope
         self._lines = file.source.lines
         self._covered = covered
@@ -168,13 +155,13 @@ class _Placing:
                 f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows"
             )
         if reads:
-            self._put(self._above(loop), READER, loop.lineno)
+            self._put(self._above(loop), phases.READER, loop.lineno)
         self._rows.append(_Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
         state = self._block(body, None, None)
         if not reads:
             self._end_block(body, state)
         elif not isinstance(body[-1], _JUMPS):
-            self._put(_end(body[-1]) + 1, READER, body[0].lineno)
+            self._put(_end(body[-1]) + 1, phases.READER, body[0].lineno)
         self._jumps(loop, reads)
         self._put(_end(loop) + 1, None, loop.lineno, order=1)
         return self
@@ -193,14 +180,14 @@ class _Placing:
 
     # -- the parts of the step ----------------------------------------------------------------------------------
 
-    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[Part]:
+    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[phases.Part]:
         """The parts in the order of the file; within one statement, those of its own expressions first."""
         for node in body:
             yield from sorted(self._phases.own(node), key=str)
             for block in _blocks(node):
                 yield from self._in_order(block)
 
-    def _block(self, body: Sequence[ast.stmt], state: _State, after: Part | None) -> _State:
+    def _block(self, body: Sequence[ast.stmt], state: _State, after: phases.Part | None) -> _State:
         """Put the rows into a block.
 
         Args:
@@ -219,39 +206,39 @@ class _Placing:
                 units.append([node])
         for index, unit in enumerate(units):
             later = self._in_order([node for other in units[index + 1 :] for node in other])
-            following = next((part for part in later if part != CLEAR), after)
+            following = next((part for part in later if part != phases.CLEAR), after)
             state = self._unit(unit, state, following)
         return state
 
-    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
+    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: phases.Part | None) -> _State:
         """Put the rows around the statements of one row, or around one statement of several."""
-        parts = frozenset[Part]().union(*map(self._phases.inside, unit))
+        parts = frozenset[phases.Part]().union(*map(self._phases.inside, unit))
         node = unit[0]
         if not parts:
             if _passes(node):
                 return state
             # right before the backward pass, code that is not a part by itself counts as the loss, so as forward
-            return self._switch(node, state, FORWARD if following == BACKWARD else None)
+            return self._switch(node, state, phases.FORWARD if following == phases.BACKWARD else None)
         if self._is_to_open(unit, parts):
             return self._opened(node, state, following)
         # a model may be run for something other than this step's loss; and functions of this file have their own ranges
-        is_other = parts == {FORWARD} and following not in (FORWARD, BACKWARD)
-        has_none = is_other or all(isinstance(part, Inside) for part in parts)
-        return self._switch(node, state, None if has_none else named(parts))
+        is_other = parts == {phases.FORWARD} and following not in (phases.FORWARD, phases.BACKWARD)
+        has_none = is_other or all(isinstance(part, phases.Inside) for part in parts)
+        return self._switch(node, state, None if has_none else phases.named(parts))
 
-    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
+    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[phases.Part]) -> bool:
         """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
         node = unit[0]
         blocks = list(_blocks(node))
-        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {FORWARD}:
+        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {phases.FORWARD}:
             return False
         if (
-            len(parts - {CLEAR}) > 1
-            or (parts > {CLEAR} and OPTIMIZER not in parts)
-            or any(isinstance(part, Inside) for part in parts)
+            len(parts - {phases.CLEAR}) > 1
+            or (parts > {phases.CLEAR} and phases.OPTIMIZER not in parts)
+            or any(isinstance(part, phases.Inside) for part in parts)
         ):
             return True
-        return parts != {FORWARD} and any(
+        return parts != {phases.FORWARD} and any(
             not self._phases.inside(item) and not _passes(item) for block in blocks for item in block
         )
 
@@ -263,7 +250,7 @@ class _Placing:
             for block in _blocks(node)
         )
 
-    def _opened(self, node: ast.stmt, state: _State, following: Part | None) -> _State:
+    def _opened(self, node: ast.stmt, state: _State, following: phases.Part | None) -> _State:
         """Put the rows into the blocks of a statement."""
         blocks = list(_blocks(node))
         if isinstance(node, (ast.With, ast.AsyncWith)):
@@ -326,7 +313,7 @@ class _Placing:
             if not (goes_on or leaves) or self._phases.own(node):
                 continue
             if _begins_row(node, self._lines):
-                self._put(first_row(node), READER if goes_on else None, node.lineno, order=2)
+                self._put(first_row(node), phases.READER if goes_on else None, node.lineno, order=2)
             elif goes_on:
                 self.notes.append(
                     f"line {node.lineno}: `continue` shares its row, so the wait for a batch after it has no range"
@@ -385,7 +372,6 @@ def _with_rows(file: FileIndex, placings: list[_Placing], first: int, covered: C
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
     for row in sorted((row for placing in placings for row in placing.rows), key=lambda row: row.at):
         edits.append(_inserted(row.at, _indent(lines.line(row.like)) + row.text, lines, source.newline))
-    edits.sort(key=lambda edit: edit.start)  # stable: rows at the same place stay in order
     return spliced(source.text, 0, len(source.text), edits)
 
 
@@ -416,8 +402,8 @@ def _insist_same(file: FileIndex, text: str) -> None:
 
 def _elsewhere(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[str]:
     """The other files of the project with a function that a step calls."""
-    parts = (part for scope, loop in loops for part in Phases(file, scope).inside(loop))
-    files = (part.file for part in parts if isinstance(part, Elsewhere))
+    parts = (part for scope, loop in loops for part in phases.Phases(file, scope).inside(loop))
+    files = (part.file for part in parts if isinstance(part, phases.Elsewhere))
     return sorted({other.path for other in files if other is not None and other is not file})
 
 
