@@ -271,12 +271,13 @@ def reader_share(report: BenchReport, width: float) -> Picture | None:
     rows = [(index, title, measured) for index, title, measured in found if measured is not None]
     if not rows:
         return None
-    scale = Scale(0, max(measured.batch_ms for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
+    scale = Scale(0, max(measured.batch_ms.mean for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
     parts: list[str] = []
     for at, (index, title, measured) in enumerate(rows):
         top = _ROWS_TOP + at * _ROW
         parts += _heading(title, _waits(measured), scale, top)
-        bars = (measured.batch_ms, "rest"), (min(measured.reader_ms, measured.batch_ms), "bar")
+        batch, reader = measured.batch_ms.mean, measured.reader_ms.mean
+        bars = (batch, "rest"), (min(reader, batch), "bar")
         drawn = (box(scale.start, top + 24, scale(ms) - scale.start, 24, part) for ms, part in bars)
         parts.append(element("g", *drawn, class_=colour(index)))
     height = _ROWS_TOP + len(rows) * _ROW + _ROWS_AXIS
@@ -286,13 +287,14 @@ def reader_share(report: BenchReport, width: float) -> Picture | None:
 
 
 def _waits(measured: Figures) -> str:
-    return f"{number(measured.reader_ms)} of {number(measured.batch_ms)} ms ({100 * measured.reader_share:.0f} %)"
+    reader, batch = number(measured.reader_ms.mean), number(measured.batch_ms.mean)
+    return f"{reader} of {batch} ms ({100 * measured.reader_share:.0f} %)"
 
 
 def curve(report: BenchReport, tuned: Tuned, width: float) -> Picture | None:
     """How the ips depend on the value of one argument; None if nothing was measured."""
     shown = [(point, found) for point in points(report, tuned) if (found := summary(point.variant)) is not None]
-    highest = max((found.fastest for _, found in shown), default=0.0)
+    highest = max((max(found.ips.rounds) for _, found in shown), default=0.0)
     if not shown or not 0 < highest < math.inf:
         return None
     scale = Scale(0, highest * 1.05, _HEIGHT - _CURVE_BOTTOM, _TOP)
@@ -300,13 +302,13 @@ def curve(report: BenchReport, tuned: Tuned, width: float) -> Picture | None:
     room = (right - _CURVE_LEFT) / len(shown)
     placed = [(_CURVE_LEFT + (at + 0.5) * room, *each) for at, each in enumerate(shown)]
     parts = [*_vertical_axis(scale, _CURVE_LEFT, right, "ips", tuned.wanted.name)]
-    for level in [scale(found.ips) for point, found in shown if point.comparison is None][:1]:
+    for level in [scale(found.ips.mean) for point, found in shown if point.comparison is None][:1]:
         parts.append(line(_CURVE_LEFT, level, right, level, "one"))
-    known = [(x, scale(found.ips)) for x, point, found in placed if point.value is not None]
+    known = [(x, scale(found.ips.mean)) for x, point, found in placed if point.value is not None]
     parts.append(_path(known, f"trace {colour(1)}"))
     for x, point, found in placed:
         parts += _mark(point, found, x, scale)
-    desc = " ".join(f"{_label(point)}: {number(found.ips)} samples a second." for point, found in shown)
+    desc = " ".join(f"{_label(point)}: {number(found.ips.mean)} samples a second." for point, found in shown)
     return Picture(f"Samples a second by {tuned.wanted.name}", desc, (width, _HEIGHT), parts)
 
 
@@ -315,10 +317,10 @@ def _label(point: TunedPoint) -> str:
 
 
 def _mark(point: TunedPoint, found: Figures, x: float, scale: Scale) -> Sequence[str]:
-    low, middle, high = map(scale, (found.slowest, found.ips, found.fastest))
+    low, middle, high = map(scale, (min(found.ips.rounds), found.ips.mean, max(found.ips.rounds)))
     mark = element(
         "g",
-        element("title", markup(f"{_label(point)}: {number(found.ips)} samples a second")),
+        element("title", markup(f"{_label(point)}: {number(found.ips.mean)} samples a second")),
         line(x, low, x, high, "whisker"),
         box(x - 5, middle - 5, 10, 10, "bar"),
         class_=colour(0 if point.comparison is None else 1),
