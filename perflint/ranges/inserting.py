@@ -17,7 +17,7 @@ from perflint.index.project import FileIndex
 from perflint.ranges import inserted_code, phases
 from perflint.ranges.inserted_code import Recording, removal
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, TRIES, Function, Loop, Scope
+from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
 from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
@@ -341,13 +341,9 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a compound statement, in the order of the file; without definitions in it."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
-    if isinstance(node, ast.Match):
-        yield from (case.body for case in node.cases)
-        return
-    if isinstance(node, TRIES):
-        yield from filter(None, (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody))
-        return
-    yield from filter(None, (getattr(node, "body", []), getattr(node, "orelse", [])))
+    handlers = getattr(node, "handlers", getattr(node, "cases", ()))
+    inner: list[list[ast.stmt]] = [getattr(node, "body", []), *(handler.body for handler in handlers)]
+    yield from filter(None, (*inner, getattr(node, "orelse", []), getattr(node, "finalbody", [])))
 
 
 def _end(node: ast.stmt) -> int:
