@@ -119,24 +119,24 @@ class Search:
         self._before = report.variants[0].runs
         self._insist_on_losses()
         order = self._alone(given, report)
-        if not order:
-            return SearchResult(None, report, self._trials)
-        kept = [order[0]]
-        for index, candidate in enumerate(order[1:], 1):
-            if not self.has_time(2 * TRIAL_ROUNDS):
-                return SearchResult(self._state(kept), report, self._trials, [each.name for each in order[index:]])
+        kept, left = order[:1], order[1:]
+        while left and self.has_time(2 * TRIAL_ROUNDS):
+            candidate = left.pop(0)
             if self._gains(candidate, kept):
                 kept.append(candidate)
-        return SearchResult(self._state(kept), report, self._trials)
+        winner = self._state(kept) if kept else None
+        return SearchResult(winner, report, self._trials, [candidate.name for candidate in left])
 
     def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
         """The candidates that gain something alone, the best first."""
         runs = {variant.name: variant.runs for variant in report.variants}
         found: list[tuple[float, FixCandidate]] = []
         for candidate in given:
-            comparison = compare(self._before, runs[candidate.name]) if candidate.name in runs else None
-            if self._tried(candidate, [], comparison, runs.get(candidate.name, [])):
-                assert comparison is not None
+            if candidate.name not in runs:
+                self._note(candidate, [], "failed, or could not be made")
+                continue
+            comparison = compare(self._before, runs[candidate.name])
+            if self._tried(candidate, [], comparison, runs[candidate.name]):
                 found.append((comparison.ratio, candidate))
         return [candidate for _, candidate in sorted(found, key=lambda each: -each[0])]
 
@@ -145,36 +145,33 @@ class Search:
         names = [each.name for each in kept]
         below, above = self._state(kept), self._state([*kept, candidate])
         if above is None or below is None:
-            return self._says(candidate, names, None, "cannot be made together with them")
+            return self._note(candidate, names, "cannot be made together with them")
         if above.changed == below.changed:
-            return self._says(candidate, names, None, "changes nothing more")
+            return self._note(candidate, names, "changes nothing more")
         try:
             report = self.measure([below, above], TRIAL_ROUNDS)
         except RunFailed as error:
-            return self._says(candidate, names, None, f"failed: {str(error).splitlines()[0]}")
+            return self._note(candidate, names, f"failed: {str(error).splitlines()[0]}")
         runs = report.variants[1].runs
         return self._tried(candidate, names, compare(report.variants[0].runs, runs), runs)
 
-    def _tried(
-        self, candidate: FixCandidate, names: list[str], comparison: Comparison | None, runs: list[Steps]
-    ) -> bool:
+    def _tried(self, candidate: FixCandidate, names: list[str], found: Comparison, runs: list[Steps]) -> bool:
         """Record the result of a trial; return whether the fix is kept."""
-        if comparison is None:
-            return self._says(candidate, names, None, "failed, or could not be made")
+        kept = False
         if not self._is_allowed(runs):
             by = largest_difference(self._before[0], runs)
-            much = "" if by is None else f" by up to {by:.2g} of the loss"
-            return self._says(candidate, names, comparison, f"changes the losses{much}")
-        if comparison.ratio <= 1:
-            return self._says(candidate, names, comparison, "gains nothing")
-        return self._says(candidate, names, comparison, "kept" if names else "may gain", kept=True)
-
-    def _says(
-        self, candidate: FixCandidate, names: list[str], found: Comparison | None, verdict: str, kept: bool = False
-    ) -> bool:
-        middle, low, high = (found.ratio, found.low, found.high) if found is not None else (None, None, None)
-        self._trials.append(Trial(candidate.name, names, middle, low, high, kept, verdict))
+            verdict = f"changes the losses{'' if by is None else f' by up to {by:.2g} of the loss'}"
+        elif found.ratio <= 1:
+            verdict = "gains nothing"
+        else:
+            kept, verdict = True, "kept" if names else "may gain"
+        self._trials.append(Trial(candidate.name, names, found.ratio, found.low, found.high, kept, verdict))
         return kept
+
+    def _note(self, candidate: FixCandidate, names: list[str], verdict: str) -> bool:
+        """Record a trial that was not measured."""
+        self._trials.append(Trial(candidate.name, names, None, None, None, False, verdict))
+        return False
 
     def _is_allowed(self, runs: list[Steps]) -> bool:
         """Whether the losses are those of the unchanged script, or close enough."""
