@@ -203,21 +203,23 @@ def stack(beat_file: Path, copy: Path) -> list[Call]:
         beat_file: the file in which the process reports its progress.
         copy: the copy of the project, to which paths are relative.
     """
-    beat = recorder.read_beat(beat_file)
     file = recorder.stack_file(beat_file)
-    if not beat.stack_signal:
-        return []
-    before = file.stat().st_size
-    with contextlib.suppress(OSError):
-        os.kill(beat.pid, beat.stack_signal)
-    end = time.monotonic() + _WAIT_FOR_STACK
     text = ""
-    while time.monotonic() < end:
-        time.sleep(0.05)
-        now = file.read_text(encoding="utf-8", errors="replace")[before:]
-        if now and now == text:
-            break
-        text = now
+    try:
+        beat = recorder.read_beat(beat_file)
+        if not beat.stack_signal:
+            return []
+        before = file.stat().st_size
+        os.kill(beat.pid, beat.stack_signal)
+        end = time.monotonic() + _WAIT_FOR_STACK
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            now = file.read_text(encoding="utf-8", errors="replace")[before:]
+            if now and now == text:
+                break
+            text = now
+    except OSError:  # it has ended
+        return []
     return frames(text, beat.thread, str(copy))
 
 

@@ -91,10 +91,6 @@ class _Loader:
     statement: Statement
     call: ast.Call
 
-    def place(self, root: Path) -> str:
-        """``train.py:31``, relative to the project."""
-        return _place(self.file, self.call, root)
-
 
 def wanted(text: str) -> Wanted:
     """Read ``num_workers=0,2,4,8``.
@@ -176,7 +172,7 @@ def _loaders(file: FileIndex) -> Iterator[_Loader]:
 def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
     """The loader that provides the training data."""
     if at:
-        there = [loader for loader in loaders if _is_at(loader.place(root), at)]
+        there = [loader for loader in loaders if _is_at(_place(loader.file, loader.call, root), at)]
         if len(there) != 1:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
@@ -198,7 +194,8 @@ def _is_at(place: str, at: str) -> bool:
 
 
 def _named(loaders: list[_Loader], root: Path) -> str:
-    return f"there are {listed([loader.place(root) for loader in loaders], _SHOWN)}" if loaders else "there is none"
+    places = [_place(loader.file, loader.call, root) for loader in loaders]
+    return f"there are {listed(places, _SHOWN)}" if loaders else "there is none"
 
 
 def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
