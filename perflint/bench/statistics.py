@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from perflint.bench.results import Comparison, Steps
@@ -53,13 +53,15 @@ def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | No
 
 
 def _first_difference(one: Steps, others: Sequence[Steps]) -> int | None:
-    found = (
-        step
-        for other in others
-        for step, (left, right) in enumerate(zip(one.losses, other.losses, strict=False))
-        if not _same(left, right)
-    )
-    return min(found, default=None)
+    return min((step for step, _, _ in _differing(one, others)), default=None)
+
+
+def _differing(one: Steps, others: Sequence[Steps]) -> Iterator[tuple[int, float | None, float | None]]:
+    """The steps whose losses are not the same, each with both losses."""
+    for other in others:
+        for step, (left, right) in enumerate(zip(one.losses, other.losses, strict=False)):
+            if not _same(left, right):
+                yield step, left, right
 
 
 def _same(left: float | None, right: float | None) -> bool:
@@ -71,12 +73,10 @@ def _same(left: float | None, right: float | None) -> bool:
 def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
     """The largest difference of a loss in ``others``, relative to that of ``one``; None if it is not finite."""
     largest = 0.0
-    for other in others:
-        for left, right in zip(one.losses, other.losses, strict=False):
-            if not _same(left, right):
-                if left is None or right is None or not math.isfinite(left - right):
-                    return None
-                largest = max(largest, abs(left - right) / (abs(left) or 1.0))
+    for _, left, right in _differing(one, others):
+        if left is None or right is None or not math.isfinite(left - right):
+            return None
+        largest = max(largest, abs(left - right) / (abs(left) or 1.0))
     return largest
 
 

@@ -20,7 +20,7 @@ from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_none
+from perflint.syntax.parameters import argument_of, is_none, is_spread
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
 from perflint.text.visible import listed
@@ -219,7 +219,7 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
         edits = [Edit(*source.lines.span(argument), str(value))]
-    elif any(each.arg is None for each in call.keywords) or any(isinstance(each, ast.Starred) for each in call.args):
+    elif is_spread(call):
         raise CannotTune(
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )

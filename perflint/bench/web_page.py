@@ -51,6 +51,8 @@ def document(title: str, style: str, parts: Iterable[str], name: str, data: Any)
         name: the id of the block of JSON.
         data: its contents, for ``json.dumps``.
     """
+    # JSON has neither NaN nor infinity
+    finite = json.loads(json.dumps(data), parse_constant=lambda _: None)
     found = _DOCUMENT.substitute(
         title=markup(title),
         style=style,
@@ -58,18 +60,9 @@ def document(title: str, style: str, parts: Iterable[str], name: str, data: Any)
         body="\n".join(parts),
         name=name,
         # so that no text can end the block
-        data=json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c"),
+        data=json.dumps(finite, allow_nan=False).replace("<", "\\u003c"),
     )
     return f"{found}\n"
-
-
-def _finite(value: Any) -> Any:
-    """A value with NaN and infinity replaced by None, since JSON has neither."""
-    if isinstance(value, dict):
-        return {key: _finite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def markup(text: str) -> str:

@@ -187,12 +187,11 @@ def _phases(report: ProfileReport, palette: Palette) -> list[str]:
 def _lines(events: Sequence[ProfileEvent], columns: int, palette: Palette) -> list[str]:
     if not events:
         return []
-    heading = ("line", "share", "ms a step", "calls", "what", "code")
-    rows = [heading]
+    rows = [("line", "share", "ms a step", "calls", "what", "code")]
     for each in events:
         what, code = visible(details(each)), visible(each.source)
         rows.append((visible(each.place), percent(each.share), number(each.ms), calls(each), what, code))
-    widths = [max(width(row[at]) for row in rows) for at in range(len(heading))]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     widths[0], widths[4] = min(widths[0], _PLACE), min(widths[4], _WHAT)
     room = columns - sum(widths[:5]) - 5 * len(_GAP)
     shown = 6 if room >= _LEAST_CODE else 5
