@@ -205,11 +205,6 @@ def no_steps_message(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def last_lines(log: Path) -> list[str]:
-    """The last lines of a script's output."""
-    return log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-
-
 def _last(said: Sequence[str]) -> str:
     """The last line of an output, which usually says most, and those before it."""
     return "\n".join([*said[-1:], *(["before that:"] if said[1:] else []), *said[:-1]]) or "nothing"
@@ -311,9 +306,10 @@ def _calls(scratch: Path, copy: Path) -> list[list[Call]]:
 
 
 def _said(scratch: Path) -> list[str]:
-    """The last output of the script; with several ranks, the error of the one that failed first."""
+    """The last lines of the script's output; with several ranks, the error of the one that failed first."""
     errors = sorted(_files(scratch, _ERROR), key=lambda path: path.stat().st_mtime_ns)
-    return last_lines(errors[0] if errors else scratch / "log.txt")
+    log = errors[0] if errors else scratch / "log.txt"
+    return log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
 
 
 def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
@@ -321,11 +317,8 @@ def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
     environment = {**os.environ, "TMPDIR": str(temporary), **plan.environment}
     if plan.seed is not None:
         environment["PYTHONHASHSEED"] = str(plan.seed)
-    entries = [os.path.realpath(entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries = [Path(os.path.realpath(entry)) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if entries:
-        environment["PYTHONPATH"] = os.pathsep.join(_moved(Path(entry), plan.root, copy) for entry in entries)
+        moved = (copy / each.relative_to(plan.root) if each.is_relative_to(plan.root) else each for each in entries)
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, moved))
     return environment
-
-
-def _moved(entry: Path, root: Path, copy: Path) -> str:
-    return str(copy / entry.relative_to(root) if entry.is_relative_to(root) else entry)

@@ -16,11 +16,11 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.ranges import inserted_code, phases
 from perflint.ranges.inserted_code import Recording, removal
-from perflint.syntax.names import dotted, names_in
+from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
-from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
+from perflint.training.evidence import over_batches
 from perflint.training.looks import step_loops
 from perflint.training.training_calls import TrainingCalls
 
@@ -322,10 +322,8 @@ class _Placing:
 
 def _draws(loop: Loop) -> bool:
     """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
-    if isinstance(loop, ast.While):
-        return False
-    if any(map(means_loader, names_in(loop.iter))):
-        return True
+    if isinstance(loop, ast.While) or over_batches(loop):
+        return not isinstance(loop, ast.While)
     counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
     return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
 
@@ -405,17 +403,13 @@ def _elsewhere(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[str]:
 
 def _nothing(file: FileIndex) -> str:
     """Why no ranges can be inserted into a file."""
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for call in statement.calls:
-                if not isinstance(call.func, ast.Attribute) or call.func.attr != "fit":
-                    continue
-                kind = Values.of(file.project).lasting_kind(file, scope, call.func.value)
-                if kind.type == "paddle.Model":
-                    return (
-                        f"line {file.row(call)} trains with paddle.Model.fit, whose steps are made in Paddle, not in "
-                        "this file: run the script under paddle.profiler.Profiler instead"
-                    )
+    for scope, _, call in file.calls_named("fit"):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if owner is not None and Values.of(file.project).lasting_kind(file, scope, owner).type == "paddle.Model":
+            return (
+                f"line {file.row(call)} trains with paddle.Model.fit, whose steps are made in Paddle, not in this "
+                "file: run the script under paddle.profiler.Profiler instead"
+            )
     if file.is_static:
         return "it builds a static graph, whose steps are one call of Executor.run each: there are no parts to name"
     return "no training step was found in it: name the file with the loop that trains, or with the function it calls"

@@ -198,10 +198,8 @@ def open_profile(path: Path, name: str = "") -> Profiled:
         if problem := plain_files.problem(path):
             raise UnusableProfile(f"it cannot be read: {problem}")
         return _read(path, name)
-    except OSError as error:
-        raise UnusableProfile(f"it cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # the name contains a null character
-        raise UnusableProfile(f"it cannot be read: {error}") from error
+    except (OSError, ValueError) as error:  # the name may contain a null character
+        raise UnusableProfile(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _read(path: Path, name: str) -> Profiled:

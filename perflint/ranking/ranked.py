@@ -16,6 +16,7 @@ from perflint.findings import Finding
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import terminal
+from perflint.syntax.tree import string_of
 from perflint.text.source import Source
 from perflint.text.visible import counted, listed, visible, visible_path
 
@@ -146,8 +147,8 @@ def _names(node: ast.With | ast.AsyncWith) -> Iterator[str]:
         call = item.context_expr
         if isinstance(call, ast.Call) and terminal(call) in _RANGES:
             given = argument_of(call, "name", 0) or argument_of(call, "message", None)
-            if isinstance(given, ast.Constant) and isinstance(given.value, str):
-                yield given.value
+            if given is not None and (name := string_of(given)) is not None:
+                yield name
 
 
 @dataclass
@@ -267,7 +268,7 @@ def _rows(finding: Finding, source: Source) -> set[int]:
     spans = [*(finding.places or [(finding.start, finding.end)]), *([finding.statement] if finding.statement else [])]
     rows: set[int] = set()
     for start, end in spans:
-        first, last = source.lines.position(start)[0], source.lines.position(max(start, end - 1))[0]
+        first, last = source.lines.rows_of(start, end)
         rows.update(range(first, last + 1))
     return rows
 
