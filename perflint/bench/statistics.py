@@ -104,8 +104,6 @@ def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", 
         raise ValueError("a run has no measured step")
     logs = [math.log(later.ips / earlier.ips) for earlier, later in zip(before, after, strict=True)]
     centre, half = statistics.fmean(logs), half_width(logs, pilot)
-    same, differ_from, differ_by = compared(before, after)
-    saved, saved_half = _saved(before, after, pilot)
     return Comparison(
         variant,
         statistics.geometric_mean(run.ips for run in before),
@@ -113,12 +111,8 @@ def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", 
         math.exp(centre),
         math.exp(centre - half),
         math.exp(centre + half),
-        same,
-        differ_from,
-        differ_by,
-        saved,
-        None if saved is None else saved - saved_half,
-        None if saved is None else saved + saved_half,
+        *compared(before, after),
+        *_saved(before, after, pilot),
     )
 
 
@@ -150,12 +144,13 @@ def _deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
 
 
-def _saved(before: Sequence[Steps], after: Sequence[Steps], pilot: int) -> tuple[float | None, float]:
-    """How many milliseconds shorter a step got, and half of the interval; None if the steps are not comparable."""
+def _saved(before: Sequence[Steps], after: Sequence[Steps], pilot: int) -> Sequence[float | None]:
+    """How many milliseconds shorter a step got, and the interval of that; None if the steps are not comparable."""
     if not math.isclose(_samples(before), _samples(after), rel_tol=_SAME_SAMPLES):
-        return None, 0.0
+        return None, None, None
     differences = [_batch_ms(earlier) - _batch_ms(later) for earlier, later in zip(before, after, strict=True)]
-    return statistics.fmean(differences), half_width(differences, pilot)
+    mean, half = statistics.fmean(differences), half_width(differences, pilot)
+    return mean, mean - half, mean + half
 
 
 def _samples(runs: Sequence[Steps]) -> float:

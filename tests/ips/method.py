@@ -50,6 +50,7 @@ METHODS: dict[int, dict[str, str]] = {
         "4df43d4705c67213": "the module that runs a script, which names the exception of the time limit, is script_run",
         "c6758a657f3b38f5": "what is hooked is named in one place, not by each hook",
         "89e0de8d331695fe": "the finished rounds of a measurement are one object",
+        "55f427028b08f273": "the interval of the milliseconds is computed where these are",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.
