@@ -73,8 +73,8 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
     placings += [_Placing(file, scope, covered).in_function(node) for scope, node in functions]
     rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
     # the object's code comes before the first statement of the module that uses it
-    first = next(first_row(node) for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
-    text = _with_rows(file, placings, first, covered, inserted_code.block(recording, bool(loops)))
+    first = next(node for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
+    text = _with_rows(file, placings, placings[0].above(first), inserted_code.block(recording, bool(loops)))
     _insist_same(file, text)
     names = dict.fromkeys(name for placing in placings for name in placing.names)
     notes = [note for placing in placings for note in placing.notes]
@@ -155,8 +155,8 @@ class _Placing:
                 f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows"
             )
         if reads:
-            self._put(self._above(loop), phases.READER, loop.lineno)
-        self._rows.append(_Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
+            self._put(self.above(loop), phases.READER, loop.lineno)
+        self._rows.append(_Row(self.above(body[0]), body[0].lineno, inserted_code.step_row()))
         state = self._block(body, None, None)
         if not reads:
             self._end_block(body, state)
@@ -288,7 +288,7 @@ class _Placing:
     def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
         """Make this the open range from a statement on."""
         if state != name:
-            self._put(self._above(node), name, node.lineno)
+            self._put(self.above(node), name, node.lineno)
         return name
 
     def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
@@ -296,8 +296,8 @@ class _Placing:
             self.names.append(name)
         self._rows.append(_Row(at, like, inserted_code.row(name), order))
 
-    def _above(self, node: ast.stmt) -> int:
-        """The row of a statement, or that of the comment above it."""
+    def above(self, node: ast.stmt) -> int:
+        """The row of a statement, or that of the comment above it, which belongs to it."""
         row = first_row(node)
         indent = _indent(self._lines.line(row))
         while row > 1 and row - 1 not in self._covered and self._lines.line(row - 1).startswith(f"{indent}#"):
@@ -358,11 +358,9 @@ def _indent(row: str) -> str:
     return row[: len(row) - len(row.lstrip(" \t\f"))]
 
 
-def _with_rows(file: FileIndex, placings: list[_Placing], first: int, covered: Collection[int], block: str) -> str:
+def _with_rows(file: FileIndex, placings: list[_Placing], first: int, block: str) -> str:
     """The text of a file with all rows, and with the object's code before the row ``first``."""
     source, lines = file.source, file.source.lines
-    while first > 1 and first - 1 not in covered and lines.line(first - 1).startswith("#"):
-        first -= 1  # the comment above belongs to the statement
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
     for row in sorted((row for placing in placings for row in placing.rows), key=lambda row: row.at):
         edits.append(_inserted(row.at, _indent(lines.line(row.like)) + row.text, lines, source.newline))
