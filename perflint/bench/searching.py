@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from perflint.bench.figures import interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
 from perflint.bench.script_run import RunFailed
 from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, difference_in_words, largest_difference
-from perflint.bench.variants import Fixes, VariantFiles
-from perflint.findings import Finding
+from perflint.bench.variants import Fixes, FixGroup, VariantFiles
 
 TRIAL_ROUNDS = LEAST_ROUNDS
 """The number of rounds for choosing a fix."""
@@ -32,14 +30,6 @@ Measure = Callable[[Sequence[VariantFiles], int], BenchReport]
 
 class CannotSearch(Exception):
     """The losses cannot be compared, so it is unknown which fixes keep them; ``str(error)`` says what to do."""
-
-
-@dataclass(frozen=True)
-class FixCandidate:
-    """A fix, or the fixes of a rule, with its name in reports."""
-
-    name: str
-    findings: list[Finding]
 
 
 @dataclass(frozen=True)
@@ -81,15 +71,11 @@ def most_runs(candidates: int, rounds: int) -> int:
     return TRIAL_ROUNDS * (candidates + 1) + 2 * TRIAL_ROUNDS * max(candidates - 1, 0) + 2 * rounds
 
 
-def candidates(fixes: Fixes) -> list[FixCandidate]:
+def candidates(fixes: Fixes) -> list[FixGroup]:
     """The fixes that can be applied, or, if there are many, the fixes of each rule together."""
     findings = fixes.findings()
     alone = fixes.of_one_fix(findings)
-    if len(alone) < _MANY:
-        names = [state.name for state in fixes.each(findings)]
-        return [FixCandidate(name, group) for name, group in zip(names, alone, strict=True)]
-    ordered = sorted(findings, key=lambda item: item.code)
-    return [FixCandidate(code, list(group)) for code, group in groupby(ordered, key=lambda item: item.code)]
+    return alone if len(alone) < _MANY else fixes.of_one_rule(findings)
 
 
 @dataclass
@@ -107,7 +93,7 @@ class Search:
     _before: list[Steps] = field(default_factory=list, init=False)
     _trials: list[Trial] = field(default_factory=list, init=False)
 
-    def run(self, given: Sequence[FixCandidate]) -> SearchResult:
+    def run(self, given: Sequence[FixGroup]) -> SearchResult:
         """Try the candidates.
 
         Raises:
@@ -127,10 +113,10 @@ class Search:
         winner = self._state(kept) if kept else None
         return SearchResult(winner, report, self._trials, [candidate.name for candidate in left])
 
-    def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
+    def _alone(self, given: Sequence[FixGroup], report: BenchReport) -> list[FixGroup]:
         """The candidates that gain something alone, the best first."""
         runs = {variant.name: variant.runs for variant in report.variants}
-        found: list[tuple[float, FixCandidate]] = []
+        found: list[tuple[float, FixGroup]] = []
         for candidate in given:
             if candidate.name not in runs:
                 self._note(candidate, [], "failed, or could not be made")
@@ -140,7 +126,7 @@ class Search:
                 found.append((comparison.ratio, candidate))
         return [candidate for _, candidate in sorted(found, key=lambda each: -each[0])]
 
-    def _gains(self, candidate: FixCandidate, kept: list[FixCandidate]) -> bool:
+    def _gains(self, candidate: FixGroup, kept: list[FixGroup]) -> bool:
         """Whether a fix gains something on top of others."""
         names = [each.name for each in kept]
         below, above = self._state(kept), self._state([*kept, candidate])
@@ -155,7 +141,7 @@ class Search:
         runs = report.variants[1].runs
         return self._tried(candidate, names, compare(report.variants[0].runs, runs), runs)
 
-    def _tried(self, candidate: FixCandidate, names: list[str], found: Comparison, runs: list[Steps]) -> bool:
+    def _tried(self, candidate: FixGroup, names: list[str], found: Comparison, runs: list[Steps]) -> bool:
         """Record the result of a trial; return whether the fix is kept."""
         kept = False
         if not self._is_allowed(runs):
@@ -168,7 +154,7 @@ class Search:
         self._trials.append(Trial(candidate.name, names, found.ratio, found.low, found.high, kept, verdict))
         return kept
 
-    def _note(self, candidate: FixCandidate, names: list[str], verdict: str) -> bool:
+    def _note(self, candidate: FixGroup, names: list[str], verdict: str) -> bool:
         """Record a trial that was not measured."""
         self._trials.append(Trial(candidate.name, names, None, None, None, False, verdict))
         return False
@@ -193,7 +179,7 @@ class Search:
                 "fixes leave them alone: fix its seeds, or allow for a larger difference with --tolerance"
             )
 
-    def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:
+    def _state(self, chosen: Sequence[FixGroup]) -> VariantFiles | None:
         """The script with some fixes together; None if two of them conflict."""
         findings = [item for candidate in chosen for item in candidate.findings]
         changed, left = self.fixes.made(findings)

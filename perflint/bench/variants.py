@@ -55,6 +55,14 @@ class VariantFiles:
 
 
 @dataclass(frozen=True)
+class FixGroup:
+    """Findings that are fixed together, of one fix or of one rule, with their name in reports."""
+
+    name: str
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
 class Fixes:
     """What can be fixed in the files that a script runs.
 
@@ -96,23 +104,23 @@ class Fixes:
         name = ALL_FIXES if level is None else ALL_SHOWN
         return self._variant(name, findings, changed)
 
-    def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
+    def of_one_fix(self, findings: Sequence[Finding]) -> list[FixGroup]:
         """The findings grouped by fix, which several findings in one loop may share."""
         sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
         for item in findings:
             sharing.setdefault((item.code, item.path, item.fix), []).append(item)
-        return list(sharing.values())
+        return [FixGroup(self._name(group), group) for group in sharing.values()]
 
-    def each(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A variant for each fix."""
-        return [self.alone(self._name(group), group) for group in self.of_one_fix(findings)]
-
-    def by_rule(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A variant for each rule, with the fixes of all its findings; its suggestions get a separate variant."""
+    def of_one_rule(self, findings: Sequence[Finding]) -> list[FixGroup]:
+        """The findings grouped by rule; its suggestions are a separate group."""
         groups: dict[str, list[Finding]] = {}
         for item in sorted(findings, key=lambda item: item.code):
             groups.setdefault(f"{item.code}{self._remark(item)}", []).append(item)
-        return [self.alone(name, group) for name, group in groups.items()]
+        return [FixGroup(name, group) for name, group in groups.items()]
+
+    def each(self, groups: Sequence[FixGroup]) -> list[VariantFiles]:
+        """A variant for each group."""
+        return [self.alone(group.name, group.findings) for group in groups]
 
     def alone(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
         """A variant with only the fixes of these findings; a fix that conflicts with another is left out."""
@@ -157,7 +165,7 @@ class Fixes:
             sorted({item.code for item in findings}),
             self.places(findings),
             changed,
-            fixes=[self._name(group) for group in self.of_one_fix(findings)],
+            fixes=[group.name for group in self.of_one_fix(findings)],
             event=_event(findings[0]) if len(findings) == 1 else "",
         )
 
@@ -210,7 +218,8 @@ def picked(fixes: Fixes, wanted: Sequence[str]) -> list[Finding]:
     found = fixes.found()
     places = list(_places(fixes, found))
     chosen = [_one(places, text) for text in wanted]
-    return [item for group in fixes.of_one_fix(found) if any(item in chosen for item in group) for item in group]
+    groups = [group.findings for group in fixes.of_one_fix(found)]
+    return [item for group in groups if any(item in chosen for item in group) for item in group]
 
 
 def _places(fixes: Fixes, findings: Sequence[Finding]) -> Iterator[_Place]:
