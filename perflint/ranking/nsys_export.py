@@ -27,15 +27,13 @@ _STRINGS = "StringIds"
 
 _STEP = re.compile(r"(?:ProfileStep#|(?:\w*_)?(?:step|iter|iteration|batch)[ _:#=-]*)?\d{1,12}", re.IGNORECASE)
 """A range around one step: ``ProfileStep#7``, ``step 7``, ``iter_7``, or a number, as the Paddle suites name it."""
-_PHASES = (
-    (
-        "reader",
-        re.compile(r"_?DataLoader\w*|data[ _]?load(?:er|ing)?|reader|load(?:ing)? (?:data|batch)", re.IGNORECASE),
-    ),
-    ("forward", re.compile(r"forward|fwd", re.IGNORECASE)),
-    ("backward", re.compile(r"(?:gradient )?backward|bwd", re.IGNORECASE)),
-    ("optimizer", re.compile(r"optimization step|optimizer(?:[ _.]step)?|opt(?:imizer)?[ _]update", re.IGNORECASE)),
-)
+_PHASES = {
+    "reader": r"_?DataLoader\w*|data[ _]?load(?:er|ing)?|reader|load(?:ing)? (?:data|batch)",
+    "forward": r"forward|fwd",
+    "backward": r"(?:gradient )?backward|bwd",
+    "optimizer": r"optimization step|optimizer(?:[ _.]step)?|opt(?:imizer)?[ _]update",
+}
+"""What the ranges of the phases are called."""
 _PLAIN = re.compile(r"CREATE\s+TABLE\b", re.IGNORECASE)
 _ENOUGH = 2
 _PID = 1 << 24
@@ -170,6 +168,6 @@ def _add_range(traced: TracedSteps, text: str, start: int, end: int) -> None:
         traced.add_step((start, end))
         return
     traced.add(traced.names, text, start, end)
-    phase = next((name for name, pattern in _PHASES if pattern.fullmatch(text)), "")
+    phase = next((name for name, pattern in _PHASES.items() if re.fullmatch(pattern, text, re.IGNORECASE)), "")
     if phase:
         traced.marks[phase].add(start, end)

@@ -6,7 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 
 from perflint.text.visible import counted
 
@@ -266,9 +266,5 @@ def _in_order(steps: list[Span]) -> list[Span]:
 def _gaps(marks: Mapping[str, list[Span]], last: float) -> list[Span]:
     """The spans from the end of each optimizer step to whatever comes next."""
     begins = sorted((start, end, name) for name, spans in marks.items() for start, end in spans)
-    found = []
-    for index, (_, end, name) in enumerate(begins):
-        if name == "optimizer":
-            following = begins[index + 1][0] if index + 1 < len(begins) else last
-            found.append((end, max(following, end)))
-    return joined(found)
+    pairs = pairwise([*begins, (last, last, "")])
+    return joined((end, max(start, end)) for (_, end, name), (start, _, _) in pairs if name == "optimizer")
