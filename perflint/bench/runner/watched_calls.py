@@ -22,23 +22,9 @@ from .hooks import after_import
 from .recorder import Recorder
 
 READS = (
-    "numpy",
-    "item",
-    "tolist",
-    "__float__",
-    "__int__",
-    "__long__",
-    "__bool__",
-    "__nonzero__",
-    "__index__",
-    "__array__",
-    "__format__",
-    "__str__",
-    "__repr__",
-    "cpu",
-    "gradient",
-    "get_value",
-    "__dlpack__",
+    *("numpy", "item", "tolist", "cpu", "gradient", "get_value", "__array__", "__dlpack__"),
+    *("__float__", "__int__", "__long__", "__bool__", "__nonzero__", "__index__"),
+    *("__format__", "__str__", "__repr__"),
 )
 """Methods of a tensor that need its value on the host."""
 SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
