@@ -14,7 +14,6 @@ from typing import Any
 from perflint.bench.results import Steps
 from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder
-from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
 from perflint.text.visible import counted
@@ -186,7 +185,7 @@ def no_steps_message(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
         )
     if not result["hooked"]:
         return f"{plan.script} never imported paddle, so there is nothing to measure: name the script that trains"
-    if result["status"] == SPAWNED:
+    if result["status"] == recorder.SPAWNED:
         return (
             f"{plan.script} starts its processes itself with paddle.distributed.spawn, at {result['where']}, so "
             "perflint cannot see what they do: make the script call the function that trains, and measure one process, "

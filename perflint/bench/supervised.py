@@ -15,7 +15,6 @@ from pathlib import Path
 
 from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder, supervisor
-from perflint.bench.runner.recorder import Beat
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE
@@ -125,7 +124,7 @@ class StallWatch:
 
     limit: float | None
     since: float
-    beats: Sequence[Beat] = ()
+    beats: Sequence[recorder.Beat] = ()
     _told: float = field(init=False, default=2 * _TELL)
 
     @property
@@ -145,7 +144,7 @@ class StallWatch:
             return AT_FIRST if self.limit is None else self.limit
         return max(LATER if self.limit is None else self.limit, _STEPS * self.longest)
 
-    def look(self, beats: Sequence[Beat], now: float) -> None:
+    def look(self, beats: Sequence[recorder.Beat], now: float) -> None:
         """Take in the progress that the ranks have reported."""
         counts, before = ([(beat.batches, beat.backward, beat.steps) for beat in each] for each in (beats, self.beats))
         if counts != before:

@@ -6,28 +6,25 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perflint.bench.figures import by_name, interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
 from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
+from perflint.configuration.settings import Settings
 from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
+from perflint.index.project import FileIndex
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_spread
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
 from perflint.text.visible import listed
-
-if TYPE_CHECKING:
-    from perflint.configuration.settings import Settings
-    from perflint.index.project import FileIndex
 
 DEFAULTS: dict[str, int | bool] = {
     "num_workers": 0,

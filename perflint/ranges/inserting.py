@@ -15,7 +15,6 @@ from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.ranges import inserted_code, phases
-from perflint.ranges.inserted_code import Recording, removal
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
@@ -51,7 +50,7 @@ class Instrumented:
     notes: list[str] = field(default_factory=list)
 
 
-def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
+def instrumented(file: FileIndex, recording: inserted_code.Recording) -> Instrumented:
     """Insert ranges around the parts of a file's training steps.
 
     Raises:
@@ -384,7 +383,7 @@ def _insist_same(file: FileIndex, text: str) -> None:
     Raises:
         CannotPlace: that is not so; then nothing is written.
     """
-    if spliced(text, 0, len(text), removal(text)) != file.source.text:
+    if spliced(text, 0, len(text), inserted_code.removal(text)) != file.source.text:
         raise CannotPlace("the ranges could not be removed again; please report this file")
     try:
         compile(text, file.path, "exec", dont_inherit=True)
