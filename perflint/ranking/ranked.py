@@ -13,6 +13,7 @@ from pathlib import Path
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
+from perflint.fix.parsed_text import Reading
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import terminal
@@ -114,9 +115,8 @@ class Block:
 
 def blocks(source: Source) -> list[Block]:
     """All such blocks of a file; none if it cannot be parsed."""
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = Reading(source.text).tree
+    if tree is None:
         return []
     found: list[Block] = []
     for node in ast.walk(tree):

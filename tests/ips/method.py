@@ -51,6 +51,7 @@ METHODS: dict[int, dict[str, str]] = {
         "c6758a657f3b38f5": "what is hooked is named in one place, not by each hook",
         "89e0de8d331695fe": "the finished rounds of a measurement are one object",
         "55f427028b08f273": "the interval of the milliseconds is computed where these are",
+        "f7af96596cdd7cb9": "a recorder is also told which loader has started",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.

@@ -61,7 +61,7 @@ def _hook_loader(loader: Any, recorder: Recorder) -> None:
 
     def iterate(self: Any) -> Any:
         iterator = recorder.read(begin, self)
-        recorder.opened(iterator)
+        recorder.opened(iterator, self)
         if type(iterator) not in wrapped:
             wrapped.add(type(iterator))
             _hook_next(type(iterator), recorder)

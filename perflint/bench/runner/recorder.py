@@ -183,7 +183,7 @@ class Recorder:
             self._reader += time.perf_counter() - start
             self._reading = False
 
-    def opened(self, iterator: Any) -> None:
+    def opened(self, iterator: Any, loader: Any) -> None:
         """Note that a loader has started: its iterator is to be closed at the end."""
         self._iterators.add(iterator)
 

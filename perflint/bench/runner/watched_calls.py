@@ -126,6 +126,11 @@ class Watcher(Recorder):
         if stack:
             self.made[id(loader)] = stack[0]
 
+    def opened(self, iterator: Any, loader: Any) -> None:
+        """Note that a loader has started, and which one it is."""
+        iterator._watched_loader = loader
+        super().opened(iterator, loader)
+
     def loader_of(self, owner: Any) -> tuple[Any, Any]:
         """The loader of an iterator, or the loader itself; and the place where it was made (("?", 0): not known)."""
         loader = getattr(owner, "_watched_loader", owner)
@@ -246,20 +251,14 @@ def _mode(watcher: Watcher, layer: Any, name: str) -> None:
 
 
 def _loaders(watcher: Watcher, loader: Any) -> None:
-    make, begin = loader.__init__, loader.__iter__
+    make = loader.__init__
 
     @functools.wraps(make)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807  # its name in Paddle
         make(self, *arguments, **keywords)
         watcher.made_loader(self)
 
-    @functools.wraps(begin)
-    def __iter__(self: Any) -> Any:  # noqa: N807  # its name in Paddle
-        iterator = begin(self)
-        iterator._watched_loader = self
-        return iterator
-
-    loader.__init__, loader.__iter__ = __init__, __iter__
+    loader.__init__ = __init__
 
 
 def watch_pauses(watcher: Watcher) -> None:
