@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -144,9 +145,11 @@ def timeline(report: BenchReport, width: float) -> Picture | None:
         return None
     top = min(max(every), _HEADROOM * quantile(every, 0.95)) or max(every)
     scale = Scale(0, top * 1.05, _HEIGHT - _TIME_BOTTOM, _TOP)
-    parts = [*_rounds(runs, width)]
+    room = (width - _TIME_LEFT - _TIME_RIGHT) / len(runs)
+    slots = [(_TIME_LEFT + at * room, _TIME_LEFT + (at + 1) * room) for at in range(len(runs))]
+    parts = [*_rounds(runs, slots)]
     parts += _vertical_axis(scale, _TIME_LEFT, width - _TIME_RIGHT, "ms", "rounds in the order of time")
-    parts += [_run(run, scale, *_slot(at, len(runs), width)) for at, run in enumerate(runs)]
+    parts += [_run(run, scale, *slot) for run, slot in zip(runs, slots, strict=True)]
     rounds = max(run.round for run in runs)
     desc = f"{len(every)} steps in {len(runs)} runs, {rounds} round{'s' * (rounds > 1)}. " + " ".join(
         f"Round {run.round}, {run.name}: median {number(quantile(run.steps_ms, 0.5))} ms." for run in runs
@@ -154,15 +157,10 @@ def timeline(report: BenchReport, width: float) -> Picture | None:
     return Picture("Time of each step, in the order in which the runs took turns", desc, (width, _HEIGHT), parts)
 
 
-def _slot(at: int, count: int, width: float) -> tuple[float, float]:
-    room = (width - _TIME_LEFT - _TIME_RIGHT) / count
-    return _TIME_LEFT + at * room, _TIME_LEFT + (at + 1) * room
-
-
-def _rounds(runs: Sequence[_Run], width: float) -> Iterator[str]:
+def _rounds(runs: Sequence[_Run], slots: Sequence[tuple[float, float]]) -> Iterator[str]:
     for number_ in sorted({run.round for run in runs}):
-        places = [at for at, run in enumerate(runs) if run.round == number_]
-        start, end = _slot(places[0], len(runs), width)[0], _slot(places[-1], len(runs), width)[1]
+        places = [slot for run, slot in zip(runs, slots, strict=True) if run.round == number_]
+        start, end = places[0][0], places[-1][1]
         band = "band" if number_ % 2 else "band even"
         yield box(start, _TOP - 4, end - start, _HEIGHT - _TIME_BOTTOM - _TOP + 4, band)
         if end - start > 12:
@@ -233,17 +231,13 @@ def _spread(steps: Sequence[float]) -> str:
 
 def _histogram(name: str, steps: Sequence[float], scale: Scale, top: float, class_: str) -> Iterator[str]:
     floor = top + _ROW - 8
-    counts = [0] * _BINS
-    for step in steps:
-        counts[min(_BINS - 1, int(step / scale.high * _BINS))] += 1
+    counts = Counter(min(_BINS - 1, int(step / scale.high * _BINS)) for step in steps)
     room = (scale.end - scale.start) / _BINS
     yield from _heading(name, f"median {number(quantile(steps, 0.5))} ms", scale, top)
-    tall = [max(1.5, (_ROW - 34) * count / max(counts)) if count else 0.0 for count in counts]
-    bars = [
-        box(scale.start + at * room, floor - height, room - 1, height, "bar")
-        for at, height in enumerate(tall)
-        if height
-    ]
+    bars = []
+    for at, count in sorted(counts.items()):
+        height = max(1.5, (_ROW - 34) * count / max(counts.values()))
+        bars.append(box(scale.start + at * room, floor - height, room - 1, height, "bar"))
     middle = scale(quantile(steps, 0.5))
     bars.append(line(middle, floor - (_ROW - 32), middle, floor + 3, "median"))
     yield element("g", element("title", _spread(steps)), *bars, class_=class_)

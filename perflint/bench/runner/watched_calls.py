@@ -277,8 +277,7 @@ def watch_steps(paddle: Any, watcher: Watcher) -> None:
     wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(step_kinds.BACKWARD, "paddle.autograd.backward"))
     for name in _GRADIENTS:
         for kind in _with_subclasses(paddle.optimizer.Optimizer):
-            if name in vars(kind):
-                wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
+            wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
     for name in _SCALER:
         wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(step_kinds.OPTIMIZER, f"GradScaler.{name}"))
     for path in _SAVES:
