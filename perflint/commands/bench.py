@@ -334,7 +334,7 @@ class OfFixes:
 
     def _of_picked(self, fixes: Fixes) -> Chosen:
         findings = self._picked(fixes)
-        states = [VariantFiles(BEFORE), *fixes.each(findings)]
+        states = [VariantFiles(BEFORE), *fixes.each(fixes.of_one_fix(findings))]
         if len(states) > 2:
             states.append(fixes.alone(_PICKED, findings))
         return Chosen(states, [], states[-1].name)
@@ -392,9 +392,9 @@ def _alone(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding], way:
     """The variants besides those with all fixes; none if there would be only one of its kind."""
     if way == "all":
         return []
-    split_up = fixes.each if way == "fix" else fixes.by_rule
+    split_up = fixes.of_one_fix if way == "fix" else fixes.of_one_rule
     own = split_up(made)
-    return [*(own if len(own) > 1 else []), *split_up(shown)]
+    return fixes.each([*(own if len(own) > 1 else []), *split_up(shown)])
 
 
 def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -> list[VariantFiles]:
