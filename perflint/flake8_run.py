@@ -153,13 +153,10 @@ def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namesp
         namespace.jobs = 1  # processes started by flake8 may not start processes themselves
     elif not options.jobs.is_auto:
         namespace.jobs = max(options.jobs.n_jobs, 1)
-    namespace.select = options.ppf_select
-    namespace.ignore = options.ppf_ignore
+    for name in ("select", "ignore", "min_confidence", "min_impact", "isolated"):
+        setattr(namespace, name, getattr(options, f"ppf_{name}"))
     namespace.extend_select = [*(options.ppf_extend_select or ()), *_named(options)] or None
-    namespace.min_confidence = options.ppf_min_confidence
-    namespace.min_impact = options.ppf_min_impact
     namespace.config = Path(options.ppf_config) if options.ppf_config else None
-    namespace.isolated = options.ppf_isolated
     namespace.context = None if options.ppf_context is None else [Path(name) for name in options.ppf_context]
     return namespace
 

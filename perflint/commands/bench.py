@@ -293,11 +293,14 @@ class OfFixes:
             CommandError: there is nothing to fix, or ``--fix`` names a fix that does not exist.
         """
         self._options, self._plan = options, plan
-        self._fixes = _fixes(options, settings, plan)
+        sources = _sources(settings, plan)
+        level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+        files = {Path(path).relative_to(plan.root) for path in sources}
+        self._fixes = Fixes(sources, plan.root, files, lambda current: engine.check(current, settings), level)
         if options.fix:
             self._picked(self._fixes)  # report a mistake before anything runs
         elif not self._fixes.findings() and not (options.suggestions and self._fixes.suggested()):
-            raise CommandError(_nothing(options, plan, self._fixes))
+            raise self.nothing(self._fixes)
 
     def chosen(self, first: Outcome) -> Chosen:
         """The variants, once the first run has shown which files the script runs.
@@ -330,7 +333,11 @@ class OfFixes:
 
     def nothing(self, fixes: Fixes) -> CommandError:
         """The error if no fix applies to the files that the script runs."""
-        return CommandError(_nothing(self._options, self._plan, fixes, fixes.elsewhere()))
+        elsewhere = fixes.elsewhere()
+        what = f"nothing to compare: no fix applies to {self._plan.script} and the files that it runs"
+        others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
+        left = "".join(f". {sentence.rstrip('.')}" for sentence in not_measured(fixes, self._options.suggestions))
+        return CommandError(what + others + left)
 
     def _of_picked(self, fixes: Fixes) -> Chosen:
         findings = self._picked(fixes)
@@ -404,14 +411,6 @@ def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -
     return whole
 
 
-def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
-    """The fixes for the files around the script."""
-    sources = _sources(settings, plan)
-    level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-    files = {Path(path).relative_to(plan.root) for path in sources}
-    return Fixes(sources, plan.root, files, lambda current: engine.check(current, settings), level)
-
-
 def _sources(settings: Settings, plan: Plan) -> dict[str, Source]:
     """The files around the script."""
     files = {file.resolve() for file in discovery.python_files([plan.root], settings).files}
@@ -429,13 +428,6 @@ def _projects_of(sources: Mapping[str, Source], root: Path, files: Collection[Pa
     paths = {str(root / file) for file in files}
     together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
     return {path: source for project in together for path, source in project.items()}
-
-
-def _nothing(options: argparse.Namespace, plan: Plan, fixes: Fixes, elsewhere: int = 0) -> str:
-    what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
-    others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
-    left = "".join(f". {sentence.rstrip('.')}" for sentence in not_measured(fixes, options.suggestions))
-    return what + others + left
 
 
 # -- progress ---------------------------------------------------------------------------------------------------------

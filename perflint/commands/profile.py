@@ -22,7 +22,7 @@ from perflint.bench.script_run import Plan, RunFailed
 from perflint.bench.variants import VariantFiles
 from perflint.commands import CommandError
 from perflint.commands.print_report import insist_inside
-from perflint.commands.read_files import configured_settings
+from perflint.commands.read_files import resolve_settings
 from perflint.files import writing
 from perflint.inputs import git
 from perflint.output.console import Console
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """
     console = Console()
     insist_possible(options)
-    plan = plan_run(options, configured_settings(options.script).root, seed=None, profile=True)
+    plan = plan_run(options, resolve_settings(options, [options.script]).root, seed=None, profile=True)
     console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
     bench = Bench(plan, options.time_limit)
     with errors_for_people():

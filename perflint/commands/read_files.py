@@ -86,44 +86,28 @@ class ReportedPaths:
 # -- settings ---------------------------------------------------------------------------------------------------------
 
 
+_OVERRIDING = ("select", "ignore", "extend_select", "exclude", "extend_exclude", "min_confidence", "min_impact")
+"""The options that override the setting of the same name."""
+
+
 @phase("settings")
 def resolve_settings(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
-    """The settings for the code in ``paths``, with the options of the command line.
+    """The settings for the code in ``paths``, with the options of the command line, which may have none for settings.
 
     Raises:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
     """
-    overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
-    overrides["exclude"] = options.exclude
-    overrides["extend-exclude"] = options.extend_exclude
-    overrides["min-confidence"] = options.min_confidence
-    overrides["min-impact"] = options.min_impact
-    context: list[Path] | None = options.context
+    given = vars(options)
+    overrides = {name.replace("_", "-"): given.get(name) for name in _OVERRIDING}
+    context: list[Path] | None = given.get("context")
     if context is not None:
         overrides["context"] = [str(path.absolute()) for path in context]
     start = common_directory([*paths, *(context or ())])
-    return _loaded(start, options.config, options.config_pairs, options.isolated, overrides)
-
-
-def configured_settings(path: Path) -> Settings:
-    """The settings for the code in a file, from its configuration alone.
-
-    Raises:
-        CommandError: the configuration cannot be used, or the installation lacks the rule files.
-    """
-    return _loaded(common_directory([path]))
-
-
-def _loaded(
-    start: Path,
-    config: Path | None = None,
-    pairs: Sequence[str] = (),
-    isolated: bool = False,
-    overrides: Mapping[str, object] | None = None,
-) -> Settings:
+    source = {"config": given.get("config"), "pairs": given.get("config_pairs", ())}
+    isolated = given.get("isolated", False)
     try:
         known = catalogue.selectors(catalogue.shipped())
-        return config_files.load(start, known=known, config=config, pairs=pairs, isolated=isolated, overrides=overrides)
+        return config_files.load(start, known=known, **source, isolated=isolated, overrides=overrides)
     except ConfigError as error:
         first, *others = error.problems
         raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
