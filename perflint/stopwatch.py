@@ -9,9 +9,9 @@ Nothing is measured unless ``perflint check --timing`` has started a `Stopwatch`
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 Clock = Callable[[], float]
@@ -30,20 +30,15 @@ class phase(ContextDecorator):  # noqa: N801 - used like a function
 
     def __enter__(self) -> None:
         if _running is not None:
-            _running.enter(_running.account(self._name))
+            _running.enter((self._name, ""))
 
     def __exit__(self, *_: object) -> None:
         if _running is not None:
             _running.leave()
 
 
-@dataclass(eq=False)
-class Account:
-    """Seconds of one phase, or of the functions of one rule in it."""
-
-    phase: str
-    codes: str
-    seconds: float = 0.0
+Account = tuple[str, str]
+"""A phase, and the rules whose functions take its time ("": it is not charged to rules)."""
 
 
 class Stopwatch:
@@ -54,9 +49,9 @@ class Stopwatch:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.accounts: dict[tuple[str, str], Account] = {}
+        self.seconds: dict[Account, float] = defaultdict(float)
         self._clock = clock
-        self._current = self.account("the rest")
+        self._current = ("the rest", "")
         self._outer: list[Account] = []
         self._since = clock()
 
@@ -71,10 +66,6 @@ class Stopwatch:
             _running = None
             self.charge()
 
-    def account(self, phase: str, codes: str = "") -> Account:
-        """The account of a phase, or of rules in a phase."""
-        return self.accounts.setdefault((phase, codes), Account(phase, codes))
-
     def timed(self, function: Function, phase: str, codes: str, collect: bool = False) -> Function:
         """Wrap a function so that its time is charged to rules in a phase.
 
@@ -84,11 +75,10 @@ class Stopwatch:
             codes: the rules.
             collect: the function returns an iterable, which may do its work only when it is iterated.
         """
-        account = self.account(phase, codes)
 
         @functools.wraps(function)
         def measured(*args: Any, **options: Any) -> Any:
-            self.enter(account)
+            self.enter((phase, codes))
             try:
                 result = function(*args, **options)
                 return list(result) if collect else result
@@ -111,7 +101,7 @@ class Stopwatch:
     def charge(self) -> None:
         """Charge the time until now."""
         now = self._clock()
-        self._current.seconds += now - self._since
+        self.seconds[self._current] += now - self._since
         self._since = now
 
 

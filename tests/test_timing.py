@@ -52,8 +52,8 @@ class HandClock:
 def seconds_of(stopwatch: Stopwatch) -> dict[str, float]:
     """The seconds of each phase, with those of its rules."""
     stopwatch.charge()
-    accounts = stopwatch.accounts.values()
-    return {name: sum(item.seconds for item in accounts if item.phase == name) for name in {a.phase for a in accounts}}
+    accounts = stopwatch.seconds.items()
+    return {name: sum(seconds for (phase, _), seconds in accounts if phase == name) for (name, _), _ in accounts}
 
 
 def ticks() -> Callable[[], float]:
@@ -79,7 +79,7 @@ def test_inner_functions_are_not_counted_for_outer_ones() -> None:
         clock.now += 4.0
     parse()  # it is no longer measured
     assert seconds_of(stopwatch) == {"the rest": 4.0 + 2.0, "ast.parse": 2.0, "gates": 1.75}
-    assert stopwatch.account("gates", "PPF101").seconds == 0.5
+    assert stopwatch.seconds["gates", "PPF101"] == 0.5
 
 
 def test_functions_that_call_themselves_count_once() -> None:
@@ -113,7 +113,7 @@ def test_what_fails_is_counted_and_ended() -> None:
             fail()
         clock.now += 2.0
     assert seconds_of(stopwatch) == {"the rest": 2.0, "checks": 1.0, "scopes": 1.0}
-    assert stopwatch.account("checks", "PPF101").seconds == 1.0
+    assert stopwatch.seconds["checks", "PPF101"] == 1.0
 
 
 def test_generators_are_gone_through_on_their_own_account() -> None:
@@ -127,7 +127,7 @@ def test_generators_are_gone_through_on_their_own_account() -> None:
         yield 2
 
     assert list(stopwatch.timed(rows, "gates", "PPF101", collect=True)()) == [1, 2]
-    assert stopwatch.account("gates", "PPF101").seconds == 2.0
+    assert stopwatch.seconds["gates", "PPF101"] == 2.0
 
 
 # --- a run

@@ -42,21 +42,12 @@ class Unchecked(CommandError):
 
     Args:
         why: what has happened, and what to do.
-        projects: the projects that should have been checked.
-        found: the findings of each; None if it could not be checked.
-        others: other findings.
+        findings: those in all other files.
+        lost: the paths of these files.
     """
 
-    def __init__(
-        self,
-        why: str,
-        projects: Sequence[Mapping[str, Source]],
-        found: Sequence[list[Finding] | None],
-        others: Sequence[Finding] = (),
-    ) -> None:
-        self.found = found
-        self.findings = [*others, *(finding for findings in found for finding in findings or ())]
-        lost = [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
+    def __init__(self, why: str, findings: list[Finding], lost: Sequence[str]) -> None:
+        self.findings = findings
         self.paths = frozenset(lost)
         what = f"{counted(len(lost), 'file')} {'was' if len(lost) == 1 else 'were'}"
         super().__init__(f"{why}. {what} not checked: {listed(lost, _MOST_NAMES)}")
@@ -301,21 +292,14 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
-    lost: Unchecked | None = None
-    try:
-        checked: Sequence[list[Finding] | None] = (
-            _check_projects(options, batch, [projects[index] for index in missing]) if missing else []
-        )
-    except Unchecked as error:
-        lost, checked = error, error.found
+    checked, why = _check_projects(options, batch, [projects[index] for index in missing]) if missing else ([], "")
     for index, findings in zip(missing, checked, strict=True):
         known[index] = findings
         if several and findings is not None:
             cache.store(names[index], findings)
     found = [finding for findings in known for finding in findings or ()]
-    if lost is not None:
-        lost.findings = [*batch.unreadable, *found]
-        raise lost
+    if why:
+        raise Unchecked(why, [*batch.unreadable, *found], _without_findings(projects, known))
     if len(projects) == len(whole.projects):
         cache.store(name, found, whole.roots)
     return found
@@ -326,25 +310,33 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
-        checked = _check_projects(options, batch, projects)
-        return by_place([*batch.unreadable, *(finding for findings in checked for finding in findings)])
+        checked, why = _check_projects(options, batch, projects)
+        found = by_place([*batch.unreadable, *(finding for findings in checked for finding in findings or ())])
+        if why:
+            raise Unchecked(why, found, _without_findings(projects, checked))
+        return found
 
     return check
 
 
+def _without_findings(projects: Sequence[Mapping[str, Source]], found: Sequence[list[Finding] | None]) -> list[str]:
+    """The files of the projects that could not be checked."""
+    return [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
+
+
 def _check_projects(
     options: argparse.Namespace, batch: Batch, projects: list[dict[str, Source]]
-) -> list[list[Finding]]:
-    """The findings of each project under this run's options."""
+) -> tuple[Sequence[list[Finding] | None], str]:
+    """The findings of each project under this run's options, and why some have none (None) if a process was ended."""
     from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
     progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
     progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
     try:
-        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last)
+        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last), ""
     except engine.Unfinished as error:
-        raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
+        return error.found, str(error.__cause__)
     except Exception as error:
         sources = {path: source for project in projects for path, source in project.items()}
         raise InternalError(failing_file(sources, batch.settings)) from error

@@ -29,6 +29,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[\w.]+")
+_COMMENT = re.compile(r"#.*")
 
 
 @dataclass
@@ -108,7 +109,7 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
     """For each directory, the representative of its group, in which directories import from one another."""
     owner = {top: top for top in tops.values()}
     names = {os.path.splitext(top)[0]: top for top in owner if top}
-    names |= {_stem(path): "" for path, top in tops.items() if not top}
+    names |= {os.path.splitext(os.path.basename(path))[0]: "" for path, top in tops.items() if not top}
 
     def find(top: str) -> str:
         while owner[top] != top:
@@ -116,15 +117,11 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
         return top
 
     for path, source in sources.items():
-        for first in _imported(source.text):
+        for first in {name.partition(".")[0] for _, name in imported_modules(source.text)}:
             there = names.get(first)
             if there is not None and there != tops[path]:
                 owner[find(tops[path])] = find(there)
     return {top: find(top) for top in owner}
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
 
 
 def imported_modules(text: str) -> Iterator[tuple[int, str]]:
@@ -141,20 +138,8 @@ def imported_modules(text: str) -> Iterator[tuple[int, str]]:
         name = base.lstrip(".")
         dots = len(base) - len(name)
         yield dots, name
-        listed = (part.split()[0] for part in names.strip("()").split(",") if part.strip())
+        listed = (part.split()[0] for part in _COMMENT.sub("", names).strip("()").split(",") if part.strip())
         yield from ((dots, f"{name}.{each}" if name else each) for each in listed if _WORD.fullmatch(each))
-
-
-def _imported(text: str) -> Iterator[str]:
-    """The first names of the modules that a text imports; for ``from .. import a``, all names."""
-    for match in _imports(text):
-        base, names, modules = match.group("base", "names", "modules")
-        if modules is not None:
-            yield from (part.split()[0].partition(".")[0] for part in modules.split(",") if part.strip())
-        elif base.strip("."):
-            yield base.strip(".").partition(".")[0]
-        else:
-            yield from _WORD.findall(names)
 
 
 def _imports(text: str) -> Iterator[re.Match[str]]:

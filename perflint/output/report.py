@@ -19,7 +19,7 @@ from perflint.files.plain_files import absolute
 from perflint.files.plain_files import repository as git_top
 from perflint.findings import Confidence, Finding, Level, by_place
 from perflint.text.source import LineTable, Source
-from perflint.text.visible import Palette, visible
+from perflint.text.visible import Palette, escaped, visible
 
 if TYPE_CHECKING:
     from perflint.ranking.ranked import Ranking
@@ -188,12 +188,7 @@ def repository(start: Path, otherwise: Path) -> str:
 
 def valid(text: str) -> str:
     r"""``text`` with undecodable bytes escaped: the byte 0xFF of a path becomes the four characters ``\xff``."""
-    return _SURROGATE.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+    return _SURROGATE.sub(lambda match: escaped(match[0]), text)
 
 
 def _ended(path: str) -> str:

@@ -78,10 +78,9 @@ def measured(clock: Clock = time.process_time, *, from_start: bool = False) -> I
     """
     times = Times()
     stopwatch = Stopwatch(clock)
-    for name in PHASES:
-        stopwatch.account(name)
+    stopwatch.seconds |= {(name, ""): 0.0 for name in PHASES}
     if from_start:
-        stopwatch.account("start").seconds += clock()
+        stopwatch.seconds["start", ""] = clock()
     with ExitStack() as undo:
         undo.callback(_write, stopwatch, times)
         undo.enter_context(stopwatch.running())
@@ -95,11 +94,11 @@ def measured(clock: Clock = time.process_time, *, from_start: bool = False) -> I
 
 def _write(stopwatch: Stopwatch, times: Times) -> None:
     """Write down what was measured."""
-    for account in stopwatch.accounts.values():
-        times.phases[account.phase] = times.phases.get(account.phase, 0.0) + account.seconds
-        by_rule = {GATES: times.gates, CHECKS: times.checks}.get(account.phase)
-        if by_rule is not None and account.codes and account.seconds:
-            by_rule[account.codes] = account.seconds
+    for (name, codes), seconds in stopwatch.seconds.items():
+        times.phases[name] = times.phases.get(name, 0.0) + seconds
+        by_rule = {GATES: times.gates, CHECKS: times.checks}.get(name)
+        if by_rule is not None and codes and seconds:
+            by_rule[codes] = seconds
 
 
 def table(times: Times) -> str:

@@ -30,7 +30,6 @@ _BLANK_LETTERS = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
 """Letters that are invisible."""
 _NO_CHARACTERS = frozenset((0xFFFE, 0xFFFF))
 """Characters that XML does not allow."""
-_SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 """Azure Pipelines, GitHub and TeamCity search for these anywhere in a line."""
 _HASH = r"\x23"
@@ -85,21 +84,18 @@ class _Table(dict[int, str]):
     """What is shown for a character, by its code; computed when it first occurs."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = shown = chr(code) if is_plain(chr(code)) else _escape(code)
+        self[code] = shown = chr(code) if is_plain(chr(code)) else escaped(chr(code))
         return shown
 
 
 _TABLE = _Table()
 
 
-def _escape(code: int) -> str:
-    if chr(code) in _SHORT:
-        return _SHORT[chr(code)]
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that os.fsdecode could not decode
-        return f"\\x{code - 0xDC00:02x}"
-    if code <= 0xFF:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+def escaped(char: str) -> str:
+    """A character as an escape, as in a Python string; a byte that ``os.fsdecode`` could not decode as that byte."""
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode("ascii")
 
 
 # --- width on a terminal
