@@ -6,7 +6,7 @@ tests read it from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -331,14 +331,10 @@ def read_groups(path: Path) -> dict[str, Group]:
     Raises:
         CatalogueError: the file is not valid.
     """
-    if not path.exists():
-        return {}
-    return {name: _read_group(path, name, data) for name, data in _read_mapping(path).items()}
-
-
-def _read_group(path: Path, name: str, data: Any) -> Group:
-    keys = _Keys(path, data)
-    return keys.read(Group, name=name, bottleneck=keys.choice("bottleneck", BOTTLENECKS, ""))
+    return {
+        name: keys.read(Group, name=name, bottleneck=keys.choice("bottleneck", BOTTLENECKS, ""))
+        for name, keys in _entries(path)
+    }
 
 
 def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
@@ -356,13 +352,16 @@ def read_events(path: Path) -> dict[str, Event]:
     Raises:
         CatalogueError: the file is not valid.
     """
-    if not path.exists():
-        return {}
-    return {name: _read_event(path, name, data) for name, data in _read_mapping(path).items()}
+    return {name: _read_event(name, keys) for name, keys in _entries(path)}
 
 
-def _read_event(path: Path, name: str, data: Any) -> Event:
-    keys = _Keys(path, data)
+def _entries(path: Path) -> Iterator[tuple[str, _Keys]]:
+    """The entries of a file by name; none if there is no such file."""
+    if path.exists():
+        yield from ((name, _Keys(path, data)) for name, data in _read_mapping(path).items())
+
+
+def _read_event(name: str, keys: _Keys) -> Event:
     level = keys.choice("level", [str(level) for level in ImpactLevel], "")
     milliseconds = keys.take("milliseconds", float, 0.0 if level else _REQUIRED)
     forward = keys.take("forward", float, milliseconds)

@@ -328,7 +328,7 @@ def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
     against = "compare a git revision with the working tree, or two revisions (A..B), without fixes"
     add("--against", against, metavar="REV")
     until = "after --rounds, add rounds until all intervals are within this percentage of their ratios (5%%)"
-    add("--until", until, type=_PERCENTAGE, metavar="PERCENT")
+    add("--until", until, type=_PERCENT, metavar="PERCENT")
     least = "exit 1 if the whole interval of all fixes (or of --against) is below this ratio (1.05)"
     add("--fail-under", least, type=_RATIO, metavar="RATIO")
 
@@ -486,9 +486,7 @@ def _percentage(text: str) -> float:
     return _share(text) if text.endswith("%") else math.nan
 
 
-_PERCENTAGE = _number(
-    "should be a percentage above 0%, up to 100%, such as 5%", lambda value: 0 < value <= 1, _percentage
-)
+_PERCENT = _number("should be a percentage above 0%, up to 100%, such as 5%", lambda value: 0 < value <= 1, _percentage)
 _RATIO = _number("should be a ratio of ips above 0, such as 1.05", lambda value: 0 < value < math.inf)
 _TOLERANCE = _number("should be a fraction of the loss between 0 and 1, such as 1e-3", lambda value: 0 < value < 1)
 _STEP_SHARE = _number("is not a share of a step: write 5% or 0.05", lambda value: 0 <= value < 1, _share)

@@ -61,12 +61,7 @@ class Plugin:
         add("min-confidence", "report findings of at least this confidence: low, medium or high", metavar="LEVEL")
         add("min-impact", "report findings of at least this impact: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
-        manager.add_option(
-            "--ppf-isolated",
-            action="store_true",
-            parse_from_config=True,
-            help="do not read any configuration of perflint",
-        )
+        add("isolated", "do not read any configuration of perflint", action="store_true")
         paths = {"comma_separated_list": True, "normalize_paths": True, "metavar": "DIRS"}
         add("context", "directories whose files are also read, to understand those that are checked", **paths)
 
@@ -105,16 +100,13 @@ class Plugin:
         options = self._options
         if options is None:
             return
-        if STDIN in options.filenames and self._filename == options.stdin_display_name:
-            if any(map(is_worth_checking, self._lines)) or _is_configured(options, [self._filename]):
-                yield from self._rows(_run_of(options))
-        else:
+        if STDIN not in options.filenames or self._filename != options.stdin_display_name:
             run = self._run_for(options)
-            if run is not None:
-                yield from self._rows(run)
-
-    def _rows(self, run: Run) -> Iterator[tuple[int, int, str, type]]:
-        for row, column, text in run.found(self._filename, self._lines):
+        elif any(map(is_worth_checking, self._lines)) or _is_configured(options, [self._filename]):
+            run = _run_of(options)
+        else:
+            run = None
+        for row, column, text in run.found(self._filename, self._lines) if run is not None else ():
             yield row, column, text, type(self)
 
 

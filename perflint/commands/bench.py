@@ -71,11 +71,10 @@ def run(options: argparse.Namespace) -> int:
         raise
     console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
     console.close()
-    profile.write_outputs(
-        options,
-        lambda: as_text({**choice.report.to_json(), **choice.extra}),
-        lambda: page(choice.report, *choice.sections),
-    )
+    if options.json:
+        profile.write_file(options.json, as_text({**choice.report.to_json(), **choice.extra}))
+    if options.html:
+        profile.write_file(options.html, page(choice.report, *choice.sections))
     return judged(options.fail_under, choice.report, choice.overall, console)
 
 
@@ -119,11 +118,12 @@ class _Measuring:
         """Compare the script with its fixes, or at two revisions."""
         options, progress = self._options, self._progress
         progress.tell("asking git what differs" if options.against else "looking for what can be fixed")
-        source = OfRevisions(options, self._plan) if options.against else self._of_fixes()
+        plan = self._plan
+        source = OfRevisions(options, plan) if options.against else OfFixes(options, self._settings, plan)
         progress.tell("a first run, to see which files the script runs, and how long it takes")
         first = self._bench.run(source.first)
         chosen = source.chosen(first)
-        conditions = serialize.conditions(self._plan, chosen.states, first)
+        conditions = serialize.conditions(plan, chosen.states, first)
         earlier = serialize.read(options.resume, conditions) if options.resume else None
 
         def kept(report: BenchReport) -> BenchReport:
@@ -159,7 +159,7 @@ class _Measuring:
         """Search for the best combination of fixes, and measure it against the script as it is."""
         options, progress = self._options, self._progress
         progress.tell("looking for what can be fixed")
-        source = self._of_fixes()
+        source = OfFixes(options, self._settings, self._plan)
         progress.tell("a first run, to see which files the script runs")
         first = self._bench.run(source.first)
         fixes, seconds = source.run_by(first), first.seconds
@@ -186,9 +186,6 @@ class _Measuring:
         report = best or found.alone
         report.notes[:0] = said_of_search(found, best, options.tolerance)
         return Choice(report, [], {"search": found.to_json()})
-
-    def _of_fixes(self) -> OfFixes:
-        return OfFixes(self._options, self._settings, self._plan)
 
 
 def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
@@ -381,12 +378,10 @@ class OfRevisions:
         """The two variants."""
         found = self._found
         files = [path.as_posix() for path in found.differing]
-        notes = [
-            f"{counted(len(files), 'file')} {'differs' if len(files) == 1 else 'differ'}: {listed(files, _SHOWN)}."
-        ]
-        if not set(found.differing) & {Path(file) for file in first.files} and all(
-            path.endswith(".py") for path in files
-        ):
+        verb = "differs" if len(files) == 1 else "differ"
+        notes = [f"{counted(len(files), 'file')} {verb}: {listed(files, _SHOWN)}."]
+        is_run = not set(found.differing).isdisjoint(map(Path, first.files))
+        if not is_run and all(path.endswith(".py") for path in files):
             notes.append(f"The script runs none of them in {found.after.name}, so no difference is to be expected.")
         if found.left_alone:
             notes.append(
@@ -471,9 +466,11 @@ class MeasuringProgress:
         of = f" ({counted(runs // rounds, 'variant')} in {counted(rounds, 'round')})" if rounds else ""
         whole = f"{'at least ' if is_least else ''}{runs} runs{of}, about {_duration(runs * seconds)} in all"
         self._console.note(f"{whole}{_beyond(runs, seconds, rounds, limit)}; Ctrl-C stops them")
-        tqdm = _tqdm() if sys.stderr.isatty() else None
-        if tqdm is not None:
-            self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
+        with suppress(ImportError):
+            if sys.stderr.isatty():
+                from tqdm import tqdm
+
+                self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
 
     def run(self, done: int, runs: int, name: str) -> None:
         """Report the start of a run; ``done`` of ``runs`` are finished."""
@@ -484,14 +481,6 @@ class MeasuringProgress:
         self._bar.total = runs  # the total grows if rounds are added
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(visible(name))
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm
 
 
 def _beyond(runs: int, seconds: float, rounds: int, limit: float) -> str:

@@ -10,15 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, InternalError, failing_file
+from perflint.commands import CommandError, InternalError, failing_file, print_report
 from perflint.commands.filters import Filter, Filters, LowImpact, OnlyNamed, of_enough_impact
-from perflint.commands.print_report import (
-    given_profiles,
-    print_findings,
-    ranked_report,
-    remark_on_callers,
-    wanted_outputs,
-)
 from perflint.commands.read_files import STDIN, Batch, common_directory, read
 from perflint.commands.write_fixes import print_diff, print_shortcomings, save_fixes
 from perflint.findings import Finding, Level, by_place
@@ -62,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """
     console = Console()
     options.fix = options.fix or options.fix_only
-    wanted_outputs(options)  # report an output that cannot be written before a long check
+    print_report.wanted_outputs(options)  # report an output that cannot be written before a long check
     try:
         if options.watch:
             from perflint.commands import watch
@@ -106,7 +99,7 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     for path in () if options.quiet else batch.finished:
         console.note(f"note: {path}: a run that was killed had left fixes half written; they are complete now")
     # report options that cannot be used before a long check
-    profiles = given_profiles(options, batch.settings, console)
+    profiles = print_report.given_profiles(options, batch.settings, console)
     if options.write_baseline is not None:
         from perflint.commands.old_code import refuse_with_baseline, write_baseline
 
@@ -130,7 +123,7 @@ def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console
         console.write_bytes(batch.piped)
     elif not (changes or options.diff or options.write_baseline is not None):
         quiet = argparse.Namespace(**{**vars(options), "quiet": True})
-        print_findings(quiet, _report(options, batch, [], {}), "", console)
+        print_report.print_findings(quiet, _report(options, batch, [], {}), "", console)
     return 2
 
 
@@ -160,14 +153,14 @@ class _Run:
             lost, found = error, error.findings
         report = replace(_reported(options, batch, found, self.shown), is_complete=lost is None)
         files = report.sources.keys() - (lost.paths if lost else set())
-        report = ranked_report(options, report, self.profiles, self.console)
+        report = print_report.ranked_report(options, report, self.profiles, self.console)
         closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
         closing = self.shown.closing(closing)
         if not report.findings and not self.shown.closing(""):
-            remark = "" if options.quiet else remark_on_callers(options.paths, batch)
+            remark = "" if options.quiet else print_report.remark_on_callers(options.paths, batch)
             closing += remark or summary.remark_on_training([report.sources[path] for path in files])
         news = options.news.since(report) if options.watch else ()
-        print_findings(options, report, closing, self.console, news)
+        print_report.print_findings(options, report, closing, self.console, news)
         if lost is not None:
             raise lost
         return _status(options, bool(report.findings))
@@ -177,9 +170,13 @@ class _Run:
         outcome, lost = self._saved(self._tried(self._check(), _level(options)))
         sources = {**batch.sources, **outcome.changed}
         remaining = [] if options.fix_only else outcome.remaining
-        report = ranked_report(options, _report(options, batch, remaining, sources), self.profiles, self.console)
+        report = print_report.ranked_report(
+            options, _report(options, batch, remaining, sources), self.profiles, self.console
+        )
         closing = self.shown.closing(summary.fixed(outcome, sources) + summary.most_to_win(report))
-        print_findings(options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources))
+        print_report.print_findings(
+            options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources)
+        )
         is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
         return 2 if lost else _status(options, bool(remaining) or is_changed)
 
@@ -209,7 +206,9 @@ class _Run:
             return _status(options, bool(tried.changed))
         outcome, lost = self._saved(tried)
         report = _report(options, batch, outcome.remaining, {**batch.sources, **outcome.changed})
-        print_findings(options, report, closing_of_noqa(outcome, batch, "Silenced", bool(lost)), self.console)
+        print_report.print_findings(
+            options, report, closing_of_noqa(outcome, batch, "Silenced", bool(lost)), self.console
+        )
         return 2 if lost or outcome.rejected else 0
 
     def _check(self) -> Check:

@@ -11,7 +11,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,11 +52,10 @@ def run(options: argparse.Namespace) -> int:
         profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
     )
     console.close()
-    write_outputs(
-        options,
-        lambda: json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n",
-        lambda: profile_page(report, options.top),
-    )
+    if options.json:
+        write_file(options.json, json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+    if options.html:
+        write_file(options.html, profile_page(report, options.top))
     return 0
 
 
@@ -149,17 +148,6 @@ def errors_for_people() -> Iterator[None]:
         raise CommandError(first, [f"  | {line}" for line in more]) from error
     except OSError as error:
         raise CommandError(f"the script could not be run: {error}") from error
-
-
-def write_outputs(options: argparse.Namespace, as_json: Callable[[], str], as_html: Callable[[], str]) -> None:
-    """Write the files that ``--json`` and ``--html`` name.
-
-    Raises:
-        CommandError: a file cannot be written.
-    """
-    for path, text in ((options.json, as_json), (options.html, as_html)):
-        if path is not None:
-            write_file(path, text())
 
 
 def write_file(path: Path, text: str) -> None:

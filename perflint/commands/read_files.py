@@ -261,16 +261,14 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     for directory in {path.parent for path in paths if not path.is_dir()}:
         finished += writing.sweep(directory)
     sources, unreadable = read_all(found.files)
-    problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
-    unread = [*map(_passed_over, settings.passed_over), *problems, *unreadable]
+    unread = [*map(_passed_over, settings.passed_over), *found.problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
-    skipped = [problem.message for problem in found.skipped]
     return Batch(
         _known(settings, sources, whole),
         sources,
         unread,
         paths=reported,
-        skipped=skipped,
+        skipped=found.skipped,
         is_anything_excluded=found.is_anything_excluded,
         finished=finished,
         began=began,
@@ -305,7 +303,7 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     try:
         piped = source(path)
     except UnreadableSource as error:
-        return Batch(settings, {}, [discovery.unreadable_file(path, error)], data, paths=reported)
+        return Batch(settings, {}, [discovery.unreadable_file(path, str(error))], data, paths=reported)
     others, unread = discovery.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)

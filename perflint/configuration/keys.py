@@ -179,17 +179,11 @@ _CALLS = _Key(
 
 
 def _file(example: str) -> _Key:
-    return _Key(
-        f'the name of a file, such as "{example}"',
-        lambda value: value if isinstance(value, str) else None,
-    )
+    return _Key(f'the name of a file, such as "{example}"', lambda value: value if isinstance(value, str) else None)
 
 
 def _of_levels(levels: Iterable[Level]) -> _Key:
-    return _Key(
-        '"low", "medium" or "high"',
-        partial(_level, levels),
-    )
+    return _Key('"low", "medium" or "high"', partial(_level, levels))
 
 
 _KEYS: Mapping[str, _Key] = {
@@ -226,10 +220,7 @@ _KEYS: Mapping[str, _Key] = {
     "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
-NOT_SET = {
-    "select": "the rules that are on by default",
-    "line-length": "88, or the longest row of the file",
-}
+NOT_SET = {"select": "the rules that are on by default", "line-length": "88, or the longest row of the file"}
 """What applies if a key is not set; TOML has no way to write that."""
 
 

@@ -225,11 +225,8 @@ class Changed:
 
     def touches(self, first: int, last: int) -> bool:
         """Whether a change is within a range of rows: one of them is new, or some between them are deleted."""
-        return (
-            self.is_new
-            or any(row in self.rows for row in range(first, last + 1))
-            or any(row in self.gaps for row in range(first + 1, last + 1))
-        )
+        is_same = self.rows.isdisjoint(range(first, last + 1)) and self.gaps.isdisjoint(range(first + 1, last + 1))
+        return self.is_new or not is_same
 
     def moved(self, before: str, after: str) -> Changed:
         """The changes for another text of the file, plus the changes to that text."""

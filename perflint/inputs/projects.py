@@ -166,21 +166,14 @@ def is_whole(paths: Sequence[Path], root: Path) -> bool:
         paths: the files and directories that are read.
         root: the directory of the configuration.
     """
-    directories = {_real(path) for path in paths if _is_directory(path)}
+    # isdir, because it does not raise where a name is too long
+    directories = {Path(os.path.realpath(path)) for path in paths if os.path.isdir(path)}
     if not directories:
         return False
     # Hooks name hundreds of files, which are in few directories.
-    places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
+    places = directories | {Path(os.path.realpath(path.parent)) for path in paths if not os.path.isdir(path)}
     tops = {project_top(place, root.resolve()) for place in places}
     return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
-
-
-def _is_directory(path: Path) -> bool:
-    return os.path.isdir(path)  # which does not raise where a name is too long
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def project_top(directory: Path, root: Path) -> Path:

@@ -21,7 +21,7 @@ from textwrap import TextWrapper
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.report import Report, facts
-from perflint.text.source import LineTable
+from perflint.text.source import LineTable, lines_of
 from perflint.text.visible import LIMIT, Palette, clip, counted, listed, visible, visible_line, visible_path
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
@@ -212,20 +212,14 @@ def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int,
 
 
 def _split(text: str) -> list[str]:
-    table = LineTable(text)
-    rows = [table.line(row) for row in range(1, table.rows + 1)]
-    return rows if rows[-1] else rows[:-1]
+    return [row.rstrip("\r\n") for row in lines_of(text)]
 
 
 # -- the edit of a finding in a few lines -----------------------------------------------------------------------------
 
 _LONGEST = 50_000
 """The most characters of a row to show in its old and new form."""
-_ALL = {
-    Level.SAFE: "--diff",
-    Level.UNSAFE: "--diff --unsafe-fixes",
-    Level.DISPLAY: "--output-format json",
-}
+_ALL = {Level.SAFE: "--diff", Level.UNSAFE: "--diff --unsafe-fixes", Level.DISPLAY: "--output-format json"}
 """The options that show the whole edit of a fix, by its level."""
 
 

@@ -86,26 +86,19 @@ class NoSuchPath(Exception):
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A place that could not be searched; ``message`` is a whole sentence with the path in it."""
-
-    path: Path
-    message: str
-
-
-@dataclass(frozen=True)
 class Found:
-    """``files`` are sorted, without duplicates, spelled as they were found; ``problems`` in order of occurrence.
+    """``files`` are sorted, without duplicates, spelled as they were found.
 
-    ``by_real_path`` has the same files by their real paths. ``skipped`` are named files that are not Python;
+    ``problems``: a finding for each place that could not be searched, in order of occurrence. ``by_real_path`` has the
+    same files by their real paths. ``skipped``: a sentence for each named file that is not Python;
     ``is_anything_excluded``: a named path is left out because the settings exclude it. ``leftovers`` look like
     temporary files of perflint.
     """
 
     files: list[Path]
-    problems: list[Problem]
+    problems: list[Finding]
     by_real_path: Mapping[str, str] = field(default_factory=dict)
-    skipped: Sequence[Problem] = ()
+    skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
     leftovers: list[Path] = field(default_factory=list)
 
@@ -151,7 +144,7 @@ def python_files(
         elif path.is_dir():
             search.directory(shown)
         elif not any_name and (reason := why_not_read(shown)):
-            search.skipped.append(Problem(path, f"{shown} was not checked: {reason}"))
+            search.skipped.append(f"{shown} was not checked: {reason}")
         else:
             search.add(shown, os.path.realpath(shown), is_link=path.is_symlink())
     return search.found()
@@ -194,12 +187,12 @@ class _Search:
 
     def __init__(self, settings: Settings) -> None:
         self.exclude = Patterns((*settings.exclude, *settings.extend_exclude))
-        self.skipped: list[Problem] = []
+        self.skipped: list[str] = []
         self.is_anything_excluded = False
         self._root = str(settings.root)
         self._gitignore = settings.respect_gitignore
         self._files: dict[str, tuple[str, bool]] = {}  # real path to the path to show, and whether that is a link
-        self._problems: list[Problem] = []
+        self._problems: list[Finding] = []
         self._leftovers: list[Path] = []
         self._read: dict[Path, Patterns] = {}
 
@@ -338,7 +331,7 @@ class _Search:
         return lines[0].strip() if lines else ""
 
     def _problem(self, path: Path, error: OSError) -> None:
-        self._problems.append(Problem(path, f"{path} cannot be read: {error.strerror or error}"))
+        self._problems.append(Finding("PPF003", str(path), 0, 0, f"{path} cannot be read: {error.strerror or error}"))
 
 
 def _child(directory: _Directory, name: str) -> _Directory:
@@ -371,14 +364,14 @@ def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
         try:
             sources[str(path)] = read(path)
         except UnreadableSource as error:
-            unreadable.append(unreadable_file(str(path), error))
+            unreadable.append(unreadable_file(str(path), str(error)))
     return sources, unreadable
 
 
-def unreadable_file(path: str, error: Exception) -> Finding:
+def unreadable_file(path: str, why: str) -> Finding:
     """The finding for a file that is not readable text."""
     rule = catalogue.shipped()["PPF003"]
-    return Finding("PPF003", path, 0, 0, rule.message.format(what=error), by_hand(rule))
+    return Finding("PPF003", path, 0, 0, rule.message.format(what=why), by_hand(rule))
 
 
 def by_hand(rule: Rule) -> Fix:

@@ -384,11 +384,6 @@ class Brief(logging.Formatter):
         return visible(super().format(record), keep="\n\t")
 
 
-def log_port() -> None:
-    """Make pygls log the port that it listens on."""
-    logging.getLogger("pygls.server").setLevel(logging.INFO)
-
-
 def log_to_stderr() -> None:
     """Send perflint's log, and warnings of the libraries it uses, to standard error."""
     handler = logging.StreamHandler(sys.stderr)

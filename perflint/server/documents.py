@@ -12,7 +12,7 @@ from pathlib import Path
 from perflint.findings import Finding
 from perflint.run import discovery
 from perflint.server.client import EditorSettings
-from perflint.text.source import BOM, LineTable, Source, UnreadableSource
+from perflint.text.source import BOM, LineTable, Source
 
 Place = tuple[int, int]
 """Row and column, both from 0."""
@@ -137,18 +137,11 @@ def source_of(path: str, text: str) -> Source | Finding:
     """
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
+    if "\0" in text:
+        return discovery.unreadable_file(path, "it holds a null byte, as binary files do")
     try:
-        if "\0" in text:
-            raise UnreadableSource("it holds a null byte, as binary files do")
-        return Source(path, text, _encoding(text), bom)
-    except UnreadableSource as error:
-        return discovery.unreadable_file(path, error)
-
-
-def _encoding(text: str) -> str:
-    """The encoding that the first two rows name."""
-    try:
-        text.encode("utf-8")  # lone surrogates, which no file can contain
-        return tokenize.detect_encoding(io.BytesIO(text.encode("utf-8")).readline)[0]
+        data = text.encode("utf-8")  # no file can contain lone surrogates
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except (SyntaxError, UnicodeEncodeError) as error:
-        raise UnreadableSource(f"it cannot be decoded: {error}") from error
+        return discovery.unreadable_file(path, f"it cannot be decoded: {error}")
+    return Source(path, text, encoding, bom)

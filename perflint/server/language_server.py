@@ -38,7 +38,7 @@ class PerflintServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("perflint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.client = Client()
-        tell = Tell(partial(self._soon, self._note), partial(self._soon, self._complain))
+        tell = Tell(partial(self._soon, log.info), partial(self._soon, self._complain))
         self.state = EditorState(Checking(tell, partial(self._soon, self._enter)))
         self.publisher = Publisher(self, self.client)
         self.preferences = Preferences(self)
@@ -90,9 +90,6 @@ class PerflintServer(LanguageServer):
         except RuntimeError:
             return
 
-    def _note(self, message: str) -> None:
-        log.info(message)
-
     def _complain(self, message: str) -> None:
         log.error(message)
         self.window_show_message(types.ShowMessageParams(types.MessageType.Error, visible(message, keep="\n")))
@@ -132,9 +129,10 @@ def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
         )
         _add(server, types.TEXT_DOCUMENT_DIAGNOSTIC, _diagnostic, options)
     if client.has_action_kinds:
-        _add(server, types.TEXT_DOCUMENT_CODE_ACTION, _code_actions, code_actions.options(client))
+        answer = partial(code_actions.answer, server.state, client)
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, code_actions.options(client))(answer)
         if client.resolves_edits:
-            _add(server, types.CODE_ACTION_RESOLVE, _resolve)
+            server.feature(types.CODE_ACTION_RESOLVE)(partial(code_actions.resolve, server.state, client))
 
 
 async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
@@ -194,14 +192,6 @@ async def _diagnostic(server: PerflintServer, params: types.DocumentDiagnosticPa
 
 def _hover(server: PerflintServer, params: types.HoverParams) -> types.Hover | None:
     return hover.answer(server.state, server.client, params)
-
-
-async def _code_actions(server: PerflintServer, params: types.CodeActionParams) -> list[types.CodeAction] | None:
-    return await code_actions.answer(server.state, server.client, params)
-
-
-async def _resolve(server: PerflintServer, action: types.CodeAction) -> types.CodeAction:
-    return await code_actions.resolve(server.state, server.client, action)
 
 
 # -- what is around them ---------------------------------------------------------------------------------------------

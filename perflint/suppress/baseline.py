@@ -47,7 +47,8 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         first, last = source.lines.rows_of(finding.start, finding.end) if source is not None else (0, 0)
         place = finding.code, finding.path, first, last
         if place not in begun:  # the row may be megabytes long, and contain thousands of findings
-            words = _words(source, first, last) if source is not None else ""
+            rows = [source.lines.line(row) for row in range(first, last + 1)] if source is not None else []
+            words = " ".join(" ".join(rows).split())  # the text without its formatting
             text = "\0".join((finding.code, relative(finding.path, root), words, ""))
             begun[place] = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
         alike = begun[place].digest()
@@ -56,11 +57,6 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         seen[alike] += 1
         found.append(digest.hexdigest()[:_LENGTH])
     return found
-
-
-def _words(source: Source, first: int, last: int) -> str:
-    """The text of some rows, without formatting."""
-    return " ".join(" ".join(source.lines.line(row) for row in range(first, last + 1)).split())
 
 
 NAME = "perflint-baseline.json"
@@ -188,7 +184,7 @@ def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: st
         source = sources.get(finding.path)
         row = source.lines.position(finding.start)[0] if source is not None else 0
         if (finding.path, row) not in texts:
-            texts[finding.path, row] = _text(source, row)
+            texts[finding.path, row] = _shortened(source.lines.line(row)) if source is not None else ""
         found.append(Entry(places[finding.path], finding.code, texts[finding.path, row], each))
     return found
 
@@ -206,10 +202,6 @@ def _place(path: str, root: str) -> str:
 
 def _is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - which does not raise where a name is too long
-
-
-def _text(source: Source | None, row: int) -> str:
-    return _shortened(source.lines.line(row)) if source is not None else ""
 
 
 def _texts(source: Source) -> set[str]:
