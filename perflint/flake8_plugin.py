@@ -76,7 +76,8 @@ class Plugin:
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
             run = cls._run_for(options)
-            if _start_method() != "fork":  # a forked process has everything that this process has
+            method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+            if method != "fork":  # a forked process has everything that this process has
                 os.environ[SHARED] = f"{os.getpid()}:{'' if run is None else run.written()}"
 
     @classmethod
@@ -108,10 +109,6 @@ class Plugin:
             run = None
         for row, column, text in run.found(self._filename, self._lines) if run is not None else ():
             yield row, column, text, type(self)
-
-
-def _start_method() -> str:
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def _run_of(options: argparse.Namespace) -> Run:

@@ -196,11 +196,9 @@ def _refuse(options: argparse.Namespace) -> None:
 @contextmanager
 def _silent_processes() -> Iterator[None]:
     """Ctrl-C also reaches the worker processes: make them end without a traceback."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+    is_main = threading.current_thread() is threading.main_thread()
     before, main = signal.getsignal(signal.SIGINT), os.getpid()
-    if before is not signal.default_int_handler:  # another handler for Ctrl-C is already installed
+    if not is_main or before is not signal.default_int_handler:  # another handler for Ctrl-C is already installed
         yield
         return
 

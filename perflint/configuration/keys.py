@@ -136,10 +136,6 @@ def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCal
     return read
 
 
-def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
-    return None if isinstance(value, Mapping) else _declared("tensor")(value)
-
-
 def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
     if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
         raise ConfigError(f"{quoted(name)} is not a qualified name; write it as in an import, such as {_EXAMPLE}")
@@ -214,7 +210,10 @@ _KEYS: Mapping[str, _Key] = {
         _declared("workers", "position", "default"),
     ),
     "sync-calls": _CALLS,
-    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
+    "checkpoint-calls": _Key(
+        f"a list of qualified names, such as [{_EXAMPLE}]",
+        lambda value: None if isinstance(value, Mapping) else _declared("tensor")(value),
+    ),
     "logging-calls": _CALLS,
     "line-length": _whole_number(40),
     "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),

@@ -274,7 +274,7 @@ def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
             end = body.find(b"]", at + 2)
             if end < 0:
                 raise _Malformed
-        if body[at : at + 2] == b"[:" and _is_class(body, at, end):
+        if body[at : at + 2] == b"[:" and end - at >= 3 and body[end - 1 : end] == b":":  # [[:alpha:]], but not [[:x]
             name = body[at + 2 : end - 1]
             if name not in _CLASSES:
                 raise _Malformed
@@ -288,11 +288,6 @@ def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
             before, at = _byte(body, at)
             chosen.add(before)
     return (_ANY - chosen if negated else frozenset(chosen)), at + 1
-
-
-def _is_class(body: bytes, at: int, end: int) -> bool:
-    """Whether the text from ``[:`` to the next ``]`` is a class: ``[[:alpha:]]``, but not ``[[:x]``."""
-    return end - at >= 3 and body[end - 1 : end] == b":"
 
 
 def _byte(body: bytes, at: int) -> tuple[int, int]:

@@ -125,16 +125,13 @@ def read_settings(given: object) -> tuple[EditorSettings, list[str]]:
     found: dict[str, Any] = {}
     problems = []
     for key, value in _values(given).items():
-        reader = _READERS.get(key)
-        if reader is None:
-            if key not in _OF_THE_EDITOR:
-                problems.append(f"{SECTION}.{key}: there is no such setting; there are {', '.join(_READERS)}")
-            continue
-        attribute, expected, is_right = reader
-        if not is_right(value):
+        attribute, expected, is_right = _READERS.get(key, ("", "", None))
+        if is_right is not None and is_right(value):
+            found[attribute] = tuple(value) if isinstance(value, list | tuple) else value
+        elif is_right is not None:
             problems.append(f"{SECTION}.{key}: expected {expected}, found {value!r}")
-            continue
-        found[attribute] = tuple(value) if isinstance(value, list | tuple) else value
+        elif key not in _OF_THE_EDITOR:
+            problems.append(f"{SECTION}.{key}: there is no such setting; there are {', '.join(_READERS)}")
     return EditorSettings(**found), problems
 
 

@@ -51,7 +51,8 @@ class Workspace:
                 folder = self._folders[root] = Folder(root, self._tell)
             if looks or is_new:
                 folder.look(view.settings_for(root))
-            folder.show(self._documents_in(folder))
+            shown = (each for each in view.documents.values() if each.is_checked and each.is_file)
+            folder.show(each for each in shown if folder.contains(each.path))
         self._outside.take(view, looks)
 
     def results(self) -> list[Result]:
@@ -104,10 +105,6 @@ class Workspace:
             return None
         holding = [folder for folder in self._folders.values() if folder.contains(document.path)]
         return max(holding, key=lambda folder: len(folder.root), default=None)
-
-    def _documents_in(self, folder: Folder) -> Iterable[Document]:
-        documents = self._view.documents.values()
-        return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
 
 
 # -- folders ----------------------------------------------------------------------------------------------------------
@@ -256,14 +253,12 @@ class Disk:
             )
         self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
         places = [Path(self._root), *_context(settings)] if settings is not None else []
-        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
-        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
-
-    def _enter(self, inputs: Inputs) -> None:
+        inputs = read_inputs(self.sources, settings.root) if settings is not None else Inputs()
         for problem in inputs.problems:
             if problem not in self.inputs.problems:
                 self._tell.note(problem)
         self.inputs = inputs
+        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
 
     def path_of(self, path: str) -> str | None:
         """The path that findings in this file carry; None for files outside this folder."""

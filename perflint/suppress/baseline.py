@@ -146,14 +146,12 @@ class Baseline:
 
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
         """The entries for findings in renamed files, by the ``id`` of the finding."""
-        by_old: dict[str, int] = defaultdict(int)
-        for entry in self.entries.values():
-            by_old[entry.path] += 1
+        known = {entry.path for entry in self.entries.values()}
         by_new: dict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
-            if _place(finding.path, self.root) not in by_old:
+            if _place(finding.path, self.root) not in known:
                 by_new[finding.path].append(finding)
-        gone = [path for path in sorted(by_old) if by_new and not _is_there(Path(self.root) / path)]
+        gone = [path for path in sorted(known) if by_new and not _is_there(Path(self.root) / path)]
         found: dict[int, str] = {}
         if len(gone) * len(by_new) > _MOST_MOVES:
             return found
