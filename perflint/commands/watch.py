@@ -325,7 +325,7 @@ class Files:
         if self.settings is not None:
             self.settings = replace(self.settings, inputs=inputs)
         self.code = stamps(found)
-        return {**configuration, **stamps(map(_named, inputs.files)), **self.code}
+        return {**configuration, **stamps(str(from_here(path)) for path in inputs.files), **self.code}
 
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]
@@ -341,7 +341,7 @@ class Files:
         if self._options.config:
             return [str(self._options.config)]
         start = common_directory([*self._paths, *(self._options.context or ())]).resolve()
-        return [_named(path) for path in config_files.places(start)]
+        return [str(from_here(path)) for path in config_files.places(start)]
 
 
 class Kept:
@@ -399,7 +399,3 @@ def described(what: Mapping[str, list[str]]) -> str:
     'changed: a.py, b.py; gone: c.py'
     """
     return "; ".join(f"{word}: {listed(paths, _MOST_NAMES)}" for word, paths in what.items())
-
-
-def _named(path: Path) -> str:
-    return str(from_here(path))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -259,7 +260,7 @@ def kept(
     ``around``: the files around the sources that were found before.
     """
     shown: list[Finding] = []
-    silenced: dict[tuple[str, str], list[Finding]] = {}
+    silenced: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     unread = Unread(sources, settings, around)
     for finding in found:
         if finding.confidence < settings.min_confidence:
@@ -269,18 +270,13 @@ def kept(
         if finding.code in ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
-            silenced.setdefault((finding.path, finding.code), []).append(finding)
+            silenced[finding.path, finding.code].append(finding)
             continue
         if finding.fix is not None:
             level = level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
         shown.append(unread.spared(finding))
-    return [
-        _withheld(finding, silenced[finding.path, finding.code], sources[finding.path])
-        if (finding.path, finding.code) in silenced
-        else finding
-        for finding in shown
-    ]
+    return [_withheld(item, silenced[item.path, item.code], sources[item.path]) for item in shown]
 
 
 def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
@@ -291,10 +287,10 @@ def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Find
     for other in silenced:
         if any(edit.start < other.end and other.start < edit.end for edit in fix.edits):
             line = source.lines.position(other.start)[0]
-            reason = (
+            why = (
                 f"the edit also changes line {line}, where a # noqa says to leave {finding.code}: silence both or none"
             )
-            return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=reason))
+            return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=why))
     return finding
 
 

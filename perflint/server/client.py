@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -281,9 +282,8 @@ class Preferences:
             if problem not in self._told:
                 self._told.add(problem)
                 log.error(problem)
-                self._server.window_show_message(
-                    types.ShowMessageParams(types.MessageType.Error, f"perflint: {problem}")
-                )
+                shown = types.ShowMessageParams(types.MessageType.Error, f"perflint: {problem}")
+                self._server.window_show_message(shown)
         return settings
 
 
@@ -304,21 +304,11 @@ async def register_watchers(server: LanguageServer, client: Client) -> None:
         beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_files.patterns()])
         patterns = ["**/*.py", *(pattern for pattern in beside if not pattern.endswith(".py"))]
         watchers = [types.FileSystemWatcher(pattern) for pattern in patterns]
-        wanted.append(
-            types.Registration(
-                "perflint-files",
-                types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-                types.DidChangeWatchedFilesRegistrationOptions(watchers),
-            )
-        )
+        files = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+        wanted.append(types.Registration("perflint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))
     if client.registers_configuration:
-        wanted.append(
-            types.Registration(
-                "perflint-settings",
-                types.WORKSPACE_DID_CHANGE_CONFIGURATION,
-                types.DidChangeConfigurationRegistrationOptions(section=SECTION),
-            )
-        )
+        section = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+        wanted.append(types.Registration("perflint-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
     if wanted:
         await server.client_register_capability_async(types.RegistrationParams(wanted))
 
@@ -359,10 +349,8 @@ class EditorHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record."""
-        try:
+        with suppress(Exception):  # the connection is closed
             self._send(record.levelno, self.format(record))
-        except Exception:  # the connection is closed
-            return
 
 
 class Brief(logging.Formatter):

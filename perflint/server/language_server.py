@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -84,11 +85,9 @@ class PerflintServer(LanguageServer):
 
     def _soon(self, action: Callable[..., None], *arguments: object) -> None:
         """Run an action in the event loop; nothing happens if the loop has ended."""
-        try:
-            if self._loop is not None:
+        if self._loop is not None:
+            with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(action, *arguments)
-        except RuntimeError:
-            return
 
     def _complain(self, message: str) -> None:
         log.error(message)

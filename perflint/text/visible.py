@@ -245,7 +245,7 @@ def palette(stream: TextIO, when: str = "auto") -> Palette:
     return Palette(enabled, enabled and wants_links(stream))
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when: str = "auto") -> bool:
+def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ, when: str = "auto") -> bool:
     """Whether to use colour: on a terminal, unless ``when`` (``always``, ``never``) or the environment decides.
 
     A non-empty NO_COLOR turns it off. Otherwise a non-empty FORCE_COLOR turns it on, and so does a CLICOLOR_FORCE other
@@ -253,7 +253,6 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
     """
     if when in (ALWAYS, NEVER):
         return when == ALWAYS
-    environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
@@ -261,9 +260,8 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
     return takes_codes(stream, environ)
 
 
-def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+def takes_codes(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether a stream writes to a terminal that supports ANSI codes."""
-    environ = os.environ if environ is None else environ
     if environ.get("TERM") == "dumb":
         return False
     if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
@@ -271,12 +269,11 @@ def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> boo
     return stream.isatty()
 
 
-def wants_links(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+def wants_links(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether to write hyperlinks: on a terminal known to show them, or if FORCE_HYPERLINK is set (0: never).
 
     Other terminals may show the address itself, or nothing.
     """
-    environ = os.environ if environ is None else environ
     if not stream.isatty() or environ.get("TERM") == "dumb":
         return False
     if forced := environ.get("FORCE_HYPERLINK"):
