@@ -6,7 +6,7 @@ tests read it from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -339,9 +339,7 @@ def read_groups(path: Path) -> dict[str, Group]:
 
 def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
     """A rule with the group of its bottleneck added to those that its file names."""
-    for name in rule.groups:
-        if name not in groups:
-            raise CatalogueError(f"{rule.path}: groups holds {name!r}, expected one of {', '.join(groups)}")
+    _insist_on(rule.path, "groups", rule.groups, groups)
     own = [name for name, group in groups.items() if group.bottleneck == rule.bottleneck]
     return replace(rule, groups=(*own, *rule.groups))
 
@@ -401,10 +399,11 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
         path=path,
         measuring=_read_measuring(path, keys.take("measuring", dict, {})),
         event=events.get(keys.choice("event", [*events], "")),
-        phase=_read_phase(path, keys.take("phase", (str, list), [])),
+        phase=tuple(_listed(keys.take("phase", (str, list), []))),
         role=keys.choice("role", ROLES, ""),
     )
     fix.finish()
+    _insist_on(path, "phase", rule.phase, PHASES)
     if (rule.beyond_phase or rule.beyond_line) and not rule.phase:
         raise CatalogueError(f"{path}: phase is missing, but beyond_phase and beyond_line need it")
     if path.stem != rule.code:
@@ -412,12 +411,10 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     return rule
 
 
-def _read_phase(path: Path, value: str | list[str]) -> tuple[str, ...]:
-    phases = tuple(_listed(value))
-    for phase in phases:
-        if phase not in PHASES:
-            raise CatalogueError(f"{path}: phase holds {phase!r}, expected one of {', '.join(PHASES)}")
-    return phases
+def _insist_on(path: Path, key: str, words: Iterable[str], allowed: Collection[str]) -> None:
+    for word in words:
+        if word not in allowed:
+            raise CatalogueError(f"{path}: {key} holds {word!r}, expected one of {', '.join(allowed)}")
 
 
 def _read_measuring(path: Path, data: dict[str, Any]) -> Measuring:

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from perflint.commands import CommandError
@@ -42,12 +43,10 @@ def _other_may_be_there() -> bool:
     take.
     """
     for place in sys.path:
-        try:
+        with suppress(OSError):
             names = [path.name.lower() for path in Path(place).iterdir()]
-        except OSError:
-            continue
-        if any(name.startswith("perflint-") and name.endswith(("-info", ".egg")) for name in names):
-            return True
+            if any(name.startswith("perflint-") and name.endswith(("-info", ".egg")) for name in names):
+                return True
     return False
 
 

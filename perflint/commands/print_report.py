@@ -76,16 +76,14 @@ def print_findings(
 
 
 def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
-    if not (options.statistics and output.main):
-        render = formats.renderer(output.format)
-        if options.group_by == "none" or not output.main:
-            return render(report)
-        from perflint.output.grouped import render_groups
+    render = formats.renderer(output.format)
+    if not output.main or not (options.statistics or options.group_by != "none"):
+        return render(report)
+    from perflint.output import grouped
 
-        return render_groups(report, options.group_by, render)
-    from perflint.output.grouped import render_counts, render_counts_json
-
-    return render_counts_json(report) if output.format == "json" else render_counts(report)
+    if not options.statistics:
+        return grouped.render_groups(report, options.group_by, render)
+    return grouped.render_counts_json(report) if output.format == "json" else grouped.render_counts(report)
 
 
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
@@ -130,18 +128,13 @@ def wanted_outputs(options: argparse.Namespace) -> list[Output]:
     outputs = [Output(name, place, f"--output {name}:{place}") for name, place in options.output]
     taken = next((output for output in outputs if output.place == STANDARD), None)
     if taken is not None and not options.output_format and not options.output_file:
-        outputs[outputs.index(taken)] = Output(taken.format, STANDARD, taken.option, main=True)
+        outputs[outputs.index(taken)] = replace(taken, main=True)
     else:
-        outputs.append(_main(options))
+        name, file = options.output_format or "full", options.output_file
+        option = f"--output-file {file}" if file else f"--output-format {name}"
+        outputs.append(Output(name, str(file or STANDARD), option, main=True))
     _refuse(options, outputs)
     return sorted(outputs, key=lambda output: output.place != STANDARD)
-
-
-def _main(options: argparse.Namespace) -> Output:
-    name = options.output_format or "full"
-    if options.output_file:
-        return Output(name, str(options.output_file), f"--output-file {options.output_file}", main=True)
-    return Output(name, STANDARD, f"--output-format {name}", main=True)
 
 
 def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:

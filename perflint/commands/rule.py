@@ -147,15 +147,9 @@ def _in_groups(names: Iterable[str], rules: Mapping[str, Rule]) -> list[Rule]:
 
 def _about_call(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
     """The rules about a call, by its full name or its last parts."""
-    asked = asked.removesuffix("()")
-    return [
-        rule
-        for rule in rules.values()
-        if any(
-            f".{call.lower()}".endswith(f".{asked}")
-            for call in (*rule.calls, *(each.call or each.item_of for each in rule.match))
-        )
-    ]
+    end = f".{asked.removesuffix('()')}"
+    calls = {code: (*rule.calls, *(each.call or each.item_of for each in rule.match)) for code, rule in rules.items()}
+    return [rules[code] for code, names in calls.items() if any(f".{name}".lower().endswith(end) for name in names)]
 
 
 def _with_name(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:

@@ -168,14 +168,11 @@ def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[s
         return ()
     place = relative(os.fspath(path), str(settings.root))
     covering = settings.patterns_of_files.each_covering(place)
-    return Selection(
-        tuple(
-            selector
-            for pattern, selectors in settings.per_file_ignores.items()
-            if (pattern.removeprefix("!") in covering) is not pattern.startswith("!")
-            for selector in selectors
-        )
-    )
+    selectors: list[str] = []
+    for pattern, chosen in settings.per_file_ignores.items():
+        if (pattern.removeprefix("!") in covering) is not pattern.startswith("!"):
+            selectors += chosen
+    return Selection(tuple(selectors))
 
 
 def level_for(code: str, level: Level, settings: Settings) -> Level:

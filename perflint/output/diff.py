@@ -65,16 +65,10 @@ def encode(lines: list[str], source: Source) -> bytes:
 
 def paint(lines: list[str], palette: Palette) -> Iterator[str]:
     """The diff for a terminal."""
+    paints = {"@": palette.frame, "+": palette.added, "-": palette.removed}
     for number, line in enumerate(lines):
-        text, end = visible_line(line.rstrip("\r\n"), keep="\t"), "\n"
-        if number < 2:
-            yield palette.bold(text) + end
-        elif line.startswith("@@"):
-            yield palette.frame(text) + end
-        elif line.startswith("+"):
-            yield palette.added(text) + end
-        else:
-            yield (palette.removed(text) if line.startswith("-") else text) + end
+        painted = palette.bold if number < 2 else paints.get(line[:1], str)
+        yield painted(visible_line(line.rstrip("\r\n"), keep="\t")) + "\n"
 
 
 def _lines(source: Source) -> list[str]:

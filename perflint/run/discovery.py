@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -216,24 +216,20 @@ class _Search:
     def passes_over(self, shown: str, parts: Sequence[str]) -> bool:
         """Whether an entry below a directory is ignored, or a directory on the way to it."""
         directory = self._start(shown)
-        for name in parts[:-1]:
-            directory = self._with_layers(directory)
-            if name == ".git" or self._ignored(directory, name + "/"):
+        *above, last = parts
+        for name in [*(f"{name}/" for name in above), last]:
+            there = {each for each in (".git", ".gitignore") if os.path.lexists(directory.real + each)}
+            directory = self._with_layers(directory, there)
+            if name == ".git/" or self._ignored(directory, name):
                 return True
-            directory = _child(directory, name)
-        return self._ignored(self._with_layers(directory), parts[-1])
+            directory = _child(directory, name.rstrip("/"))
+        return False
 
     def _start(self, shown: str) -> _Directory:
         real = os.path.realpath(shown)
         layers = self._layers_above(Path(real)) if self._gitignore else ()
         prefix = relative(shown, self._root)
         return _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers)
-
-    def _with_layers(self, directory: _Directory) -> _Directory:
-        if not self._gitignore:
-            return directory
-        there = {name for name in (".git", ".gitignore") if os.path.lexists(directory.real + name)}
-        return directory._replace(layers=self._layers_in(directory, there))
 
     def _search(self, directory: _Directory) -> list[_Directory]:
         """Collect the files of one directory; return its subdirectories that are to be searched."""
@@ -243,8 +239,7 @@ class _Search:
         except OSError as error:
             self._problem(Path(directory.shown), error)
             return []
-        if self._gitignore:
-            directory = directory._replace(layers=self._layers_in(directory, {entry.name for entry in entries}))
+        directory = self._with_layers(directory, {entry.name for entry in entries})
         below = []
         for entry in entries:
             name = entry.name
@@ -287,13 +282,16 @@ class _Search:
             for patterns in self._lists(place, repository=place == above[-1])
         )
 
-    def _layers_in(self, directory: _Directory, names: Iterable[str]) -> tuple[_Layer, ...]:
-        """The ignore files that apply in a directory. A nested repository starts from nothing, as in git."""
+    def _with_layers(self, directory: _Directory, names: Set[str]) -> _Directory:
+        """A directory with the ignore files that apply in it. A nested repository starts from nothing, as in git.
+
+        ``names`` are those of its entries.
+        """
+        if not self._gitignore or names.isdisjoint((".git", ".gitignore")):
+            return directory
         repository = ".git" in names
-        if not repository and ".gitignore" not in names:
-            return directory.layers
         own = tuple(_Layer(patterns, "") for patterns in self._lists(Path(directory.real), repository=repository))
-        return own if repository else directory.layers + own
+        return directory._replace(layers=own if repository else directory.layers + own)
 
     def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
         """The patterns stored in one directory, in ascending priority."""
