@@ -29,7 +29,7 @@ from perflint.bench.serialize import as_text
 from perflint.bench.table import table
 from perflint.bench.tuning import CannotTune, Tuned, recommendation, said, tuned, wanted
 from perflint.bench.variants import NOW, Fixes, NotPicked, VariantFiles, picked, revisions
-from perflint.commands import CommandError, profile, refuse_options
+from perflint.commands import CommandError, as_command_error, profile, refuse_options
 from perflint.commands.read_files import resolve_settings
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
@@ -107,12 +107,10 @@ class _Measuring:
             RunFailed: the script failed, or the time was too short.
             OSError: the script cannot be started.
         """
-        try:
+        with as_command_error(CannotTune, CannotSearch):
             if self._options.tune:
                 return self._tune()
             return self._search() if self._options.search else self._compare()
-        except (CannotTune, CannotSearch) as error:
-            raise CommandError(str(error)) from error
 
     def _compare(self) -> Choice:
         """Compare the script with its fixes, or at two revisions."""
@@ -344,10 +342,8 @@ class OfFixes:
         return Chosen(states, [], states[-1].name)
 
     def _picked(self, fixes: Fixes) -> list[Finding]:
-        try:
+        with as_command_error(NotPicked):
             return picked(fixes, self._options.fix)
-        except NotPicked as error:
-            raise CommandError(str(error)) from error
 
 
 class OfRevisions:
@@ -360,10 +356,8 @@ class OfRevisions:
             CommandError: git fails, nothing differs, or the script does not exist at one of them.
         """
         wanted: str = options.against
-        try:
+        with as_command_error(GitError, place=f"--against {wanted}: "):
             self._found = revisions(plan.root, wanted)
-        except GitError as error:
-            raise CommandError(f"--against {wanted}: {error}") from error
         self.first = self._found.after
         """The files of the first run, to see how long a run takes."""
         self._states = [self._found.before, self._found.after]

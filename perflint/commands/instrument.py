@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.read_files import resolve_settings
 from perflint.commands.write_fixes import print_diff, write_source
 from perflint.files.plain_files import absolute, from_here, project_around
@@ -34,10 +34,8 @@ def run(options: argparse.Namespace) -> int:
     path: Path = options.file
     if not path.is_file():
         raise CommandError(f"{path} is not a file: name the file with the training loop")
-    try:
+    with as_command_error(UnreadableSource, place=f"{path}: "):
         source = read(path)
-    except UnreadableSource as error:
-        raise CommandError(f"{path}: {error}") from error
     console = Console()
     text, said = _without_ranges(source) if options.remove else _with_ranges(options, source)
     after = Source(source.path, text, source.encoding, source.bom)
@@ -55,10 +53,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _without_ranges(source: Source) -> tuple[str, list[str]]:
-    try:
+    with as_command_error(CannotRemove, place=f"{source.path}: "):
         edits = removal(source.text)
-    except CannotRemove as error:
-        raise CommandError(f"{source.path}: {error}") from error
     if not edits:
         raise CommandError(f"{source.path} contains no ranges of perflint: there is nothing to remove")
     return spliced(source.text, 0, len(source.text), edits), []

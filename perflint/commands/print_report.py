@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from perflint import catalogue
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.read_files import STDIN, Batch, reads_imports_only
 from perflint.configuration.settings import Settings
 from perflint.files.plain_files import outside, project_around
@@ -170,12 +171,9 @@ def _refuse_places(outputs: list[Output]) -> None:
 def _refuse_place(output: Output) -> None:
     """Raise an error for a place that cannot be written, before a long check instead of after it."""
     path = Path(output.place)
-    try:
+    is_new = suppress(FileNotFoundError, NotADirectoryError)
+    with as_command_error(OSError, place=f"{output.option} cannot be written: "), is_new:  # a name may be too long
         path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except OSError as error:  # for example a name that is too long
-        raise CommandError(f"{output.option} cannot be written: {error.strerror or error}") from error
     if path.is_dir():
         raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
     insist_inside(output.option, path)
@@ -266,13 +264,12 @@ def _is_given(options: argparse.Namespace, attribute: str) -> bool:
 def _opened(path: Path, place: str, name: str) -> Profiled:
     from perflint.ranking.shares import UnusableProfile
 
-    try:
+    with (
+        as_command_error(UnusableProfile, place=f"{place} cannot be used as a profile: "),
+        as_command_error(OSError, ValueError, place=f"{place} cannot be read: "),
+    ):
         status = path.stat()
         return _read(path, name, status.st_mtime_ns, status.st_size)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{place} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    except UnusableProfile as error:
-        raise CommandError(f"{place} cannot be used as a profile: {error}") from error
 
 
 @lru_cache(maxsize=8)

@@ -20,7 +20,7 @@ from perflint.bench.measure import Bench
 from perflint.bench.results import BEFORE
 from perflint.bench.script_run import Plan, RunFailed
 from perflint.bench.variants import VariantFiles
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.print_report import insist_inside
 from perflint.commands.read_files import resolve_settings
 from perflint.files import writing
@@ -156,7 +156,5 @@ def write_file(path: Path, text: str) -> None:
     Raises:
         CommandError: it cannot be written.
     """
-    try:
+    with as_command_error(OSError, place=f"{path} cannot be written: "):
         writing.write_whole(path, text.encode())
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}") from error

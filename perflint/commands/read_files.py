@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflint import catalogue
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.configuration import config_files
 from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.keys import ConfigError
@@ -105,14 +105,13 @@ def resolve_settings(options: argparse.Namespace, paths: Sequence[Path]) -> Sett
     start = common_directory([*paths, *(context or ())])
     source = {"config": given.get("config"), "pairs": given.get("config_pairs", ())}
     isolated = given.get("isolated", False)
-    try:
+    with as_command_error(catalogue.CatalogueError):
         known = catalogue.selectors(catalogue.shipped())
+    try:
         return config_files.load(start, known=known, **source, isolated=isolated, overrides=overrides)
     except ConfigError as error:
         first, *others = error.problems
         raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
-    except catalogue.CatalogueError as error:
-        raise CommandError(str(error)) from error
 
 
 def context_paths(settings: Settings) -> list[Path]:
@@ -235,10 +234,8 @@ def find(
     Raises:
         CommandError: a path does not exist.
     """
-    try:
+    with as_command_error(discovery.NoSuchPath):
         named = discovery.python_files(paths, settings, force_exclude=force_exclude, any_name=any_name)
-    except discovery.NoSuchPath as error:
-        raise CommandError(str(error)) from error
     if not named.files:
         return named, ReportedPaths()
     if settings.context:
@@ -331,10 +328,8 @@ def _with_imported(named: Found, settings: Settings) -> tuple[Found, ReportedPat
 
 def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
     """The files of the context. Unreadable directories are not reported, since the user did not name them."""
-    try:
+    with as_command_error(discovery.NoSuchPath, place=f"context ({settings.origins.get('context')}): "):
         return discovery.python_files(context_paths(settings) if paths is None else paths, settings)
-    except discovery.NoSuchPath as error:
-        raise CommandError(f"context ({settings.origins['context']}): {error}") from error
 
 
 def _together(named: Found, context: Found) -> tuple[Found, ReportedPaths]:

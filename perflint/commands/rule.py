@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from perflint import catalogue
 from perflint.catalogue import CatalogueError, Group, Rule
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.output import rule_page
 from perflint.output.console import Console
 
@@ -23,10 +23,8 @@ def run(options: argparse.Namespace) -> int:
         CommandError: no rule matches the words, or the installation lacks the rule files.
     """
     console = Console()
-    try:
+    with as_command_error(CatalogueError):
         rules = catalogue.shipped()
-    except CatalogueError as error:
-        raise CommandError(str(error)) from error
     as_json = options.output_format == "json"
     wanted = " ".join(options.rule)
     rule = _named(wanted, rules)
