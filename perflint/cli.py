@@ -14,14 +14,14 @@ import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from perflint.commands import CommandError, internal_error, is_debugging
 from perflint.commands.signals import Terminated, in_order
-from perflint.output.console import complain
+from perflint.output.console import Console, complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible
 
@@ -91,13 +91,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command: a function that takes the options and gives the exit status."""
+    """Run a command: a function that takes the options and the console, and gives the exit status."""
     name = "version" if options.version else options.command
     if name is None:
         _parser()[0].print_help(sys.stderr)
         return FAILED
     place, function = _PLACES.get(name, (f"perflint.commands.{name}", "run"))
-    status: int = getattr(import_module(place), function)(options)
+    with closing(Console()) as console:
+        status: int = getattr(import_module(place), function)(options, console)
     return status
 
 

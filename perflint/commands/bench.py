@@ -48,13 +48,12 @@ _SHOWN = 5
 """How many files are named; the others are only counted."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Measure and report; return 0, or 1 if ``--fail-under`` says so.
 
     Raises:
         CommandError: the script does not exist or fails, there is nothing to compare, or a file cannot be written.
     """
-    console = Console()
     script: Path = options.script
     options.json = options.json or options.resume
     profile.insist_possible(options)

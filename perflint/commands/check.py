@@ -46,24 +46,20 @@ class Unchecked(CommandError):
         super().__init__(f"{why}. {what} not checked: {listed(lost, _MOST_NAMES)}")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Check, and fix if asked; return the exit status.
 
     Raises:
         CommandError: the paths, the configuration or an output cannot be used.
         InternalError: a rule failed.
     """
-    console = Console()
     options.fix = options.fix or options.fix_only
     print_report.wanted_outputs(options)  # report an output that cannot be written before a long check
-    try:
-        if options.watch:
-            from perflint.commands import watch
+    if options.watch:
+        from perflint.commands import watch
 
-            return watch.run(options, _once, console)
-        return _timed(options, console) if options.timing else _once(options, read(options), console)
-    finally:
-        console.close()
+        return watch.run(options, _once, console)
+    return _timed(options, console) if options.timing else _once(options, read(options), console)
 
 
 def look(options: argparse.Namespace, batch: Batch) -> Report:

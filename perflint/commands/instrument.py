@@ -25,7 +25,7 @@ from perflint.text.visible import listed
 _SHOWN = 5
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Show the change as a diff, or make it (``--write``); return 0.
 
     Raises:
@@ -36,7 +36,6 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(f"{path} is not a file: name the file with the training loop")
     with as_command_error(UnreadableSource, place=f"{path}: "):
         source = read(path)
-    console = Console()
     text, said = _without_ranges(source) if options.remove else _with_ranges(options, source)
     after = Source(source.path, text, source.encoding, source.bom)
     if options.write:
@@ -48,7 +47,6 @@ def run(options: argparse.Namespace) -> int:
         console.note(line)
     if not options.write:
         console.note("Nothing was written: --write makes this change.")
-    console.close()
     return 0
 
 

@@ -32,13 +32,12 @@ from perflint.profile.profile_text import profile_table
 from perflint.text.visible import palette
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Run the script and report; return 0.
 
     Raises:
         CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.
     """
-    console = Console()
     insist_possible(options)
     plan = plan_run(options, resolve_settings(options, [options.script]).root, seed=None, profile=True)
     console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
@@ -51,7 +50,6 @@ def run(options: argparse.Namespace) -> int:
     console.write(
         profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
     )
-    console.close()
     if options.json:
         write_file(options.json, json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
     if options.html:

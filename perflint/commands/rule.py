@@ -14,7 +14,7 @@ from perflint.output import rule_page
 from perflint.output.console import Console
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Print one rule, all rules (``--all``), or otherwise one line for each rule.
 
     Other words are searched for (`search`); one line is printed for each rule found.
@@ -22,7 +22,6 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: no rule matches the words, or the installation lacks the rule files.
     """
-    console = Console()
     with as_command_error(CatalogueError):
         rules = catalogue.shipped()
     as_json = options.output_format == "json"
@@ -34,7 +33,6 @@ def run(options: argparse.Namespace) -> int:
         _write_several(_found(wanted, rules) if wanted else [*rules.values()], options, console)
     if not (wanted or as_json or options.all):
         console.write("".join(_groups()))
-    console.close()
     return 0
 
 

@@ -10,9 +10,10 @@ import signal
 import sys
 
 from perflint.commands import CommandError
+from perflint.output.console import Console
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, _: Console) -> int:
     """Serve one editor until it disconnects; return the exit status.
 
     Raises:
