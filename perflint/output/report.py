@@ -142,7 +142,7 @@ class Places:
     def __init__(self, root: str) -> None:
         """``root`` is an absolute path."""
         self.root = root
-        self._bases = [(of, _ended(of(root))) for of in (absolute, os.path.realpath)]
+        self._bases = [(of, os.path.join(of(root), "")) for of in (absolute, os.path.realpath)]  # noqa: PTH118
 
     @property
     def root_uri(self) -> str:
@@ -189,7 +189,3 @@ def repository(start: Path, otherwise: Path) -> str:
 def valid(text: str) -> str:
     r"""``text`` with undecodable bytes escaped: the byte 0xFF of a path becomes the four characters ``\xff``."""
     return _SURROGATE.sub(lambda match: escaped(match[0]), text)
-
-
-def _ended(path: str) -> str:
-    return path if path.endswith(os.sep) else path + os.sep

@@ -229,7 +229,8 @@ class _Search:
         real = os.path.realpath(shown)
         layers = self._layers_above(Path(real)) if self._gitignore else ()
         prefix = relative(shown, self._root)
-        return _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers)
+        begin, below = (os.path.join(path, "") for path in ("" if shown == "." else shown, real))  # noqa: PTH118
+        return _Directory(begin, below, prefix and prefix + "/", layers)
 
     def _search(self, directory: _Directory) -> list[_Directory]:
         """Collect the files of one directory; return its subdirectories that are to be searched."""
@@ -334,13 +335,8 @@ class _Search:
 
 def _child(directory: _Directory, name: str) -> _Directory:
     layers = tuple([_Layer(patterns, f"{prefix}{name}/") for patterns, prefix in directory.layers])
-    return _Directory(
-        directory.shown + name + os.sep, directory.real + name + os.sep, f"{directory.prefix}{name}/", layers
-    )
-
-
-def _ended(path: str) -> str:
-    return path if path.endswith(os.sep) else path + os.sep
+    below = name + os.sep
+    return _Directory(directory.shown + below, directory.real + below, f"{directory.prefix}{name}/", layers)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:

@@ -140,8 +140,6 @@ async def _initialized(server: PerflintServer, _: types.InitializedParams) -> No
     server.state.checking.go_on()
     try:
         await client.register_watchers(server, server.client)
-    except asyncio.CancelledError:
-        raise
     except Exception as error:  # some editors claim that they can, but cannot
         log.warning("the editor does not watch files: %s", error)
         server.client = replace(server.client, registers_watchers=False)
@@ -216,8 +214,6 @@ async def _ask_for_settings(server: PerflintServer) -> None:
     if server.client.answers_configuration:
         try:
             settings = await server.preferences.asked(server.state.view.folders)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:  # some editors claim that they can, but cannot
             log.warning("the editor does not send its settings: %s", error)
     server.state.configure(settings)

@@ -26,10 +26,8 @@ from typing import NamedTuple, TextIO
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""
-_BLANK_LETTERS = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
-"""Letters that are invisible."""
-_NO_CHARACTERS = frozenset((0xFFFE, 0xFFFF))
-"""Characters that XML does not allow."""
+_ALSO_HIDDEN = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, 0xFFFE, 0xFFFF))
+"""Letters that are invisible, and two characters that XML does not allow."""
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 """Azure Pipelines, GitHub and TeamCity search for these anywhere in a line."""
 _HASH = r"\x23"
@@ -37,8 +35,7 @@ _HASH = r"\x23"
 
 def is_plain(char: str) -> bool:
     """Whether a character is shown unchanged: it is visible, and not a control character."""
-    code = ord(char)
-    return unicodedata.category(char) not in _HIDDEN and code not in _BLANK_LETTERS and code not in _NO_CHARACTERS
+    return unicodedata.category(char) not in _HIDDEN and ord(char) not in _ALSO_HIDDEN
 
 
 def pieces(text: str) -> list[str]:
