@@ -91,8 +91,7 @@ def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]
 
 def common_root(paths: Mapping[str, Source]) -> str:
     """The directory that contains all files and that their module names are relative to; empty if there is none."""
-    directories = {os.path.dirname(path) for path in paths}
-    absolute = {directory: os.path.abspath(directory) for directory in directories}
+    absolute = {directory: os.path.abspath(directory) for directory in set(map(os.path.dirname, paths))}
     if not absolute:
         return ""
     try:

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -31,6 +31,12 @@ from perflint.text.visible import visible
 log = logging.getLogger(__name__)
 
 
+def _told(path: str) -> bool:
+    """A field that is true if a client names a capability, under this path in what it sends."""
+    found: bool = field(default=False, metadata={"path": path})
+    return found
+
+
 @dataclass(frozen=True)
 class Client:
     """The capabilities that matter to this server."""
@@ -42,18 +48,18 @@ class Client:
     fades: bool = False
     """It can show code as unused."""
     keeps_data: bool = False
-    takes_versions: bool = False
-    """Edits may name the document version that they apply to."""
-    has_action_kinds: bool = False
-    shows_disabled_actions: bool = False
-    shows_preferred_actions: bool = False
-    keeps_action_data: bool = False
     resolves_edits: bool = False
     reads_markdown: bool = False
-    shows_progress: bool = False
-    answers_configuration: bool = False
-    registers_configuration: bool = False
-    registers_watchers: bool = False
+    takes_versions: bool = _told("workspace.workspace_edit.document_changes")
+    """Edits may name the document version that they apply to."""
+    has_action_kinds: bool = _told("text_document.code_action.code_action_literal_support")
+    shows_disabled_actions: bool = _told("text_document.code_action.disabled_support")
+    shows_preferred_actions: bool = _told("text_document.code_action.is_preferred_support")
+    keeps_action_data: bool = _told("text_document.code_action.data_support")
+    shows_progress: bool = _told("window.work_done_progress")
+    answers_configuration: bool = _told("workspace.configuration")
+    registers_configuration: bool = _told("workspace.did_change_configuration.dynamic_registration")
+    registers_watchers: bool = _told("workspace.did_change_watched_files.dynamic_registration")
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> Client:
@@ -77,17 +83,9 @@ class Client:
             shows_links=has(f"{shown}.code_description_support") or has(f"{published}.code_description_support"),
             fades=types.DiagnosticTag.Unnecessary in values(f"{published}.tag_support.value_set"),
             keeps_data=has(f"{shown}.data_support") or has(f"{published}.data_support"),
-            takes_versions=has("workspace.workspace_edit.document_changes"),
-            has_action_kinds=has("text_document.code_action.code_action_literal_support"),
-            shows_disabled_actions=has("text_document.code_action.disabled_support"),
-            shows_preferred_actions=has("text_document.code_action.is_preferred_support"),
-            keeps_action_data=has("text_document.code_action.data_support"),
             resolves_edits="edit" in values("text_document.code_action.resolve_support.properties"),
             reads_markdown=next(formats, "") == types.MarkupKind.Markdown,
-            shows_progress=has("window.work_done_progress"),
-            answers_configuration=has("workspace.configuration"),
-            registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
-            registers_watchers=has("workspace.did_change_watched_files.dynamic_registration"),
+            **{each.name: has(each.metadata["path"]) for each in fields(Client) if each.metadata},
         )
 
 
