@@ -30,7 +30,7 @@ from perflint.lint import messages, unused_noqa
 from perflint.lint.context import Draft
 from perflint.rules import load_checks
 from perflint.run.discovery import by_hand
-from perflint.run.examination import Done, Examination
+from perflint.run.examination import Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.suppress import noqa
 from perflint.syntax.names import imported_name
@@ -118,30 +118,6 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-class _Work:
-    """Counts the work on the files of a project.
-
-    Args:
-        files: how many there are.
-        done: called with the work that was done since.
-    """
-
-    def __init__(self, files: int, done: Done) -> None:
-        self._unparsed = files
-        self._done = done
-
-    def parsed(self) -> None:
-        """A file was parsed. Those that are parsed for the checks do not count again."""
-        if self._unparsed:
-            self._unparsed -= 1
-            self._done(1)
-
-    def checked(self, files: int) -> None:
-        """Some files were checked; what is not parsed by now does not have to be."""
-        self._done(self._unparsed + files)
-        self._unparsed = 0
-
-
 @dataclass
 class _Run:
     """One run over all projects; ``killed``: why some projects could not be checked."""
@@ -162,11 +138,23 @@ class _Run:
 
     def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
         index = opened(project, self.settings)
-        work = _Work(len(project), self._done)
-        index.on_parse = work.parsed
+        unparsed = len(project)
+
+        def parsed() -> None:  # those that are parsed for the checks do not count again
+            nonlocal unparsed
+            if unparsed:
+                unparsed -= 1
+                self._done(1)
+
+        def checked(files: int) -> None:  # what is not parsed by now does not have to be
+            nonlocal unparsed
+            self._done(unparsed + files)
+            unparsed = 0
+
+        index.on_parse = parsed
         codes = with_waits(self.codes, catalogue.shipped())
         try:
-            drafts, broken = Examination(index, self.settings, codes).find(work.checked)
+            drafts, broken = Examination(index, self.settings, codes).find(checked)
             return findings_of(drafts, broken, project, self.settings, self.codes)
         finally:
             if not last:
