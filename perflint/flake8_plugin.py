@@ -40,8 +40,8 @@ class Plugin:
     name = "perflint"
     version = __version__
     _options: argparse.Namespace | None = None  # None: no rule of perflint is selected
-    _run: Run | None = None  # None: not run yet, or nothing can be found
-    _clean: list[str] | None = None  # the paths in which nothing can be found
+    _asked: list[str] | None = None  # the paths that have been checked
+    _run: Run | None = None  # None: nothing can be found in them
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
         self._lines = lines
@@ -72,7 +72,7 @@ class Plugin:
         Raises:
             ExecutionError: the configuration cannot be used.
         """
-        cls._run = cls._clean = None
+        cls._asked = None
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
             run = cls._run_for(options)
@@ -83,13 +83,11 @@ class Plugin:
     @classmethod
     def _run_for(cls, options: argparse.Namespace) -> Run | None:
         """The run over the paths of these options; None if nothing can be found in them."""
-        if cls._run is not None and cls._run.is_for(options):
-            return cls._run
-        if cls._clean != options.filenames:
+        if cls._asked != options.filenames:
             left = left_behind()
             holds_any = _can_hold_any(options) if left is None else left != ""
             cls._run = _run_of(options) if holds_any else None
-            cls._clean = [*options.filenames] if cls._run is None else None
+            cls._asked = [*options.filenames]
         return cls._run
 
     def run(self) -> Iterator[tuple[int, int, str, type]]:

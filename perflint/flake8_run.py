@@ -53,10 +53,6 @@ class Run:
         rows = _shared(options.filenames)
         return cls(options, [*options.filenames], _check_paths(options) if rows is None else rows)
 
-    def is_for(self, options: argparse.Namespace) -> bool:
-        """Whether these options (a program that calls flake8 may change them) need the same check."""
-        return self.options is options and self.asked == options.filenames
-
     def found(self, filename: str, lines: Sequence[str]) -> Sequence[Row]:
         """The findings of a file, by the name that flake8 uses for it, or those of standard input.
 

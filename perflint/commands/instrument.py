@@ -18,7 +18,7 @@ from perflint.output.console import Console
 from perflint.ranges.inserted_code import TRACES, CannotRemove, Recording, is_instrumented, removal
 from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
 from perflint.run import discovery
-from perflint.run.engine import collector_paused
+from perflint.run.engine import undisturbed
 from perflint.text.source import Source, UnreadableSource, read
 from perflint.text.visible import listed
 
@@ -67,7 +67,7 @@ def _with_ranges(options: argparse.Namespace, source: Source) -> tuple[str, list
     sources, path = _project(options, source)
     project = opened(sources)
     try:
-        with collector_paused():
+        with undisturbed():
             found = instrumented(project.files[path], recording)
     except CannotPlace as error:
         broken = project.broken.get(path)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import gc
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from perflint import catalogue
@@ -74,7 +72,7 @@ class Session:
         self._sources[path] = Source(path, text) if before is None else replace(before, text=text)
         if before is None:
             return [finding for finding in self.settle() if finding.path == path]
-        with _undisturbed():
+        with engine.undisturbed():
             return self._owner(path).edit(self._sources[path])
 
     @property
@@ -96,7 +94,7 @@ class Session:
         if projects != [list(kept.sources) for kept in self._kept]:
             self._check_all()
             return list(self._sources)
-        with _undisturbed():
+        with engine.undisturbed():
             return [path for kept in self._kept for path in kept.catch_up()]
 
     def update(self, sources: Mapping[str, Source], edited: Collection[str] = ()) -> None:
@@ -119,7 +117,7 @@ class Session:
     def _check_all(self, edited: frozenset[str] = frozenset()) -> None:
         """Index all files again, except for the trees of files with the same text."""
         before = {path: kept for kept in self._kept for path in kept.sources}
-        with _undisturbed():
+        with engine.undisturbed():
             self._kept = []
             for sources in split(self._sources).projects:
                 earlier = next((before[path].project for path in sources if path in before), None)
@@ -127,14 +125,6 @@ class Session:
 
     def _owner(self, path: str) -> _Kept:
         return next(kept for kept in self._kept if path in kept.sources)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Without garbage collection, which would scan the whole index, and without Python's warnings about the code."""
-    with engine.collector_paused(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 _Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
