@@ -45,10 +45,10 @@ class Workspace:
         for root in self._folders.keys() - set(view.folders):
             self._folders.pop(root).kept.drop()
         for root in view.folders:
-            folder = self._folders.get(root)
-            is_new = folder is None
-            if folder is None:
-                folder = self._folders[root] = Folder(root, self._tell)
+            is_new = root not in self._folders
+            if is_new:
+                self._folders[root] = Folder(root, self._tell)
+            folder = self._folders[root]
             if looks or is_new:
                 folder.look(view.settings_for(root))
             shown = (each for each in view.documents.values() if each.is_checked and each.is_file)
@@ -148,13 +148,8 @@ class Folder:
         if not self._open and not self.kept.is_begun:
             return  # nobody would see the findings
         shared = [path for path in self._open if self._is_shared(path)]
-        sources = dict(self._disk.sources)
-        for path in shared:
-            source = self._open[path]
-            if isinstance(source, Source):
-                sources[path] = source
-            else:
-                sources.pop(path, None)
+        there = {**self._disk.sources, **{path: self._open[path] for path in shared}}
+        sources = {path: source for path, source in there.items() if isinstance(source, Source)}
         if sources.keys() - self._disk.sources.keys():
             sources = dict(sorted(sources.items()))
         known = replace(settings, whole_project=self._disk.is_whole, inputs=self._disk.inputs)
