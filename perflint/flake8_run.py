@@ -21,7 +21,7 @@ from pathlib import Path
 from flake8.exceptions import ExecutionError
 
 from perflint import catalogue, cli
-from perflint.commands import CommandError, check, internal_error, is_debugging, read_files
+from perflint.commands import CommandError, as_command_error, check, internal_error, is_debugging, read_files
 from perflint.commands.read_files import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
@@ -116,7 +116,8 @@ def _row(finding: Finding, report: Report) -> Row:
 def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
     """The findings of a check under flake8's options; none, and a line on standard error, if perflint fails."""
     try:
-        namespace = _namespace(options, paths)
+        with as_command_error(catalogue.CatalogueError):
+            namespace = _namespace(options, paths)
         batch = read(namespace)
         if options.disable_noqa:
             batch = replace(batch, settings=replace(batch.settings, noqa=False))
@@ -126,8 +127,6 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
     except CommandError as error:
         lines = [f"perflint: {error}", *error.more]
         raise ExecutionError("\n".join(visible(_as_option(line)) for line in lines)) from error
-    except catalogue.CatalogueError as error:
-        raise ExecutionError(f"perflint: {visible(str(error))}") from error
     except Exception as error:  # the other plugins of flake8 should still run
         if is_debugging():
             raise

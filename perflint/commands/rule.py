@@ -28,21 +28,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
     wanted = " ".join(options.rule)
     rule = _named(wanted, rules)
     if rule is not None:
-        console.write(_dump(rule_page.data(rule)) if as_json else rule_page.text(rule, full=options.full))
+        found = [rule]
     else:
-        _write_several(_found(wanted, rules) if wanted else [*rules.values()], options, console)
+        found = _found(wanted, rules) if wanted else [*rules.values()]
+    if as_json:
+        pages = [rule_page.data(each) for each in found]
+        console.write(_dump(pages if rule is None else pages[0]))
+    elif rule is not None or options.all:
+        console.write("\n".join(rule_page.text(each, full=options.full) for each in found))
+    else:
+        console.write("".join(_index(found)))
     if not (wanted or as_json or options.all):
         console.write("".join(_groups()))
     return 0
-
-
-def _write_several(rules: Sequence[Rule], options: argparse.Namespace, console: Console) -> None:
-    if options.output_format == "json":
-        console.write(_dump([rule_page.data(rule) for rule in rules]))
-    elif options.all:
-        console.write("\n".join(rule_page.text(rule, full=options.full) for rule in rules))
-    else:
-        console.write("".join(_index(rules)))
 
 
 def _named(wanted: str, rules: Mapping[str, Rule]) -> Rule | None:
