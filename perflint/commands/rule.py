@@ -27,10 +27,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     as_json = options.output_format == "json"
     wanted = " ".join(options.rule)
     rule = _named(wanted, rules)
-    if rule is not None:
-        found = [rule]
-    else:
-        found = _found(wanted, rules) if wanted else [*rules.values()]
+    found = [rule] if rule is not None else _found(wanted, rules)
     if as_json:
         pages = [rule_page.data(each) for each in found]
         console.write(_dump(pages if rule is None else pages[0]))
@@ -54,6 +51,9 @@ def _by_word(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 
 
 def _found(wanted: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules that these words mean; without any, all rules."""
+    if not wanted:
+        return [*rules.values()]
     groups = catalogue.groups()
     found = search(wanted, rules, groups)
     if not found and not telling(wanted):
