@@ -14,6 +14,28 @@ from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
+PHASES = {
+    "start": "Python and the command line",
+    "imports": "LibCST, perflint's modules and the rules",
+    "settings": "the configuration",
+    "discovery": "which files there are",
+    "read": "the files as text",
+    "projects": "which files belong together",
+    "index": "names of modules",
+    "ast.parse": "the files that are needed for an answer",
+    "scopes": "names, functions and statements of parsed files",
+    "syntax": "whether the other files are valid Python",
+    "step loops": "what runs at each step, and the kinds of values there",
+    "gates": "which statements can hold a finding",
+    "kinds": "kinds of values that a check needs elsewhere",
+    "LibCST parse": "the statements that an edit changes",
+    "checks": "what is wrong, and which edit fixes it",
+    "messages": "the sentences of the findings",
+    "output": "showing the findings",
+    "the rest": "what is in no other phase",
+}
+"""What each phase does, in the order of a run."""
+
 Clock = Callable[[], float]
 Function = Callable[..., Any]
 
@@ -22,7 +44,7 @@ class phase(ContextDecorator):  # noqa: N801 - used like a function
     """Charges the time of a block, or of all calls of a function, to a phase; does nothing if nothing is measured.
 
     Args:
-        name: one of `run.timing.PHASES`.
+        name: one of `PHASES`.
     """
 
     def __init__(self, name: str) -> None:

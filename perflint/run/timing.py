@@ -15,29 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perflint.lint.registry import Check
 
-from perflint.stopwatch import Clock, Stopwatch, phase
-
-PHASES = {
-    "start": "Python and the command line",
-    "imports": "LibCST, perflint's modules and the rules",
-    "settings": "the configuration",
-    "discovery": "which files there are",
-    "read": "the files as text",
-    "projects": "which files belong together",
-    "index": "names of modules",
-    "ast.parse": "the files that are needed for an answer",
-    "scopes": "names, functions and statements of parsed files",
-    "syntax": "whether the other files are valid Python",
-    "step loops": "what runs at each step, and the kinds of values there",
-    "gates": "which statements can hold a finding",
-    "kinds": "kinds of values that a check needs elsewhere",
-    "LibCST parse": "the statements that an edit changes",
-    "checks": "what is wrong, and which edit fixes it",
-    "messages": "the sentences of the findings",
-    "output": "showing the findings",
-    "the rest": "what is in no other phase",
-}
-"""What each phase does, in the order of a run."""
+from perflint.stopwatch import PHASES, Clock, Stopwatch, phase
 
 GATES, CHECKS = "gates", "checks"
 
