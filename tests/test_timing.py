@@ -20,9 +20,9 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.lint import registry
 from perflint.rules import load_checks
-from perflint.run import engine, timing
+from perflint.run import engine
 from perflint.run.timing import Times, measured, table
-from perflint.stopwatch import Stopwatch, phase
+from perflint.stopwatch import PHASES, Stopwatch, phase
 from perflint.training import hot
 from tests.support import in_step, sources
 
@@ -141,7 +141,7 @@ def test_findings_are_the_same_and_no_tick_is_lost() -> None:
     assert found == engine.check(given, settings)
     assert {finding.code for finding in found} == {"PPF202", "PPF401"}
     assert times.total == clock() - 1  # the first look at the clock showed 0, the last one what has been counted
-    assert set(times.phases) <= set(timing.PHASES)
+    assert set(times.phases) <= set(PHASES)
     asked = {"imports", "projects", "index", "ast.parse", "scopes", "step loops", "gates", "checks"}
     assert asked | {"messages", "the rest"} <= {phase for phase, seconds in times.phases.items() if seconds}
 
@@ -300,7 +300,7 @@ def test_benchmark_writes_what_the_page_shows(tmp_path: Path) -> None:
     profile = json.loads(output.read_text(encoding="utf-8"))
     assert profile["tree"] == "tree"
     assert profile["command"] == "python benchmarks/profile_cold.py tree --runs 1 --output profile.json"
-    assert {"start", "imports"} <= set(profile["phases"]) <= set(timing.PHASES)
+    assert {"start", "imports"} <= set(profile["phases"]) <= set(PHASES)
     assert set(profile["floor"]) == {"read", "ast.parse"}
     assert profile["plain"] > 0
     results = json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text(encoding="utf-8"))
