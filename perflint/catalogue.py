@@ -387,6 +387,7 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
         fix_reason=fix.take("reason", str, ""),
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
         path=path,
+        references=keys.typed("references", tuple[Reference, ...]),
         event=events.get(keys.choice("event", [*events], "")),
         phase=tuple(_listed(keys.take("phase", (str, list), []))),
     )
