@@ -25,7 +25,7 @@ from speed_parts import trees
 from speed_parts.page import figure
 
 from perflint import __version__
-from perflint.run.timing import PHASES
+from perflint.stopwatch import PHASES
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = ROOT / "benchmarks" / "speed_parts" / "cold_run.py"

@@ -6,11 +6,12 @@ tests read it from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from types import NoneType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -28,6 +29,8 @@ GROUPS = "groups.yaml"
 
 NONZERO = "nonzero"
 Kind = TypeVar("Kind")
+ROLES = ("read", "tensor log", "plain log")
+"""A host read of a tensor, a log line that reads one, and a log line that reads none."""
 BOTTLENECKS = ("I/O", "CPU", "GPU", "sync", "memory", "communication", "input")
 
 Device = Literal["cpu", "gpu", "stand-in-gpu"]
@@ -161,8 +164,8 @@ class ArgumentMatch:
     unless_test: str = ""
     unless_beside: tuple[str, ...] = ()
     unless_called: tuple[str, ...] = ()
-    unless_within: str = ""
-    only_for: str = ""
+    unless_within: Annotated[str, ("loop",)] = ""
+    only_for: Annotated[str, ("training",)] = ""
     positions: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -198,7 +201,7 @@ class Group:
     name: str
     about: str
     symptoms: tuple[str, ...]
-    bottleneck: str = ""
+    bottleneck: Annotated[str, BOTTLENECKS] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -208,7 +211,7 @@ class Rule:
     code: str
     name: str
     summary: str
-    bottleneck: str
+    bottleneck: Annotated[str, BOTTLENECKS]
     default: bool = True
     off: str = ""
     """Why the rule is off by default, with what was counted: it is left to the step, or it is advice."""
@@ -231,7 +234,7 @@ class Rule:
     """The groups that it belongs to, including that of its bottleneck."""
     before: tuple[str, ...] = ()
     """The rules with lower codes that come after this one where both could report the same place."""
-    role: str = ""
+    role: Annotated[str, ROLES] = ""
     """What its findings are among those of one step: a word of ``ROLES``; empty for most rules."""
     joint_fix: bool = False
     """Whether its fixes in one step loop only help together, and so are one fix."""
@@ -331,21 +334,12 @@ def read_groups(path: Path) -> dict[str, Group]:
     Raises:
         CatalogueError: the file is not valid.
     """
-    if not path.exists():
-        return {}
-    return {name: _read_group(path, name, data) for name, data in _read_mapping(path).items()}
-
-
-def _read_group(path: Path, name: str, data: Any) -> Group:
-    keys = _Keys(path, data)
-    return keys.read(Group, name=name, bottleneck=keys.choice("bottleneck", BOTTLENECKS, ""))
+    return {name: keys.read(Group, name=name) for name, keys in _entries(path)}
 
 
 def _in_groups(rule: Rule, groups: Mapping[str, Group]) -> Rule:
     """A rule with the group of its bottleneck added to those that its file names."""
-    for name in rule.groups:
-        if name not in groups:
-            raise CatalogueError(f"{rule.path}: groups holds {name!r}, expected one of {', '.join(groups)}")
+    _insist_on(rule.path, "groups", rule.groups, groups)
     own = [name for name, group in groups.items() if group.bottleneck == rule.bottleneck]
     return replace(rule, groups=(*own, *rule.groups))
 
@@ -356,19 +350,20 @@ def read_events(path: Path) -> dict[str, Event]:
     Raises:
         CatalogueError: the file is not valid.
     """
-    if not path.exists():
-        return {}
-    return {name: _read_event(path, name, data) for name, data in _read_mapping(path).items()}
+    return {name: _read_event(name, keys) for name, keys in _entries(path)}
 
 
-def _read_event(path: Path, name: str, data: Any) -> Event:
-    keys = _Keys(path, data)
-    level = keys.choice("level", [str(level) for level in ImpactLevel], "")
-    milliseconds = keys.take("milliseconds", float, 0.0 if level else _REQUIRED)
+def _entries(path: Path) -> Iterator[tuple[str, _Keys]]:
+    """The entries of a file by name; none if there is no such file."""
+    if path.exists():
+        yield from ((name, _Keys(path, data)) for name, data in _read_mapping(path).items())
+
+
+def _read_event(name: str, keys: _Keys) -> Event:
+    level = keys.typed("level", ImpactLevel) if "level" in keys.left else None
+    milliseconds = keys.take("milliseconds", float, _REQUIRED if level is None else 0.0)
     forward = keys.take("forward", float, milliseconds)
-    known = {"milliseconds": milliseconds, "forward": forward, "level": ImpactLevel[level.upper()] if level else None}
-    known["medium_from"] = keys.take("medium_from", float, MEDIUM_FROM_MS)
-    return keys.read(Event, name=name, **known)
+    return keys.read(Event, name=name, level=level, milliseconds=milliseconds, forward=forward)
 
 
 def _read_mapping(path: Path) -> dict[str, Any]:
@@ -382,30 +377,24 @@ def _read_mapping(path: Path) -> dict[str, Any]:
     return data
 
 
-ROLES = ("read", "tensor log", "plain log")
-"""A host read of a tensor, a log line that reads one, and a log line that reads none."""
-_LEVELS = {str(level): level for level in Level}
-
-
 def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     keys = _Keys(path, _read_mapping(path))
     fix = _Keys(path, keys.take("fix", dict))
     rule = keys.read(
         Rule,
-        bottleneck=keys.choice("bottleneck", BOTTLENECKS),
-        fix_level=_LEVELS[fix.choice("level", _LEVELS)],
+        fix_level=fix.typed("level", Level),
         fix_title=fix.take("title", str),
         fix_reason=fix.take("reason", str, ""),
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
-        examples=tuple(_read_example(path, item) for item in keys.take("examples", list)),
-        references=tuple(_Keys(path, item).read(Reference) for item in keys.take("references", list)),
         path=path,
-        measuring=_read_measuring(path, keys.take("measuring", dict, {})),
+        references=keys.typed("references", tuple[Reference, ...]),
         event=events.get(keys.choice("event", [*events], "")),
-        phase=_read_phase(path, keys.take("phase", (str, list), [])),
-        role=keys.choice("role", ROLES, ""),
+        phase=tuple(_listed(keys.take("phase", (str, list), []))),
     )
     fix.finish()
+    _insist_on(path, "phase", rule.phase, PHASES)
+    if conflict := rule.measuring.conflict():
+        raise CatalogueError(f"{path}: measuring {conflict}")
     if (rule.beyond_phase or rule.beyond_line) and not rule.phase:
         raise CatalogueError(f"{path}: phase is missing, but beyond_phase and beyond_line need it")
     if path.stem != rule.code:
@@ -413,28 +402,10 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     return rule
 
 
-def _read_phase(path: Path, value: str | list[str]) -> tuple[str, ...]:
-    phases = tuple(_listed(value))
-    for phase in phases:
-        if phase not in PHASES:
-            raise CatalogueError(f"{path}: phase holds {phase!r}, expected one of {', '.join(PHASES)}")
-    return phases
-
-
-def _read_measuring(path: Path, data: dict[str, Any]) -> Measuring:
-    keys = _Keys(path, data)
-    reasons = {key: _read_reasons(path, keys.take(key, dict, {})) for key in ("not_on", "no_gain_on")}
-    measuring = keys.read(Measuring, **reasons)
-    if conflict := measuring.conflict():
-        raise CatalogueError(f"{path}: measuring {conflict}")
-    return measuring
-
-
-def _read_reasons(path: Path, data: dict[str, Any]) -> dict[Device, str]:
-    keys = _Keys(path, data)
-    reasons = {device: keys.take(device, str, "") for device in DEVICES}
-    keys.finish()
-    return {device: reason for device, reason in reasons.items() if reason}
+def _insist_on(path: Path, key: str, words: Iterable[str], allowed: Collection[str]) -> None:
+    for word in words:
+        if word not in allowed:
+            raise CatalogueError(f"{path}: {key} holds {word!r}, expected one of {', '.join(allowed)}")
 
 
 def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
@@ -460,8 +431,6 @@ def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:
         where=where,
         bad=bad if isinstance(bad, str) else tuple(bad),
         holds=holds,
-        unless_within=keys.choice("unless_within", ("loop",), ""),
-        only_for=keys.choice("only_for", ("training",), ""),
         **required,
     )
     return [replace(match, call=call, entry=entry) for call in calls for entry in entries]
@@ -471,45 +440,61 @@ def _listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _read_example(path: Path, data: dict[str, Any]) -> Example:
-    keys = _Keys(path, data)
-    level = keys.choice("level", _LEVELS, "")
-    return keys.read(Example, level=_LEVELS[level] if level else None)
-
-
 _REQUIRED = object()
-_KINDS = {"str": str, "bool": bool, "int": int, "float": float, "tuple": list, "Mapping": dict, "Any": object}
-"""The name in YAML for values of these types."""
+_KINDS: Mapping[Any, type] = {tuple: list, Mapping: dict, Any: object}
+"""What YAML has for these types."""
+_hints: Callable[[Any], dict[str, Any]] = cache(partial(get_type_hints, include_extras=True))
 
 
 class _Keys:
-    """Takes typed keys out of one mapping, and reports keys that nobody has taken."""
+    """Takes typed keys out of one mapping, and reports keys that nobody has taken; ``left`` are the others."""
 
     def __init__(self, path: Path, data: Any) -> None:
         if not isinstance(data, dict):
             raise CatalogueError(f"{path}: expected a mapping, found {data!r}")
         self._path = path
-        self._left = dict(data)
+        self.left = dict(data)
 
     def read(self, kind: type[Kind], **known: Any) -> Kind:
         """Build a dataclass from the keys named like its fields; only fields with a default may be left out."""
         for each in fields(kind):  # type: ignore[arg-type]  # any dataclass
             is_optional = each.default is not MISSING or each.default_factory is not MISSING
-            if each.name in known or (is_optional and each.name not in self._left):
+            if each.name in known or (is_optional and each.name not in self.left):
                 continue
-            value = self.take(each.name, _KINDS[str(each.type).partition("[")[0].removesuffix(" | None")])
-            if isinstance(value, dict):
-                value = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
-            known[each.name] = tuple(value) if isinstance(value, list) else value
+            known[each.name] = self.typed(each.name, _hints(kind)[each.name])
         self.finish()
         return kind(**known)
 
+    def typed(self, key: str, hint: Any) -> Any:
+        """The value of a key, as a type hint says; ``Annotated`` names the words that are allowed."""
+        kind, inner = get_origin(hint) or hint, get_args(hint)
+        if NoneType in inner:
+            return self.typed(key, inner[0])
+        if kind is Annotated:
+            return self.choice(key, inner[1])
+        if kind in (Level, ImpactLevel):
+            words = {str(level): level for level in kind}
+            return words[self.choice(key, words)]
+        if isinstance(kind, type) and is_dataclass(kind):
+            return _Keys(self._path, self.take(key, dict)).read(kind)
+        value = self.take(key, _KINDS.get(kind, kind))
+        if isinstance(value, list):
+            is_plain = not (inner and is_dataclass(inner[0]))
+            return tuple(value if is_plain else (_Keys(self._path, item).read(inner[0]) for item in value))
+        if isinstance(value, dict) and inner[0] is Device:
+            keys = _Keys(self._path, value)
+            value = {device: keys.take(device, str) for device in DEVICES if device in value}
+            keys.finish()
+        elif isinstance(value, dict):
+            value = {name: tuple(item) if isinstance(item, list) else item for name, item in value.items()}
+        return value
+
     def take(self, key: str, kind: type | tuple[type, ...], default: Any = _REQUIRED) -> Any:
-        if key not in self._left:
+        if key not in self.left:
             if default is _REQUIRED:
                 raise CatalogueError(f"{self._path}: {key} is missing")
             return default
-        value = self._left.pop(key)
+        value = self.left.pop(key)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             kinds = kind if isinstance(kind, tuple) else (kind,)
             expected = " or ".join(one.__name__ for one in kinds)
@@ -518,7 +503,7 @@ class _Keys:
 
     def choice(self, key: str, allowed: Any, default: Any = _REQUIRED) -> str:
         """One of the allowed words, or the default if the key is missing."""
-        if default is not _REQUIRED and key not in self._left:
+        if default is not _REQUIRED and key not in self.left:
             return str(default)
         value: str = self.take(key, str)
         if value not in allowed:
@@ -526,5 +511,5 @@ class _Keys:
         return value
 
     def finish(self) -> None:
-        if self._left:
-            raise CatalogueError(f"{self._path}: unknown key {sorted(self._left)[0]!r}")
+        if self.left:
+            raise CatalogueError(f"{self._path}: unknown key {sorted(self.left)[0]!r}")

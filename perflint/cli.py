@@ -14,14 +14,14 @@ import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from perflint.commands import CommandError, internal_error, is_debugging
 from perflint.commands.signals import Terminated, in_order
-from perflint.output.console import complain
+from perflint.output.console import Console, complain
 from perflint.output.formats import FORMATS
 from perflint.text.visible import visible
 
@@ -91,13 +91,14 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command: a function that takes the options and gives the exit status."""
+    """Run a command: a function that takes the options and the console, and gives the exit status."""
     name = "version" if options.version else options.command
     if name is None:
         _parser()[0].print_help(sys.stderr)
         return FAILED
     place, function = _PLACES.get(name, (f"perflint.commands.{name}", "run"))
-    status: int = getattr(import_module(place), function)(options)
+    with closing(Console()) as console:
+        status: int = getattr(import_module(place), function)(options, console)
     return status
 
 
@@ -182,109 +183,103 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     return parser, commands.choices
 
 
+Add = Callable[..., None]
+
+
+def _adder(parser: argparse.ArgumentParser, group: str = "") -> Add:
+    """A function that adds options, by their names and their text for ``--help``, to a parser or a group of it.
+
+    An option is a switch, unless its other arguments, which are those of argparse, say what its value is.
+    """
+    place = parser.add_argument_group(group) if group else parser
+
+    def add(names: str, text: str, **more: Any) -> None:
+        place.add_argument(*names.split(), help=text, **(more or {"action": "store_true"}))
+
+    return add
+
+
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .), or - for standard input")
-    add("--fix", action="store_true", help="apply safe fixes and report what remains")
-    add("--fix-only", action="store_true", help="apply safe fixes; do not report what remains, nor exit 1 for it")
-    add("--exit-non-zero-on-fix", action="store_true", help="exit 1 if a fix was made, even if nothing remains")
-    add("--unsafe-fixes", action="store_true", help="with --fix or --diff: apply unsafe fixes too; alone: count them")
-    add("--diff", action="store_true", help="show what --fix would change without writing it; exit 1 if anything would")
+    add = _adder(parser)
+    add("paths", "file or directory (default: .), or - for standard input", nargs="*", type=Path, metavar="PATH")
+    add("--fix", "apply safe fixes and report what remains")
+    add("--fix-only", "apply safe fixes; do not report what remains, nor exit 1 for it")
+    add("--exit-non-zero-on-fix", "exit 1 if a fix was made, even if nothing remains")
+    add("--unsafe-fixes", "with --fix or --diff: apply unsafe fixes too; alone: count them")
+    add("--diff", "show what --fix would change without writing it; exit 1 if anything would")
     _add_settings(parser)
     _add_outputs(parser)
-    add("--statistics", action="store_true", help="show the number of findings of each rule instead of the findings")
-    add("--stdin-filename", type=Path, metavar="PATH", help="the file name to assume for standard input")
-    add(
-        "--force-exclude", action="store_true", help="apply the exclude patterns to files named on the command line too"
-    )
+    add("--statistics", "show the number of findings of each rule instead of the findings")
+    add("--stdin-filename", "the file name to assume for standard input", type=Path, metavar="PATH")
+    add("--force-exclude", "apply the exclude patterns to files named on the command line too")
     _add_old_code(parser)
     _add_ranking(parser)
-    add("--exit-zero", action="store_true", help="exit 0 even if there are findings")
-    add("-q", "--quiet", action="store_true", help="show findings and errors only")
-    add(
-        "-j",
-        "--jobs",
-        type=_positive,
-        metavar="N",
-        help="projects to check at a time (default: one for each core)",
-    )
-    add("--no-cache", action="store_true", help="neither read nor write a cache")
-    add("--watch", action="store_true", help="check again when a file or the configuration changes, until Ctrl-C")
-    add("--show-files", action="store_true", help="list the files that would be checked, without checking them")
-    add("--timing", action="store_true", help="show where the time went (uses one process and no cache)")
+    add("--exit-zero", "exit 0 even if there are findings")
+    add("-q --quiet", "show findings and errors only")
+    add("-j --jobs", "projects to check at a time (default: one for each core)", type=_count(1), metavar="N")
+    add("--no-cache", "neither read nor write a cache")
+    add("--watch", "check again when a file or the configuration changes, until Ctrl-C")
+    add("--show-files", "list the files that would be checked, without checking them")
+    add("--timing", "show where the time went (uses one process and no cache)")
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
+    add = _adder(parser, "output")
     named = ", ".join(FORMATS)
-    add("--output-format", choices=FORMATS, metavar="FORMAT", help=f"how findings are shown: {named} (default: full)")
-    add("--output-file", type=Path, metavar="FILE", help="write the findings to this file instead of standard output")
+    add("--output-format", f"how findings are shown: {named} (default: full)", choices=FORMATS, metavar="FORMAT")
+    add("--output-file", "write the findings to this file instead of standard output", type=Path, metavar="FILE")
     groups = "group the findings under a heading for each file or rule: none (default), file, rule"
-    add("--group-by", choices=("none", "file", "rule"), default="none", metavar="WHAT", help=groups)
+    add("--group-by", groups, choices=("none", "file", "rule"), default="none", metavar="WHAT")
     where = "also write the findings to FILE in this format; FILE - is standard output (repeatable)"
-    add("--output", type=_output, action="append", default=[], metavar="FORMAT:FILE", help=where)
+    add("--output", where, type=_output, action="append", default=[], metavar="FORMAT:FILE")
     _add_colour(add)
 
 
-def _add_colour(add: Callable[..., object]) -> None:
+def _add_colour(add: Add) -> None:
     what = "use colours: always, never, or auto (default: on a terminal; see NO_COLOR and FORCE_COLOR)"
-    add("--color", choices=("auto", "always", "never"), default="auto", metavar="WHEN", help=what)
+    add("--color", what, choices=("auto", "always", "never"), default="auto", metavar="WHEN")
 
 
 def _add_old_code(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("old code").add_argument
-    add(
-        "--add-noqa",
-        nargs="?",
-        metavar="REASON",
-        help="add # noqa comments that silence the findings (with a reason: =REASON)",
-    )
-    add(
-        "--changed-since",
-        metavar="REV",
-        help="report only findings that involve lines changed since a git revision (or REV...)",
-    )
-    add("--baseline", type=Path, metavar="FILE", help="do not report the findings listed in FILE")
-    add("--no-baseline", action="store_true", help="ignore the baseline: report all findings")
+    add = _adder(parser, "old code")
+    comments = "add # noqa comments that silence the findings (with a reason: =REASON)"
+    add("--add-noqa", comments, nargs="?", metavar="REASON")
+    changed = "report only findings that involve lines changed since a git revision (or REV...)"
+    add("--changed-since", changed, metavar="REV")
+    add("--baseline", "do not report the findings listed in FILE", type=Path, metavar="FILE")
+    add("--no-baseline", "ignore the baseline: report all findings")
     where = "write all findings to a baseline: =FILE (default: that of --baseline, or perflint-baseline.json)"
-    add("--write-baseline", nargs="?", metavar="FILE", help=where)
+    add("--write-baseline", where, nargs="?", metavar="FILE")
 
 
 def _add_ranking(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("profile").add_argument
+    add = _adder(parser, "profile")
     what = "sort the findings by the time they can save, from a profile (perflint, Paddle or nsys) or a training log"
-    add("--profile", type=Path, action="append", default=[], metavar="FILE", help=f"{what} (repeatable)")
+    add("--profile", f"{what} (repeatable)", type=Path, action="append", default=[], metavar="FILE")
     least = "hide findings known to save less than this share of a step, such as 1%% or 0.01"
-    add("--min-share", type=_step_share, metavar="SHARE", help=least)
+    add("--min-share", least, type=_STEP_SHARE, metavar="SHARE")
 
 
 def _add_rule(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "rule",
-        nargs="*",
-        metavar="CODE|NAME|WORDS",
-        help="a rule, a group, a Paddle call or a symptom ('reader_cost high'); default: list all rules",
-    )
-    parser.add_argument("--all", action="store_true", help="explain all rules")
-    parser.add_argument("--full", action="store_true", help="also show all examples, the evidence and the references")
+    add = _adder(parser)
+    what = "a rule, a group, a Paddle call or a symptom ('reader_cost high'); default: list all rules"
+    add("rule", what, nargs="*", metavar="CODE|NAME|WORDS")
+    add("--all", "explain all rules")
+    add("--full", "also show all examples, the evidence and the references")
     parser.add_argument("--output-format", choices=("text", "json"), default="text")
 
 
 def _add_config(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path", nargs="?", type=Path, default=Path(), help="show the settings for this file or directory (default: .)"
-    )
+    what = "show the settings for this file or directory (default: .)"
+    parser.add_argument("path", nargs="?", type=Path, default=Path(), help=what)
     _add_settings(parser)
 
 
 def _add_server(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_mutually_exclusive_group()
-    group.add_argument(
-        "--stdio", action="store_true", help="talk to the editor over standard input and output (the default)"
-    )
-    group.add_argument(
-        "--tcp", type=int, nargs="?", const=0, metavar="PORT", help="listen on this port of 127.0.0.1 (default: any)"
-    )
+    add = parser.add_mutually_exclusive_group().add_argument
+    add("--stdio", action="store_true", help="talk to the editor over standard input and output (the default)")
+    port = "listen on this port of 127.0.0.1 (default: any)"
+    add("--tcp", type=int, nargs="?", const=0, metavar="PORT", help=port)
 
 
 def _add_completion(parser: argparse.ArgumentParser, whole: argparse.ArgumentParser) -> None:
@@ -303,108 +298,41 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         "this command and profile RUN the code they are given. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure in each run (default: 50)")
-    add = parser.add_argument
-    add("--rounds", type=_count(3), default=5, metavar="N", help="runs of each variant (default: 5, at least 3)")
-    add(
-        "--by",
-        choices=("fix", "rule", "all"),
-        help="besides all fixes together, measure: each fix (default for up to 7), the fixes of each rule, or nothing",
-    )
-    add("--unsafe-fixes", action="store_true", help="apply unsafe fixes too")
+    add = _adder(parser)
+    add("--rounds", "runs of each variant (default: 5, at least 3)", type=_count(3), default=5, metavar="N")
+    by = "besides all fixes together, measure: each fix (default for up to 7), the fixes of each rule, or nothing"
+    add("--by", by, choices=("fix", "rule", "all"))
+    add("--unsafe-fixes", "apply unsafe fixes too")
     _add_bench_choice(parser)
-    add(
-        "--time-limit",
-        type=_count(1),
-        default=1800,
-        metavar="SECONDS",
-        help="limit for all runs together (default: 1800); the rounds finished by then are compared",
-    )
-    add(
-        "--launch",
-        metavar="MODULE",
-        help='start the script with this module and its arguments: "paddle.distributed.launch --nproc_per_node 2"',
-    )
-    add(
-        "--tune", metavar="NAME=VALUES", help="compare values of an argument of the training loader (num_workers=0,2,4)"
-    )
-    add("--loader", metavar="FILE:LINE", help="which loader --tune changes, if there are several")
-    add("--search", action="store_true", help="find the fastest combination of fixes that does not change the losses")
-    add(
-        "--tolerance",
-        type=_part,
-        metavar="PART",
-        help="with --search: relative difference of losses to tolerate (1e-3)",
-    )
-    add(
-        "--no-seed",
-        action="store_true",
-        help="do not set random seeds (default: fixed seeds, so that losses can be compared)",
-    )
-    add("--json", type=Path, metavar="FILE", help="write all measured steps to this file, after each round")
-    add("--resume", type=Path, metavar="FILE", help="continue the measurement that --json wrote to this file")
-    add("--html", type=Path, metavar="FILE", help="write a page with plots to this file")
+    limit = "limit for all runs together (default: 1800); the rounds finished by then are compared"
+    add("--time-limit", limit, type=_count(1), default=1800, metavar="SECONDS")
+    launch = 'start the script with this module and its arguments: "paddle.distributed.launch --nproc_per_node 2"'
+    add("--launch", launch, metavar="MODULE")
+    tune = "compare values of an argument of the training loader (num_workers=0,2,4)"
+    add("--tune", tune, metavar="NAME=VALUES")
+    add("--loader", "which loader --tune changes, if there are several", metavar="FILE:LINE")
+    add("--search", "find the fastest combination of fixes that does not change the losses")
+    tolerance = "with --search: relative difference of losses to tolerate (1e-3)"
+    add("--tolerance", tolerance, type=_TOLERANCE, metavar="PART")
+    add("--no-seed", "do not set random seeds (default: fixed seeds, so that losses can be compared)")
+    add("--json", "write all measured steps to this file, after each round", type=Path, metavar="FILE")
+    add("--resume", "continue the measurement that --json wrote to this file", type=Path, metavar="FILE")
+    add("--html", "write a page with plots to this file", type=Path, metavar="FILE")
     _add_settings(parser)
 
 
 def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
     """Options about what is compared, how precisely, and which exit status follows."""
-    add = parser.add_argument
-    add("--suggestions", action="store_true", help="also measure suggestions: edits that --fix never makes")
-    add(
-        "--fix",
-        action="append",
-        default=[],
-        metavar="RULE:FILE:LINE",
-        help="measure only this fix, whatever its level; RULE:LINE is enough if unambiguous (repeatable)",
-    )
-    add(
-        "--against",
-        metavar="REV",
-        help="compare a git revision with the working tree, or two revisions (A..B), without fixes",
-    )
-    add(
-        "--until",
-        type=_share,
-        metavar="PERCENT",
-        help="after --rounds, add rounds until all intervals are within this percentage of their ratios (5%%)",
-    )
-    add(
-        "--fail-under",
-        type=_ratio,
-        metavar="RATIO",
-        help="exit 1 if the whole interval of all fixes (or of --against) is below this ratio (1.05)",
-    )
-
-
-def _share(text: str) -> float:
-    """``5%`` as 0.05."""
-    try:
-        value = float(text.removesuffix("%")) / 100
-    except ValueError:
-        value = math.nan
-    if not text.endswith("%") or not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a percentage above 0%, up to 100%, such as 5%")
-    return value
-
-
-def _ratio(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a ratio of ips above 0, such as 1.05")
-    return value
-
-
-def _part(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} should be a fraction of the loss between 0 and 1, such as 1e-3")
-    return value
-
-
-_part.__name__ = "fraction of the loss"  # what argparse calls a wrong value
+    add = _adder(parser)
+    add("--suggestions", "also measure suggestions: edits that --fix never makes")
+    fix = "measure only this fix, whatever its level; RULE:LINE is enough if unambiguous (repeatable)"
+    add("--fix", fix, action="append", default=[], metavar="RULE:FILE:LINE")
+    against = "compare a git revision with the working tree, or two revisions (A..B), without fixes"
+    add("--against", against, metavar="REV")
+    until = "after --rounds, add rounds until all intervals are within this percentage of their ratios (5%%)"
+    add("--until", until, type=_PERCENT, metavar="PERCENT")
+    least = "exit 1 if the whole interval of all fixes (or of --against) is below this ratio (1.05)"
+    add("--fail-under", least, type=_RATIO, metavar="RATIO")
 
 
 def _add_step(parser: argparse.ArgumentParser) -> None:
@@ -424,17 +352,13 @@ def _add_instrument(parser: argparse.ArgumentParser) -> None:
         "Put ranges named reader, forward, backward and optimizer around the parts of a file's training steps, and a "
         "profiler that records a few of them. Shows the change as a diff; nothing is run."
     )
-    add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="the file with the loop that trains")
-    add("--write", action="store_true", help="change the file (default: show the change)")
-    add("--remove", action="store_true", help="remove the ranges that perflint inserted")
-    add(
-        "--nvtx",
-        action="store_true",
-        help="insert NVTX ranges, for Nsight Systems, instead of ranges of Paddle's profiler",
-    )
-    add("--skip", type=_count(0), default=10, metavar="N", help="steps to skip before recording (default: 10)")
-    add("--steps", type=_count(1), default=5, metavar="N", help="steps to record (default: 5)")
+    add = _adder(parser)
+    add("file", "the file with the loop that trains", type=Path, metavar="FILE")
+    add("--write", "change the file (default: show the change)")
+    add("--remove", "remove the ranges that perflint inserted")
+    add("--nvtx", "insert NVTX ranges, for Nsight Systems, instead of ranges of Paddle's profiler")
+    add("--skip", "steps to skip before recording (default: 10)", type=_count(0), default=10, metavar="N")
+    add("--steps", "steps to record (default: 5)", type=_count(1), default=5, metavar="N")
     _add_colour(add)
     _add_settings(parser)
 
@@ -446,90 +370,49 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
         "line. Only this command and bench RUN the code they are given. Put the arguments of the script after --."
     )
     _add_script_run(parser, "steps to measure (default: 50)")
-    add = parser.add_argument
-    add("--top", type=_count(1), default=10, metavar="N", help="lines of code to show (default: 10)")
-    add(
-        "--time-limit",
-        type=_count(1),
-        default=600,
-        metavar="SECONDS",
-        help="limit for the run (default: 600); nothing is reported if the steps are not finished by then",
-    )
-    add("--json", type=Path, metavar="FILE", help="write all lines of code to this file")
-    add("--html", type=Path, metavar="FILE", help="write a page to this file")
+    add = _adder(parser)
+    add("--top", "lines of code to show (default: 10)", type=_count(1), default=10, metavar="N")
+    limit = "limit for the run (default: 600); nothing is reported if the steps are not finished by then"
+    add("--time-limit", limit, type=_count(1), default=600, metavar="SECONDS")
+    add("--json", "write all lines of code to this file", type=Path, metavar="FILE")
+    add("--html", "write a page to this file", type=Path, metavar="FILE")
 
 
 def _add_script_run(parser: argparse.ArgumentParser, steps: str) -> None:
     """The script to run, and the options that all commands that run a script share."""
-    add = parser.add_argument
-    add("script", type=Path, metavar="SCRIPT", help="the script that trains")
+    add = _adder(parser)
+    add("script", "the script that trains", type=Path, metavar="SCRIPT")
     _add_colour(add)
-    add("--steps", type=_count(1), default=50, metavar="N", help=steps)
-    add("--warmup", type=_count(1), default=10, metavar="N", help="steps to run before measuring (default: 10)")
-    add("--python", metavar="EXE", help="the Python interpreter that runs the script (default: that of perflint)")
-    add(
-        "--stall-limit",
-        type=_count(1),
-        metavar="SECONDS",
-        help="stop a run in which nothing happens for this long (default: 120 before step 1, then 30 or 20 steps)",
-    )
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
-        value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{value} is too small: at least {least}")
-        return value
-
-    return number
+    add("--steps", steps, type=_count(1), default=50, metavar="N")
+    add("--warmup", "steps to run before measuring (default: 10)", type=_count(1), default=10, metavar="N")
+    add("--python", "the Python interpreter that runs the script (default: that of perflint)", metavar="EXE")
+    limit = "stop a run in which nothing happens for this long (default: 120 before step 1, then 30 or 20 steps)"
+    add("--stall-limit", limit, type=_count(1), metavar="SECONDS")
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("settings")
+    add = _adder(parser, "settings")
     for name, what in (
         ("--select", "use these rules instead of the default rules"),
         ("--ignore", "do not use these rules"),
         ("--extend-select", "use these rules in addition to the others"),
     ):
-        group.add_argument(
-            name, type=_names, action="extend", metavar="RULES", help=f"{what} (codes, prefixes, names, groups)"
-        )
+        add(name, f"{what} (codes, prefixes, names, groups)", type=_names, action="extend", metavar="RULES")
     for name, what in (
         ("--exclude", "exclude these files, instead of those in the configuration"),
         ("--extend-exclude", "exclude these files as well"),
     ):
-        group.add_argument(
-            name, type=_names, action="extend", metavar="PATTERNS", help=f"{what} (as in a .gitignore file)"
-        )
-    group.add_argument(
-        "--min-confidence", choices=("low", "medium", "high"), help="report findings of at least this confidence"
-    )
-    group.add_argument(
-        "--min-impact", choices=("low", "medium", "high"), help="report findings of at least this impact"
-    )
-    group.add_argument(
-        "--context",
-        type=Path,
-        action="append",
-        metavar="DIR",
-        help="also read the files in DIR, to understand those of PATH",
-    )
-    group.add_argument(
-        "--no-context",
-        dest="context",
-        action="store_const",
-        const=[],
-        help="read only PATH, not even the modules that it imports",
-    )
-    group.add_argument(
-        "--config",
-        action=_Config,
-        metavar="FILE|KEY=VALUE",
-        help="a pyproject.toml or perflint.toml to use, or one setting as in such a file (repeatable)",
-    )
+        add(name, f"{what} (as in a .gitignore file)", type=_names, action="extend", metavar="PATTERNS")
+    for kind in ("confidence", "impact"):
+        add(f"--min-{kind}", f"report findings of at least this {kind}", choices=("low", "medium", "high"))
+    context = "also read the files in DIR, to understand those of PATH"
+    add("--context", context, type=Path, action="append", metavar="DIR")
+    alone = "read only PATH, not even the modules that it imports"
+    add("--no-context", alone, dest="context", action="store_const", const=[])
+    config = "a pyproject.toml or perflint.toml to use, or one setting as in such a file (repeatable)"
+    add("--config", config, action=_Config, metavar="FILE|KEY=VALUE")
     parser.set_defaults(config_pairs=[])
-    group.add_argument("--isolated", action="store_true", help="do not read any configuration file")
+    add("--isolated", "do not read any configuration file")
 
 
 class _Config(argparse.Action):
@@ -580,25 +463,48 @@ def _output(text: str) -> tuple[str, str]:
     raise argparse.ArgumentTypeError(f"{text!r} should be FORMAT:FILE, such as sarif:perflint.sarif; {problem}")
 
 
-def _step_share(text: str) -> float:
-    """A share from 0 to 1, given as a number or in percent."""
-    number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
-    if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share of a step: write 5% or 0.05")
+def _number(
+    expected: str, is_right: Callable[[float], bool], read: Callable[[str], float] = float
+) -> Callable[[str], float]:
+    """The type of an option whose value is a number; ``expected`` says in words what it should be."""
+
+    def number(text: str) -> float:
+        try:
+            value = read(text)
+        except ValueError:
+            value = math.nan
+        if not is_right(value):
+            raise argparse.ArgumentTypeError(f"{text!r} {expected}")
+        return value
+
     return number
 
 
-_step_share.__name__ = "share of a step"
+def _count(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is too small: at least {least}")
+        return value
 
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
     return number
 
 
-_positive.__name__ = "number of processes"  # what argparse calls a wrong value
+def _share(text: str) -> float:
+    """``5%`` and ``0.05`` as 0.05."""
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
+def _percentage(text: str) -> float:
+    """``5%`` as 0.05."""
+    return _share(text) if text.endswith("%") else math.nan
+
+
+_PERCENT = _number("should be a percentage above 0%, up to 100%, such as 5%", lambda value: 0 < value <= 1, _percentage)
+_RATIO = _number("should be a ratio of ips above 0, such as 1.05", lambda value: 0 < value < math.inf)
+_TOLERANCE = _number("should be a fraction of the loss between 0 and 1, such as 1e-3", lambda value: 0 < value < 1)
+_STEP_SHARE = _number("is not a share of a step: write 5% or 0.05", lambda value: 0 <= value < 1, _share)
+
 
 if __name__ == "__main__":  # ``python -m perflint.cli`` works even if another perflint has overwritten __main__
     sys.exit(main())

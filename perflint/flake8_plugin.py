@@ -40,8 +40,8 @@ class Plugin:
     name = "perflint"
     version = __version__
     _options: argparse.Namespace | None = None  # None: no rule of perflint is selected
-    _run: Run | None = None  # None: not run yet, or nothing can be found
-    _clean: list[str] | None = None  # the paths in which nothing can be found
+    _asked: list[str] | None = None  # the paths that have been checked
+    _run: Run | None = None  # None: nothing can be found in them
 
     def __init__(self, tree: ast.AST, lines: Sequence[str], filename: str) -> None:
         self._lines = lines
@@ -61,12 +61,7 @@ class Plugin:
         add("min-confidence", "report findings of at least this confidence: low, medium or high", metavar="LEVEL")
         add("min-impact", "report findings of at least this impact: low, medium or high", metavar="LEVEL")
         add("config", "a pyproject.toml or perflint.toml to use", normalize_paths=True, metavar="FILE")
-        manager.add_option(
-            "--ppf-isolated",
-            action="store_true",
-            parse_from_config=True,
-            help="do not read any configuration of perflint",
-        )
+        add("isolated", "do not read any configuration of perflint", action="store_true")
         paths = {"comma_separated_list": True, "normalize_paths": True, "metavar": "DIRS"}
         add("context", "directories whose files are also read, to understand those that are checked", **paths)
 
@@ -77,23 +72,22 @@ class Plugin:
         Raises:
             ExecutionError: the configuration cannot be used.
         """
-        cls._run = cls._clean = None
+        cls._asked = None
         cls._options = options if _is_selected(options) else None
         if cls._options is not None and multiprocessing.parent_process() is None and _in_processes(options):
             run = cls._run_for(options)
-            if _start_method() != "fork":  # a forked process has everything that this process has
+            method = multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
+            if method != "fork":  # a forked process has everything that this process has
                 os.environ[SHARED] = f"{os.getpid()}:{'' if run is None else run.written()}"
 
     @classmethod
     def _run_for(cls, options: argparse.Namespace) -> Run | None:
         """The run over the paths of these options; None if nothing can be found in them."""
-        if cls._run is not None and cls._run.is_for(options):
-            return cls._run
-        if cls._clean != options.filenames:
+        if cls._asked != options.filenames:
             left = left_behind()
             holds_any = _can_hold_any(options) if left is None else left != ""
             cls._run = _run_of(options) if holds_any else None
-            cls._clean = [*options.filenames] if cls._run is None else None
+            cls._asked = [*options.filenames]
         return cls._run
 
     def run(self) -> Iterator[tuple[int, int, str, type]]:
@@ -105,21 +99,14 @@ class Plugin:
         options = self._options
         if options is None:
             return
-        if STDIN in options.filenames and self._filename == options.stdin_display_name:
-            if any(map(is_worth_checking, self._lines)) or _is_configured(options, [self._filename]):
-                yield from self._rows(_run_of(options))
-        else:
+        if STDIN not in options.filenames or self._filename != options.stdin_display_name:
             run = self._run_for(options)
-            if run is not None:
-                yield from self._rows(run)
-
-    def _rows(self, run: Run) -> Iterator[tuple[int, int, str, type]]:
-        for row, column, text in run.found(self._filename, self._lines):
+        elif any(map(is_worth_checking, self._lines)) or _is_configured(options, [self._filename]):
+            run = _run_of(options)
+        else:
+            run = None
+        for row, column, text in run.found(self._filename, self._lines) if run is not None else ():
             yield row, column, text, type(self)
-
-
-def _start_method() -> str:
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def _run_of(options: argparse.Namespace) -> Run:

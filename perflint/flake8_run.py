@@ -21,7 +21,7 @@ from pathlib import Path
 from flake8.exceptions import ExecutionError
 
 from perflint import catalogue, cli
-from perflint.commands import CommandError, check, internal_error, is_debugging, read_files
+from perflint.commands import CommandError, as_command_error, check, internal_error, is_debugging, read_files
 from perflint.commands.read_files import Batch
 from perflint.findings import Finding
 from perflint.flake8_shared import STDIN, is_worth_checking, left_behind
@@ -52,10 +52,6 @@ class Run:
         """
         rows = _shared(options.filenames)
         return cls(options, [*options.filenames], _check_paths(options) if rows is None else rows)
-
-    def is_for(self, options: argparse.Namespace) -> bool:
-        """Whether these options (a program that calls flake8 may change them) need the same check."""
-        return self.options is options and self.asked == options.filenames
 
     def found(self, filename: str, lines: Sequence[str]) -> Sequence[Row]:
         """The findings of a file, by the name that flake8 uses for it, or those of standard input.
@@ -120,7 +116,8 @@ def _row(finding: Finding, report: Report) -> Row:
 def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argparse.Namespace], Batch]) -> Report:
     """The findings of a check under flake8's options; none, and a line on standard error, if perflint fails."""
     try:
-        namespace = _namespace(options, paths)
+        with as_command_error(catalogue.CatalogueError):
+            namespace = _namespace(options, paths)
         batch = read(namespace)
         if options.disable_noqa:
             batch = replace(batch, settings=replace(batch.settings, noqa=False))
@@ -130,8 +127,6 @@ def _checked(options: argparse.Namespace, paths: list[str], read: Callable[[argp
     except CommandError as error:
         lines = [f"perflint: {error}", *error.more]
         raise ExecutionError("\n".join(visible(_as_option(line)) for line in lines)) from error
-    except catalogue.CatalogueError as error:
-        raise ExecutionError(f"perflint: {visible(str(error))}") from error
     except Exception as error:  # the other plugins of flake8 should still run
         if is_debugging():
             raise
@@ -153,13 +148,10 @@ def _namespace(options: argparse.Namespace, paths: list[str]) -> argparse.Namesp
         namespace.jobs = 1  # processes started by flake8 may not start processes themselves
     elif not options.jobs.is_auto:
         namespace.jobs = max(options.jobs.n_jobs, 1)
-    namespace.select = options.ppf_select
-    namespace.ignore = options.ppf_ignore
+    for name in ("select", "ignore", "min_confidence", "min_impact", "isolated"):
+        setattr(namespace, name, getattr(options, f"ppf_{name}"))
     namespace.extend_select = [*(options.ppf_extend_select or ()), *_named(options)] or None
-    namespace.min_confidence = options.ppf_min_confidence
-    namespace.min_impact = options.ppf_min_impact
     namespace.config = Path(options.ppf_config) if options.ppf_config else None
-    namespace.isolated = options.ppf_isolated
     namespace.context = None if options.ppf_context is None else [Path(name) for name in options.ppf_context]
     return namespace
 

@@ -12,6 +12,7 @@ computed from.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from functools import partial, update_wrapper
 from itertools import islice
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
@@ -68,16 +69,6 @@ class Memory(dict[Any, dict[Any, Any]]):
     def note(self, part: Hashable) -> None:
         """Note that a part of a file was used, for memories that track edits."""
 
-    def drop_so_far(self, count: int) -> None:
-        """Forget what inner questions begin with, except for the first ``count``."""
-        while len(self.so_far) > count:
-            self.so_far.popitem()
-
-    def drop_provisional(self, count: int) -> None:
-        """Forget the provisional answers except for the first ``count``."""
-        while len(self.provisional) > count:
-            self.provisional.popitem()
-
     def keep_provisional(self, question: Hashable, answer: Any) -> _Run:
         """Remember an answer until the provisional answers that it used change; return the outermost of those."""
         run = next(islice(self.running.values(), self.outermost, None))
@@ -102,6 +93,13 @@ class Memory(dict[Any, dict[Any, Any]]):
         answers[key] = answer
 
 
+def _drop_from(table: dict[Hashable, Any], count: int) -> None:
+    """Forget the entries of a table except for the first ``count``."""
+    while len(table) > count:
+        table.popitem()
+
+
+@dataclass(eq=False)
 class _Run:
     """A question that is being computed: its place among the running ones, and its provisional answer.
 
@@ -110,14 +108,11 @@ class _Run:
     ``part_of``: after its computation, the outer question whose provisional answer it depends on.
     """
 
-    __slots__ = ("is_to_repeat", "is_used", "part_of", "place", "so_far")
-
-    def __init__(self, place: int, so_far: Any) -> None:
-        self.place = place
-        self.so_far = so_far
-        self.is_used = False
-        self.is_to_repeat = False
-        self.part_of: _Run | None = None
+    place: int
+    so_far: Any
+    is_used: bool = False
+    is_to_repeat: bool = False
+    part_of: _Run | None = None
 
     def running(self) -> _Run:
         """This question, or the outer one that it has become a part of."""
@@ -233,13 +228,13 @@ def _to_a_fixed_point(compute: Callable[..., Any], question: Any, key: tuple[Any
             if is_settled and not run.is_to_repeat:
                 break
             run.so_far = found
-            memory.drop_provisional(standing)
+            _drop_from(memory.provisional, standing)
         if run.part_of is None:
             memory.keep(memory[question], key, found, start)
     finally:
         if run.part_of is None:
-            memory.drop_provisional(standing)
-            memory.drop_so_far(others)
+            _drop_from(memory.provisional, standing)
+            _drop_from(memory.so_far, others)
         further_out = memory.outermost if run.part_of is not None else _NEVER
         del memory.running[question, key]
         memory.outermost = min(before, further_out)

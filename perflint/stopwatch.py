@@ -9,10 +9,32 @@ Nothing is measured unless ``perflint check --timing`` has started a `Stopwatch`
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator, contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+PHASES = {
+    "start": "Python and the command line",
+    "imports": "LibCST, perflint's modules and the rules",
+    "settings": "the configuration",
+    "discovery": "which files there are",
+    "read": "the files as text",
+    "projects": "which files belong together",
+    "index": "names of modules",
+    "ast.parse": "the files that are needed for an answer",
+    "scopes": "names, functions and statements of parsed files",
+    "syntax": "whether the other files are valid Python",
+    "step loops": "what runs at each step, and the kinds of values there",
+    "gates": "which statements can hold a finding",
+    "kinds": "kinds of values that a check needs elsewhere",
+    "LibCST parse": "the statements that an edit changes",
+    "checks": "what is wrong, and which edit fixes it",
+    "messages": "the sentences of the findings",
+    "output": "showing the findings",
+    "the rest": "what is in no other phase",
+}
+"""What each phase does, in the order of a run."""
 
 Clock = Callable[[], float]
 Function = Callable[..., Any]
@@ -22,7 +44,7 @@ class phase(ContextDecorator):  # noqa: N801 - used like a function
     """Charges the time of a block, or of all calls of a function, to a phase; does nothing if nothing is measured.
 
     Args:
-        name: one of `run.timing.PHASES`.
+        name: one of `PHASES`.
     """
 
     def __init__(self, name: str) -> None:
@@ -30,20 +52,15 @@ class phase(ContextDecorator):  # noqa: N801 - used like a function
 
     def __enter__(self) -> None:
         if _running is not None:
-            _running.enter(_running.account(self._name))
+            _running.enter((self._name, ""))
 
     def __exit__(self, *_: object) -> None:
         if _running is not None:
             _running.leave()
 
 
-@dataclass(eq=False)
-class Account:
-    """Seconds of one phase, or of the functions of one rule in it."""
-
-    phase: str
-    codes: str
-    seconds: float = 0.0
+Account = tuple[str, str]
+"""A phase, and the rules whose functions take its time ("": it is not charged to rules)."""
 
 
 class Stopwatch:
@@ -54,9 +71,9 @@ class Stopwatch:
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.accounts: dict[tuple[str, str], Account] = {}
+        self.seconds: dict[Account, float] = defaultdict(float)
         self._clock = clock
-        self._current = self.account("the rest")
+        self._current = ("the rest", "")
         self._outer: list[Account] = []
         self._since = clock()
 
@@ -71,10 +88,6 @@ class Stopwatch:
             _running = None
             self.charge()
 
-    def account(self, phase: str, codes: str = "") -> Account:
-        """The account of a phase, or of rules in a phase."""
-        return self.accounts.setdefault((phase, codes), Account(phase, codes))
-
     def timed(self, function: Function, phase: str, codes: str, collect: bool = False) -> Function:
         """Wrap a function so that its time is charged to rules in a phase.
 
@@ -84,11 +97,10 @@ class Stopwatch:
             codes: the rules.
             collect: the function returns an iterable, which may do its work only when it is iterated.
         """
-        account = self.account(phase, codes)
 
         @functools.wraps(function)
         def measured(*args: Any, **options: Any) -> Any:
-            self.enter(account)
+            self.enter((phase, codes))
             try:
                 result = function(*args, **options)
                 return list(result) if collect else result
@@ -111,7 +123,7 @@ class Stopwatch:
     def charge(self) -> None:
         """Charge the time until now."""
         now = self._clock()
-        self._current.seconds += now - self._since
+        self.seconds[self._current] += now - self._since
         self._since = now
 
 

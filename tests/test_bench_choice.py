@@ -87,7 +87,8 @@ def test_suggestions_and_findings_without_an_edit_are_told_apart(tmp_path: Path)
 def chosen(mine: Fixes, monkeypatch: pytest.MonkeyPatch, *files: str, **options: Any) -> bench.Chosen:
     """What is chosen where the script runs these files."""
     values = {"fix": [], "suggestions": False, "unsafe_fixes": False, "by": None, **options}
-    monkeypatch.setattr(bench, "_fixes", lambda *_: mine)
+    monkeypatch.setattr(bench, "_sources", lambda *_: {})
+    monkeypatch.setattr(bench, "Fixes", lambda *_: mine)
     plan = Plan(mine.root, Path("train.py"), Path(), [], "python")
     outcome = Outcome(Steps([], [], [], [], 0.0, "cpu"), {}, "m", list(files), 1.0)
     return bench.OfFixes(Namespace(**values), Settings(), plan).chosen(outcome)

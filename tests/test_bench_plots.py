@@ -9,13 +9,14 @@ from xml.etree import ElementTree
 import pytest
 
 from perflint.bench.pictures import distribution, forest, reader_share, timeline
-from perflint.bench.web_page import Scale, element, ticks
+from perflint.bench.web_page import Picture, Scale, element, ticks
 from tests.bench_reports import FIX, after, before, compared, report, run, variant
 from tests.html_pages import SVG
 
 
-def _picture(svg: str) -> ElementTree.Element:
-    return ElementTree.fromstring(svg)
+def _picture(drawn: Picture | None) -> ElementTree.Element:
+    assert drawn is not None
+    return ElementTree.fromstring(drawn.svg("p", "wide"))
 
 
 def _numbers(parts: Sequence[ElementTree.Element], key: str) -> list[float]:
@@ -27,7 +28,7 @@ def _parts(root: ElementTree.Element, tag: str, class_: str) -> list[ElementTree
 
 
 def test_runs_stand_in_the_order_in_which_they_took_turns() -> None:
-    root = _picture(timeline(report([before(), after()]), "t", 500, "wide"))
+    root = _picture(timeline(report([before(), after()]), 500))
     groups = root.findall(f"{SVG}g")
     assert [group.get("class") for group in groups] == ["c0", "c1", "c0", "c1"]
     starts = [_numbers(_parts(group, "line", "median"), "x1")[0] for group in groups]
@@ -41,7 +42,7 @@ def test_runs_stand_in_the_order_in_which_they_took_turns() -> None:
 
 @pytest.mark.parametrize("width", [340, 1080])
 def test_longer_steps_stand_higher_in_proportion(width: float) -> None:
-    root = _picture(timeline(report([variant("before", run([0.1, 0.2, 0.3]))]), "t", width, "wide"))
+    root = _picture(timeline(report([variant("before", run([0.1, 0.2, 0.3]))]), width))
     low, middle, high = _numbers(list(root.iter(f"{SVG}circle")), "cy")
     assert low - middle == pytest.approx(middle - high, abs=0.02)
     assert low > middle > high
@@ -50,7 +51,7 @@ def test_longer_steps_stand_higher_in_proportion(width: float) -> None:
 
 
 def test_a_step_far_above_all_others_is_marked_and_does_not_flatten_them() -> None:
-    root = _picture(timeline(report([variant("before", run([0.1] * 99 + [10.0]))]), "t", 1080, "wide"))
+    root = _picture(timeline(report([variant("before", run([0.1] * 99 + [10.0]))]), 1080))
     (mark,) = _parts(root, "path", "beyond")
     title = mark.find(f"{SVG}title")
     assert title is not None
@@ -62,7 +63,7 @@ def test_a_step_far_above_all_others_is_marked_and_does_not_flatten_them() -> No
 def test_a_long_run_is_thinned_and_keeps_its_peak() -> None:
     steps = [0.1] * 20000
     steps[12345] = 0.14
-    root = _picture(timeline(report([variant("before", run(steps))]), "t", 340, "narrow"))
+    root = _picture(timeline(report([variant("before", run(steps))]), 340))
     (trace,) = _parts(root, "polyline", "trace")
     points = [tuple(map(float, point.split(","))) for point in trace.get("points", "").split()]
     assert len(points) < 1000
@@ -73,7 +74,7 @@ def test_a_long_run_is_thinned_and_keeps_its_peak() -> None:
 
 
 def test_bars_of_the_histogram_count_steps() -> None:
-    root = _picture(distribution(report([variant("before", run([0.05] + [0.1] * 3))]), "d", 400, "wide"))
+    root = _picture(distribution(report([variant("before", run([0.05] + [0.1] * 3))]), 400))
     fewer, more = sorted(_numbers(_parts(root, "rect", "bar"), "height"))
     assert more == pytest.approx(3 * fewer, abs=0.02)
     places = _numbers(_parts(root, "rect", "bar"), "x")
@@ -84,7 +85,7 @@ def test_bars_of_the_histogram_count_steps() -> None:
 
 
 def test_the_bar_of_the_loader_is_its_part_of_the_step() -> None:
-    root = _picture(reader_share(report([before(), after()]), "r", 400, "wide"))
+    root = _picture(reader_share(report([before(), after()]), 400))
     solid = _numbers(_parts(root, "rect", "bar"), "width")
     whole = _numbers(_parts(root, "rect", "rest"), "width")
     assert [part / all_ for part, all_ in zip(solid, whole, strict=True)] == pytest.approx([110 / 225, 0.16], abs=1e-3)
@@ -95,14 +96,14 @@ def test_the_bar_of_the_loader_is_its_part_of_the_step() -> None:
 
 
 def test_no_waiting_is_no_bar() -> None:
-    root = _picture(reader_share(report([variant("before", run([0.1]))]), "r", 400, "wide"))
+    root = _picture(reader_share(report([variant("before", run([0.1]))]), 400))
     assert _numbers(_parts(root, "rect", "bar"), "width") == [0]
 
 
 @pytest.mark.parametrize("width", [340, 1080])
 def test_twice_and_half_are_as_far_from_1(width: float) -> None:
     both = [compared(2.0, 2.0, "twice"), compared(0.5, 0.5, "half")]
-    root = _picture(forest(report([variant("twice"), variant("half")], both), "f", width, "wide"))
+    root = _picture(forest(report([variant("twice"), variant("half")], both), width))
     twice, half = (x + 5 for x in _numbers(_parts(root, "rect", "bar"), "x"))
     (one,) = set(_numbers(_parts(root, "line", "one"), "x1"))
     assert twice - one == pytest.approx(one - half, abs=0.02)
@@ -111,7 +112,7 @@ def test_twice_and_half_are_as_far_from_1(width: float) -> None:
 
 def test_an_interval_reaches_from_its_low_to_its_high_end() -> None:
     rows = [compared(0.8, 1.25), compared(1.25, 2.0, "other")]
-    root = _picture(forest(report([before(), after(), after("other")], rows), "f", 1080, "wide"))
+    root = _picture(forest(report([before(), after(), after("other")], rows), 1080))
     groups = root.findall(f"{SVG}g")
     assert [group.get("class") for group in groups] == ["c1", "c2"]
     first, second = (_parts(group, "line", "whisker")[0] for group in groups)
@@ -124,7 +125,7 @@ def test_names_of_the_forest_plot_are_cut_to_the_room_there_is() -> None:
     long = f"PPF101 {'deep/' * 30}train.py:7"
     measured = report([variant(long)], [compared(1.0, 2.0, long)])
     for width in (340, 1080):
-        words = [part.text or "" for part in _picture(forest(measured, "f", width, "wide")).iter(f"{SVG}text")]
+        words = [part.text or "" for part in _picture(forest(measured, width)).iter(f"{SVG}text")]
         (name,) = [word for word in words if word.startswith("PPF101")]
         assert name.endswith("train.py:7")
         assert "…" in name
@@ -132,7 +133,7 @@ def test_names_of_the_forest_plot_are_cut_to_the_room_there_is() -> None:
 
 def test_numbers_of_an_axis_do_not_run_into_each_other() -> None:
     for high in (1.06, 1.5, 4.0, 90.0):
-        root = _picture(forest(report([after()], [compared(1.0, high)]), "f", 340, "narrow"))
+        root = _picture(forest(report([after()], [compared(1.0, high)]), 340))
         numbers = [part for part in _parts(root, "text", "label dim") if (part.text or "x")[0].isdigit()]
         places = _numbers(numbers, "x")
         assert "1" in [part.text for part in numbers]
@@ -158,10 +159,6 @@ def test_attributes_are_escaped() -> None:
 
 def test_the_picture_of_nothing_is_none() -> None:
     empty = report([variant("before", run([]))])
-    assert (timeline(empty, "t", 300, "a"), distribution(empty, "d", 300, "a"), reader_share(empty, "r", 300, "a")) == (
-        "",
-        "",
-        "",
-    )
-    assert forest(empty, "f", 300, "a") == ""
-    assert FIX in forest(report([], [compared(1, 2)]), "f", 1080, "a")
+    assert [draw(empty, 300) for draw in (timeline, distribution, reader_share, forest)] == [None] * 4
+    named = forest(report([], [compared(1, 2)]), 1080)
+    assert named is not None and FIX in named.svg("f", "wide")

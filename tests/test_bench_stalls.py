@@ -19,7 +19,7 @@ PLAN = Plan(Path("/project"), Path("train.py"), Path(), [], "python", warmup=2, 
 
 
 def test_before_the_first_step_a_script_has_more_time() -> None:
-    watch = StallWatch(None, start=1000.0)
+    watch = StallWatch(None, since=1000.0)
     watch.look([Beat(pid=1, batches=1)], 1010.0)
     assert not watch.hangs(1010.0 + 119)
     assert watch.hangs(1010.0 + 120)
@@ -27,25 +27,25 @@ def test_before_the_first_step_a_script_has_more_time() -> None:
 
 @pytest.mark.parametrize(("longest", "patience"), [(0.2, 30), (1.5, 30), (4.0, 80)])
 def test_after_it_the_longest_step_decides(longest: float, patience: float) -> None:
-    watch = StallWatch(None, start=0.0)
+    watch = StallWatch(None, since=0.0)
     watch.look([Beat(pid=1, steps=3, longest=longest)], 50.0)
     assert not watch.hangs(50.0 + patience - 0.1)
     assert watch.hangs(50.0 + patience)
 
 
 def test_the_user_may_allow_more_or_less() -> None:
-    watch = StallWatch(600.0, start=0.0)
+    watch = StallWatch(600.0, since=0.0)
     assert not watch.hangs(599.0)
     watch.look([Beat(pid=1, steps=1)], 599.0)
     assert not watch.hangs(599.0 + 599)
-    watch = StallWatch(5.0, start=0.0)
+    watch = StallWatch(5.0, since=0.0)
     watch.look([Beat(pid=1, steps=2, longest=1.0)], 1.0)
     assert not watch.hangs(1.0 + 19)  # a step that takes long is no reason
     assert watch.hangs(1.0 + 20)
 
 
 def test_whatever_happens_on_any_rank_counts() -> None:
-    watch = StallWatch(30.0, start=0.0)
+    watch = StallWatch(30.0, since=0.0)
     one, other = Beat(pid=1, batches=1), Beat(pid=2)
     for now, beats in ((20.0, [one, other]), (40.0, [one, Beat(pid=2, batches=1)]), (60.0, [one, Beat(2, backward=1)])):
         watch.look(beats, now)
@@ -55,7 +55,7 @@ def test_whatever_happens_on_any_rank_counts() -> None:
 
 
 def test_a_person_who_waits_is_told_more_and_more_seldom() -> None:
-    watch = StallWatch(None, start=0.0)
+    watch = StallWatch(None, since=0.0)
     told = [now for now in range(119) if watch.news(float(now))]
     assert told == [30, 60]
     watch.look([Beat(pid=1, batches=3, backward=2, steps=1)], 200.0)
@@ -96,7 +96,7 @@ def test_the_stack_is_that_of_the_main_thread_as_the_project_has_it() -> None:
 
 
 def test_what_is_said_of_a_script_that_hangs() -> None:
-    watch = StallWatch(None, start=0.0)
+    watch = StallWatch(None, since=0.0)
     watch.look([Beat(pid=1, batches=4, backward=3, steps=3, longest=0.25)], 10.0)
     processes = [Process(7, 1, "Z", 1 << 8), Process(8, 1, "Z", 9), Process(9, 1, "Z", 0), Process(10, 1, "S", 0)]
     lines = stall_message(PLAN, watch, 40.0, [calls()], processes, ["ValueError: no picture 60"]).splitlines()

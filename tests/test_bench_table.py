@@ -173,9 +173,10 @@ def test_figures_of_no_time_are_none_and_unknown_memory_is_left_out() -> None:
 def test_the_ips_are_the_geometric_mean_of_the_rounds_and_costs_their_means() -> None:
     measured = summary(variant("x", run([0.1], 0.02), run([0.4], 0.3)))
     assert measured is not None
-    assert (measured.ips, measured.slowest, measured.fastest) == pytest.approx((40, 20, 80))  # 40 * 40 = 20 * 80
-    assert (measured.batch_ms, measured.reader_ms) == pytest.approx((250, 160))
-    assert (*measured.batch_spread, *measured.reader_spread) == pytest.approx((100, 400, 20, 300))
+    assert (measured.ips.mean, *measured.ips.rounds) == pytest.approx((40, 80, 20))  # 40 * 40 = 20 * 80
+    assert (measured.batch_ms.mean, measured.reader_ms.mean) == pytest.approx((250, 160))
+    assert (*measured.batch_ms.rounds, *measured.reader_ms.rounds) == pytest.approx((100, 400, 20, 300))
+    assert measured.ips.ends == "20.0 to 80.0"
 
 
 def test_where_losses_differ_is_said() -> None:

@@ -61,7 +61,7 @@ def text(state: VariantFiles, name: str) -> str:
 
 def test_each_fix_alone(tmp_path: Path) -> None:
     mine = fixes(tmp_path.resolve(), {Path("train.py")}, script=TWO.replace("def train", APART))
-    first, second = mine.each(mine.findings())
+    first, second = mine.each(mine.of_one_fix(mine.findings()))
     assert [first.name, second.name] == ["PPF201 train.py:14", "PPF201 train.py:26, train.py:27"]
     assert "old += loss.item()" not in text(first, "train.py")
     assert "seen += loss.item()" in text(first, "train.py")
@@ -95,7 +95,7 @@ def test_the_level_decides_which_fixes_are_made(tmp_path: Path) -> None:
 
 def test_the_fixes_of_each_rule(tmp_path: Path) -> None:
     mine = fixes(tmp_path.resolve(), BOTH, Level.UNSAFE)
-    loader, reads = mine.by_rule(mine.findings())
+    loader, reads = mine.each(mine.of_one_rule(mine.findings()))
     assert [loader.name, reads.name] == ["PPF101", "PPF201"]
     assert loader.places == ["other.py:8", "train.py:8"]
     assert set(reads.changed) == set(loader.changed) == BOTH

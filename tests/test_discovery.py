@@ -152,7 +152,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "scandir", refuse)
     result = python_files([tmp_path], Settings(join_lines=False, root=tmp_path))
     assert result.files == [tmp_path / "a.py", tmp_path / "open" / "c.py"]
-    assert [problem.path for problem in result.problems] == [tmp_path / "locked"]
+    assert [problem.path for problem in result.problems] == [str(tmp_path / "locked")]
     assert result.problems[0].message == f"{tmp_path / 'locked'} cannot be read: Permission denied"
 
 

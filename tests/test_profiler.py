@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def watched(clock: Clock) -> Profiler:
     """A profiler of a project that is this directory, after a warm-up of one step."""
     made = Profiler({"copy": str(Path(__file__).parent), "warmup": 1, "steps": 99, "result": "", "script": ""})
-    made._sampler.start = lambda: None  # type: ignore[method-assign]
+    made._start_looking = lambda: None  # type: ignore[method-assign]
     step(made)
     return made
 
@@ -68,9 +68,9 @@ def step(watched: Profiler) -> None:
 def charged(watched: Profiler) -> dict[str, tuple[float, int]]:
     """Seconds and calls by kind, of all measured steps."""
     found: dict[str, tuple[float, int]] = {}
-    for spent, seconds in watched._all_seconds.items():
+    for spent, (seconds, times) in watched._all.items():
         before = found.get(spent.kind, (0.0, 0))
-        found[spent.kind] = (before[0] + seconds, before[1] + watched._all_times.get(spent, 0))
+        found[spent.kind] = (before[0] + seconds, before[1] + int(times))
     return {kind: each for kind, each in found.items() if any(each)}
 
 
@@ -125,12 +125,11 @@ def test_a_call_that_spans_two_steps_is_divided(clock: Clock, watched: Profiler)
     call(watched, FORWARD, trains)
     step(watched)
     assert charged(watched) == {FORWARD: (3, 1)}
-    assert watched._all_seconds.keys() >= {spent for spent in watched._all_times if spent.kind == FORWARD}
 
 
 def test_the_warm_up_and_what_follows_the_last_step_do_not_count(clock: Clock) -> None:
     watched = Profiler({"copy": str(Path(__file__).parent), "warmup": 2, "steps": 99, "result": "", "script": ""})
-    watched._sampler.start = lambda: None  # type: ignore[method-assign]
+    watched._start_looking = lambda: None  # type: ignore[method-assign]
     for seconds in (1, 2, 4):
         call(watched, READ, clock.takes(seconds))
         step(watched)
@@ -156,21 +155,18 @@ def test_the_line_is_that_of_the_project_and_code_is_known_by_the_call_before_it
     call(watched, READ, clock.takes(1))
     clock.now += 4
     step(watched)
-    (read,) = (spent for spent in watched._all_seconds if spent.kind == READ)
+    (read,) = (spent for spent in watched._all if spent.kind == READ)
     row = call.__code__.co_firstlineno + 1
     assert (read.path, read.line) == ("test_profiler.py", row)
-    (code,) = (spent for spent, seconds in watched._all_seconds.items() if seconds == 4)
+    (code,) = (spent for spent, (seconds, _) in watched._all.items() if seconds == 4)
     assert (code.kind, code.path, code.line, code.note) == ("other", "test_profiler.py", row, "after this line")
 
 
 def test_the_lines_that_are_seen_to_run_between_calls_are_counted_and_no_others(watched: Profiler) -> None:
-    seen: list[object] = []
-    call(watched, READ, lambda: seen.append(watched.between))
-    assert seen == [None]
-    after = watched.between
-    assert after is not None
+    call(watched, READ, lambda: watched._look(sys._getframe()))
+    assert watched._looks == {}
     for _ in range(2):
-        watched._sampler._look(after, sys._getframe())
+        watched._look(sys._getframe())
     row = call.__code__.co_firstlineno + 1
-    look = sys._getframe().f_code.co_firstlineno + 7
-    assert watched._sampler.counts == {("test_profiler.py", row, "test_profiler.py", look): 2}
+    look = sys._getframe().f_code.co_firstlineno + 4
+    assert watched._looks == {("test_profiler.py", row, "test_profiler.py", look): 2}

@@ -20,9 +20,9 @@ from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.lint import registry
 from perflint.rules import load_checks
-from perflint.run import engine, timing
+from perflint.run import engine
 from perflint.run.timing import Times, measured, table
-from perflint.stopwatch import Stopwatch, phase
+from perflint.stopwatch import PHASES, Stopwatch, phase
 from perflint.training import hot
 from tests.support import in_step, sources
 
@@ -52,8 +52,8 @@ class HandClock:
 def seconds_of(stopwatch: Stopwatch) -> dict[str, float]:
     """The seconds of each phase, with those of its rules."""
     stopwatch.charge()
-    accounts = stopwatch.accounts.values()
-    return {name: sum(item.seconds for item in accounts if item.phase == name) for name in {a.phase for a in accounts}}
+    accounts = stopwatch.seconds.items()
+    return {name: sum(seconds for (phase, _), seconds in accounts if phase == name) for (name, _), _ in accounts}
 
 
 def ticks() -> Callable[[], float]:
@@ -79,7 +79,7 @@ def test_inner_functions_are_not_counted_for_outer_ones() -> None:
         clock.now += 4.0
     parse()  # it is no longer measured
     assert seconds_of(stopwatch) == {"the rest": 4.0 + 2.0, "ast.parse": 2.0, "gates": 1.75}
-    assert stopwatch.account("gates", "PPF101").seconds == 0.5
+    assert stopwatch.seconds["gates", "PPF101"] == 0.5
 
 
 def test_functions_that_call_themselves_count_once() -> None:
@@ -113,7 +113,7 @@ def test_what_fails_is_counted_and_ended() -> None:
             fail()
         clock.now += 2.0
     assert seconds_of(stopwatch) == {"the rest": 2.0, "checks": 1.0, "scopes": 1.0}
-    assert stopwatch.account("checks", "PPF101").seconds == 1.0
+    assert stopwatch.seconds["checks", "PPF101"] == 1.0
 
 
 def test_generators_are_gone_through_on_their_own_account() -> None:
@@ -127,7 +127,7 @@ def test_generators_are_gone_through_on_their_own_account() -> None:
         yield 2
 
     assert list(stopwatch.timed(rows, "gates", "PPF101", collect=True)()) == [1, 2]
-    assert stopwatch.account("gates", "PPF101").seconds == 2.0
+    assert stopwatch.seconds["gates", "PPF101"] == 2.0
 
 
 # --- a run
@@ -141,7 +141,7 @@ def test_findings_are_the_same_and_no_tick_is_lost() -> None:
     assert found == engine.check(given, settings)
     assert {finding.code for finding in found} == {"PPF202", "PPF401"}
     assert times.total == clock() - 1  # the first look at the clock showed 0, the last one what has been counted
-    assert set(times.phases) <= set(timing.PHASES)
+    assert set(times.phases) <= set(PHASES)
     asked = {"imports", "projects", "index", "ast.parse", "scopes", "step loops", "gates", "checks"}
     assert asked | {"messages", "the rest"} <= {phase for phase, seconds in times.phases.items() if seconds}
 
@@ -300,7 +300,7 @@ def test_benchmark_writes_what_the_page_shows(tmp_path: Path) -> None:
     profile = json.loads(output.read_text(encoding="utf-8"))
     assert profile["tree"] == "tree"
     assert profile["command"] == "python benchmarks/profile_cold.py tree --runs 1 --output profile.json"
-    assert {"start", "imports"} <= set(profile["phases"]) <= set(timing.PHASES)
+    assert {"start", "imports"} <= set(profile["phases"]) <= set(PHASES)
     assert set(profile["floor"]) == {"read", "ast.parse"}
     assert profile["plain"] > 0
     results = json.loads((ROOT / "benchmarks" / "results" / "speed.json").read_text(encoding="utf-8"))

@@ -60,29 +60,36 @@ def folded(text: str, columns: int, indent: str) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """A mean over the rounds, and the value of each."""
+
+    mean: float
+    rounds: Sequence[float]
+
+    @property
+    def ends(self) -> str:
+        """The smallest and the largest value, ``20.0 to 80.0``; empty if there was only one round."""
+        return f"{number(min(self.rounds))} to {number(max(self.rounds))}" if len(self.rounds) > 1 else ""
+
+
+@dataclass(frozen=True)
 class Figures:
     """A summary of a variant's measured steps.
 
-    ``ips`` is samples per second, the geometric mean over the rounds as in `statistics`; ``slowest`` and ``fastest``
-    are the ips of the slowest and the fastest round. ``batch_ms`` and ``reader_ms`` are mean milliseconds per step,
-    like batch_cost and reader_cost of Paddle's profiler; ``batch_spread`` and ``reader_spread`` their smallest and
-    largest means in a round. ``memory_mib`` is the highest peak, or None if it was not measured.
+    ``ips`` is samples per second, with the geometric mean over the rounds as in `statistics`. ``batch_ms`` and
+    ``reader_ms`` are mean milliseconds per step, like batch_cost and reader_cost of Paddle's profiler. ``memory_mib``
+    is the highest peak, or None if it was not measured.
     """
 
-    ips: float
-    slowest: float
-    fastest: float
-    batch_ms: float
-    batch_spread: tuple[float, float]
-    reader_ms: float
-    reader_spread: tuple[float, float]
+    ips: Spread
+    batch_ms: Spread
+    reader_ms: Spread
     memory_mib: float | None
-    rounds: int
 
     @property
     def reader_share(self) -> float:
         """The share of a step spent waiting for the loader, from 0 to 1."""
-        return min(1.0, self.reader_ms / self.batch_ms) if self.batch_ms else 0.0
+        return min(1.0, self.reader_ms.mean / self.batch_ms.mean) if self.batch_ms.mean else 0.0
 
 
 def summary(variant: Variant) -> Figures | None:
@@ -90,20 +97,11 @@ def summary(variant: Variant) -> Figures | None:
     runs = [run for run in variant.runs if run.ips]
     if not runs:
         return None
-    rounds = [run.ips for run in runs]
+    ips = [run.ips for run in runs]
     batch, reader = [1000 * fmean(run.batch_s) for run in runs], [1000 * fmean(run.reader_s) for run in runs]
     memory = max(run.peak_memory_mib for run in runs)
-    return Figures(
-        ips=geometric_mean(rounds),
-        slowest=min(rounds),
-        fastest=max(rounds),
-        batch_ms=fmean(batch),
-        batch_spread=(min(batch), max(batch)),
-        reader_ms=fmean(reader),
-        reader_spread=(min(reader), max(reader)),
-        memory_mib=memory if math.isfinite(memory) and memory > 0 else None,
-        rounds=len(runs),
-    )
+    known = memory if math.isfinite(memory) and memory > 0 else None
+    return Figures(Spread(geometric_mean(ips), ips), Spread(fmean(batch), batch), Spread(fmean(reader), reader), known)
 
 
 class Verdict(Enum):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from perflint import __version__
 from perflint.bench import notes, script_run
-from perflint.bench.results import BenchReport, Variant
+from perflint.bench.results import BenchReport, Steps, Variant
 from perflint.bench.run_directory import ProjectCopy, scratch, sweep
 from perflint.bench.script_run import Outcome, Plan, RunFailed
 from perflint.bench.statistics import LEAST_ROUNDS, Rounds, compare
@@ -23,9 +24,44 @@ Tell = Callable[[int, int, str], None]
 """Called before each run with the number of finished runs, the number of all runs, and the name of the variant."""
 Keep = Callable[[BenchReport], None]
 """Called after each round with the report so far."""
-_Round = dict[int, Outcome]
-"""The results of the runs of a round, by the index of the variant."""
-_Failed = dict[int, RunFailed]
+
+
+@dataclass
+class _Measured:
+    """The finished rounds of some variants.
+
+    ``runs`` has those of each variant by its index, one per round; a variant that has ``failed`` has no more of them.
+    ``before`` is the number of rounds of an earlier measurement.
+    """
+
+    states: Sequence[VariantFiles]
+    stop: Rounds
+    runs: dict[int, list[Steps]]
+    failed: dict[int, RunFailed] = field(default_factory=dict)
+    before: int = 0
+    machine: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def rounds(self) -> int:
+        return len(self.runs[0])
+
+    def take_over(self, earlier: BenchReport) -> None:
+        """Begin with the rounds of an earlier report, and with the variants that failed in it."""
+        runs, known = {variant.name: variant.runs for variant in earlier.variants}, earlier.failed or {}
+        self.failed = {at: RunFailed(known[item.name]) for at, item in enumerate(self.states) if item.name in known}
+        self.runs = {at: [*runs[item.name]] for at, item in enumerate(self.states) if at not in self.failed}
+        self.before, self.machine, self.versions = earlier.rounds, earlier.machine, earlier.versions
+
+    def wanted(self) -> int:
+        """How many rounds there should be, judging by the logarithms of the ratios to the first variant."""
+        pairs = ([*zip(self.runs[0], runs, strict=True)] for at, runs in self.runs.items() if at)
+        return self.stop.wanted([math.log(run.ips / first.ips) for first, run in each] for each in pairs)
+
+    def variants(self) -> list[Variant]:
+        """The variants that have not failed."""
+        found = ((self.states[at], runs) for at, runs in self.runs.items())
+        return [Variant(item.name, item.codes, item.places, [*runs], item.fixes, item.event) for item, runs in found]
 
 
 class Bench:
@@ -90,114 +126,66 @@ class Bench:
             RunFailed: the first variant or all others failed, or too few rounds fit into the time limit.
             OSError: there is no room for the copy, or the interpreter cannot be started.
         """
-        done, failed = _taken_over(states, earlier) if earlier else ([], {})
-        before = len(done)
         stop = Rounds(rounds, until, earlier.pilot if earlier else 0)
-        while len(done) < (wanted := stop.wanted(_logs(done))):
+        done = _Measured(states, stop, {index: [] for index in range(len(states))})
+        if earlier:
+            done.take_over(earlier)
+        while done.rounds < (wanted := done.wanted()):
             try:
-                done.append(self._round(states, wanted, len(done), failed, _without(tell, before * len(states))))
+                self._round(done, wanted, tell)
             except script_run.OutOfTime as error:
-                if len(done) < LEAST_ROUNDS:
-                    raise RunFailed(f"{len(done)} of {LEAST_ROUNDS} rounds were finished: {error}") from error
+                if done.rounds < LEAST_ROUNDS:
+                    raise RunFailed(f"{done.rounds} of {LEAST_ROUNDS} rounds were finished: {error}") from error
                 break
-            if len(failed) == len(states) - 1:
-                raise next(iter(failed.values()))
+            if len(done.failed) == len(states) - 1:
+                raise next(iter(done.failed.values()))
             if keep:
-                keep(self._report(states, stop, done, failed, is_over=False))
-        return self._report(states, stop, done, failed)
+                keep(self._report(done, is_over=False))
+        return self._report(done)
 
-    def _round(
-        self, states: Sequence[VariantFiles], rounds: int, place: int, failed: _Failed, tell: Tell | None
-    ) -> _Round:
-        order = list(range(len(states)))
-        found: _Round = {}
-        for index in order if place % 2 == 0 else order[::-1]:
-            if index in failed:
-                continue
+    def _round(self, done: _Measured, wanted: int, tell: Tell | None) -> None:
+        order, count, past = list(done.runs), len(done.states), done.rounds - done.before
+        found: dict[int, Outcome] = {}
+        for index in order if done.rounds % 2 == 0 else order[::-1]:
             if tell:
-                tell(place * len(states) + len(found), rounds * len(states), states[index].name)
+                tell(past * count + len(found), (wanted - done.before) * count, done.states[index].name)
             try:
-                found[index] = self.run(states[index])
+                found[index] = self.run(done.states[index])
             except script_run.OutOfTime:
                 raise
             except RunFailed as error:
                 if index == 0:  # there is nothing left to compare with
                     raise
-                failed[index] = error
-        return found
+                done.failed[index] = error
+                del done.runs[index]
+        for index, outcome in found.items():
+            done.runs[index].append(outcome.steps)
+        done.machine, done.versions = found[0].machine, found[0].versions
 
-    def _report(
-        self,
-        states: Sequence[VariantFiles],
-        stop: Rounds,
-        rounds: Sequence[_Round],
-        failed: _Failed,
-        is_over: bool = True,
-    ) -> BenchReport:
+    def _report(self, done: _Measured, is_over: bool = True) -> BenchReport:
         """The report of the rounds; before the end it does not mention missing rounds."""
-        plan = self.plan
-        variants = [
-            Variant(
-                state.name,
-                state.codes,
-                state.places,
-                [found[index].steps for found in rounds],
-                state.fixes,
-                state.event,
-            )
-            for index, state in enumerate(states)
-            if index not in failed
-        ]
-        before = variants[0]
-        others = variants[1:] if len(rounds) >= LEAST_ROUNDS else []
-        comparisons = [compare(before.runs, other.runs, other.name, stop.pilot) for other in others]
-        first = rounds[0][0]
+        plan, stop = self.plan, done.stop
+        before, *others = variants = done.variants()
+        measured = others if done.rounds >= LEAST_ROUNDS else []
+        comparisons = [compare(before.runs, other.runs, other.name, stop.pilot) for other in measured]
         return BenchReport(
             script=plan.script.as_posix(),
             arguments=plan.arguments,
-            machine=first.machine,
-            versions={"perflint": __version__, **first.versions},
+            machine=done.machine,
+            versions={"perflint": __version__, **done.versions},
             date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             warmup=plan.warmup,
             steps=plan.steps,
-            rounds=len(rounds),
+            rounds=done.rounds,
             variants=variants,
             comparisons=comparisons,
             notes=[
-                *notes.of_failures(failed.values()),
-                *(notes.of_time(stop, len(rounds), comparisons) if is_over else []),
+                *notes.of_failures(done.failed.values()),
+                *(notes.of_time(stop, done.rounds, comparisons) if is_over else []),
                 *notes.of_steps(plan.steps, variants),
-                *notes.of_losses(before, variants[1:], comparisons),
+                *notes.of_losses(before, others, comparisons),
                 *notes.of_files(*self.linked_and_written()),
             ],
-            failed={states[index].name: str(error) for index, error in failed.items()},
+            failed={done.states[index].name: str(error) for index, error in done.failed.items()},
             pilot=stop.pilot,
         )
-
-
-def _without(tell: Tell | None, before: int) -> Tell | None:
-    """Report progress without counting the runs that were done before."""
-    return tell and (lambda done, runs, name: tell(done - before, runs - before, name))
-
-
-def _taken_over(states: Sequence[VariantFiles], earlier: BenchReport) -> tuple[list[_Round], _Failed]:
-    """The rounds of an earlier report, and the variants that failed in it."""
-    runs = {variant.name: variant.runs for variant in earlier.variants}
-    known = earlier.failed or {}
-    failed = {index: RunFailed(known[state.name]) for index, state in enumerate(states) if state.name in known}
-    measured = [index for index in range(len(states)) if index not in failed]
-    rounds = [
-        {index: Outcome(runs[states[index].name][at], earlier.versions, earlier.machine, [], 0.0) for index in measured}
-        for at in range(earlier.rounds)
-    ]
-    return rounds, failed
-
-
-def _logs(rounds: Sequence[_Round]) -> list[list[float]]:
-    """For each variant that ran in all rounds, the logarithms of its ips relative to the first variant."""
-    lasting = [index for index in (rounds[-1] if rounds else {}) if index]
-    return [
-        [math.log(found[index].steps.ips / found[0].steps.ips) for found in rounds if found[0].steps.ips]
-        for index in lasting
-        if all(found[index].steps.ips for found in rounds)
-    ]

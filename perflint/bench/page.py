@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from perflint.bench import figures, pictures
-from perflint.bench.figures import Figures, Verdict, number
+from perflint.bench.figures import Verdict, number
 from perflint.bench.notes import advice
 from perflint.bench.results import BenchReport, Comparison, Variant
 from perflint.bench.tuning import Tuned
@@ -15,7 +15,7 @@ from perflint.bench.web_page import STYLE, colour, conditions, document, markup,
 from perflint.text.visible import counted
 
 _PARTS = templates(Path(__file__).with_name("bench_page.html"))
-_WIDE, _HALF = 1080.0, 520.0
+_WIDE, _CURVE, _HALF = 1080.0, 720.0, 520.0
 _TONES = {Verdict.FASTER: "faster", Verdict.SLOWER: "slower", Verdict.NO_GAIN: "none"}
 _COMPARED = ("Ratio (95 % interval)", "Saved a step (95 % interval)", "Losses", "Verdict")
 _HEADINGS = ("Variant", "ips", "batch_cost", "reader_cost", "Memory", *_COMPARED)
@@ -33,7 +33,7 @@ def page(report: BenchReport, *sections: str) -> str:
 
 def curve_section(report: BenchReport, tuned: Tuned) -> str:
     """A section about a tuned argument: the ips by its value; empty if nothing was measured."""
-    drawn = pictures.curve(report, tuned)
+    drawn = two_widths(partial(pictures.curve, report, tuned), "curve", _CURVE)
     return _PARTS["curve"].substitute(name=markup(tuned.wanted.name), pictures=drawn) if drawn else ""
 
 
@@ -73,15 +73,11 @@ def _measured(variant: Variant) -> Iterator[str]:
     if measured is None:
         yield from ("not measured", "", "", "")
         return
-    yield f"<span>{number(measured.ips)}{_spread(measured, (measured.slowest, measured.fastest))}</span>"
-    yield f"<span>{number(measured.batch_ms)} ms{_spread(measured, measured.batch_spread)}</span>"
     share = f"<small>{100 * measured.reader_share:.0f} % of the step</small>"
-    yield f"<span>{number(measured.reader_ms)} ms{_spread(measured, measured.reader_spread)}{share}</span>"
+    for figure, after in ((measured.ips, ""), (measured.batch_ms, " ms"), (measured.reader_ms, " ms")):
+        ends = f"<small>{figure.ends}</small>" if figure.ends else ""
+        yield f"<span>{number(figure.mean)}{after}{ends}{share if figure is measured.reader_ms else ''}</span>"
     yield f"{number(measured.memory_mib)} MiB" if measured.memory_mib is not None else "not measured"
-
-
-def _spread(measured: Figures, ends: tuple[float, float]) -> str:
-    return f"<small>{number(ends[0])} to {number(ends[1])}</small>" if measured.rounds > 1 else ""
 
 
 def _compared(comparison: Comparison | None) -> Iterator[str]:

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from perflint.bench.figures import Figures, interval, number, quantile, ratio, sentence, shortened, summary
 from perflint.bench.results import BenchReport, Comparison
 from perflint.bench.tuning import Tuned, TunedPoint, points
-from perflint.bench.web_page import (
-    CHARACTER,
-    Scale,
-    box,
-    colour,
-    element,
-    line,
-    markup,
-    picture,
-    text,
-    ticks,
-    two_widths,
-)
+from perflint.bench.web_page import CHARACTER, Picture, Scale, box, colour, element, line, markup, text, ticks
 
 _RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.67, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100)
 """The numbers that the axis of ratios may have."""
@@ -43,14 +32,14 @@ _ROW = 66.0
 _BINS = 40
 
 
-def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """A forest plot: the ratio of each fix with its interval, on a logarithmic axis; empty if nothing was compared.
+def forest(report: BenchReport, width: float) -> Picture | None:
+    """A forest plot: the ratio of each fix with its interval, on a logarithmic axis; None if nothing was compared.
 
     If it is narrow, names are above their intervals instead of beside them.
     """
     rows = report.comparisons
     if not rows:
-        return ""
+        return None
     beside = width >= 600
     row_height = 34.0 if beside else 48.0
     scale = _ratio_scale(rows, width, beside)
@@ -68,7 +57,7 @@ def forest(report: BenchReport, name: str, width: float, class_: str) -> str:
         parts += _ratio_words(row, width, scale, middle + 4 if beside else top + 14, beside)
         parts.append(_interval(row, scale, middle, colour(index)))
     desc = " ".join(f"{row.variant}: {sentence(row)}." for row in rows)
-    return picture(name, "Ratio of ips, after to before, with its 95 % interval", desc, (width, height), parts, class_)
+    return Picture("Ratio of ips, after to before, with its 95 % interval", desc, (width, height), parts)
 
 
 def _ratio_scale(rows: Sequence[Comparison], width: float, beside: bool) -> Scale:
@@ -143,8 +132,8 @@ class _Run:
     steps_ms: Sequence[float]
 
 
-def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """The steps of every run over time, round by round; empty text if no step was measured."""
+def timeline(report: BenchReport, width: float) -> Picture | None:
+    """The steps of every run over time, round by round; None if no step was measured."""
     runs = [
         _Run(at + 1, index, variant.name, [1000 * second for second in variant.runs[at].batch_s])
         for at in range(max((len(variant.runs) for variant in report.variants), default=0))
@@ -153,30 +142,25 @@ def timeline(report: BenchReport, name: str, width: float, class_: str) -> str:
     ]
     every = [step for run in runs for step in run.steps_ms]
     if not every or max(every) <= 0:
-        return ""
+        return None
     top = min(max(every), _HEADROOM * quantile(every, 0.95)) or max(every)
     scale = Scale(0, top * 1.05, _HEIGHT - _TIME_BOTTOM, _TOP)
-    parts = [*_rounds(runs, width)]
+    room = (width - _TIME_LEFT - _TIME_RIGHT) / len(runs)
+    slots = [(_TIME_LEFT + at * room, _TIME_LEFT + (at + 1) * room) for at in range(len(runs))]
+    parts = [*_rounds(runs, slots)]
     parts += _vertical_axis(scale, _TIME_LEFT, width - _TIME_RIGHT, "ms", "rounds in the order of time")
-    parts += [_run(run, scale, *_slot(at, len(runs), width)) for at, run in enumerate(runs)]
+    parts += [_run(run, scale, *slot) for run, slot in zip(runs, slots, strict=True)]
     rounds = max(run.round for run in runs)
     desc = f"{len(every)} steps in {len(runs)} runs, {rounds} round{'s' * (rounds > 1)}. " + " ".join(
         f"Round {run.round}, {run.name}: median {number(quantile(run.steps_ms, 0.5))} ms." for run in runs
     )
-    return picture(
-        name, "Time of each step, in the order in which the runs took turns", desc, (width, _HEIGHT), parts, class_
-    )
+    return Picture("Time of each step, in the order in which the runs took turns", desc, (width, _HEIGHT), parts)
 
 
-def _slot(at: int, count: int, width: float) -> tuple[float, float]:
-    room = (width - _TIME_LEFT - _TIME_RIGHT) / count
-    return _TIME_LEFT + at * room, _TIME_LEFT + (at + 1) * room
-
-
-def _rounds(runs: Sequence[_Run], width: float) -> Iterator[str]:
+def _rounds(runs: Sequence[_Run], slots: Sequence[tuple[float, float]]) -> Iterator[str]:
     for number_ in sorted({run.round for run in runs}):
-        places = [at for at, run in enumerate(runs) if run.round == number_]
-        start, end = _slot(places[0], len(runs), width)[0], _slot(places[-1], len(runs), width)[1]
+        places = [slot for run, slot in zip(runs, slots, strict=True) if run.round == number_]
+        start, end = places[0][0], places[-1][1]
         band = "band" if number_ % 2 else "band even"
         yield box(start, _TOP - 4, end - start, _HEIGHT - _TIME_BOTTOM - _TOP + 4, band)
         if end - start > 12:
@@ -218,8 +202,8 @@ def _thinned(points: Sequence[tuple[float, float]], pixels: float) -> Sequence[t
     return kept
 
 
-def distribution(report: BenchReport, name: str, width: float, class_: str) -> str:
-    """A histogram of step times for each variant, on one axis; empty text if no step was measured."""
+def distribution(report: BenchReport, width: float) -> Picture | None:
+    """A histogram of step times for each variant, on one axis; None if no step was measured."""
     rows = [
         (index, variant.name, [1000 * second for run in variant.runs for second in run.batch_s])
         for index, variant in enumerate(report.variants)
@@ -227,7 +211,7 @@ def distribution(report: BenchReport, name: str, width: float, class_: str) -> s
     rows = [row for row in rows if row[2]]
     every = [step for *_, steps in rows for step in steps]
     if not every or max(every) <= 0:
-        return ""
+        return None
     # longer steps are counted in the last bar, so that the others are not squeezed
     upper = min(max(every), 2 * quantile(every, 0.95)) * 1.04 or max(every)
     scale = Scale(0, upper, _SIDE, width - _SIDE)
@@ -237,7 +221,7 @@ def distribution(report: BenchReport, name: str, width: float, class_: str) -> s
     height = _ROWS_TOP + len(rows) * _ROW + _ROWS_AXIS
     parts += _horizontal_axis(scale, height, "ms a step")
     desc = " ".join(f"{title}: {_spread(steps)}." for _, title, steps in rows)
-    return picture(name, "How the times of the steps are spread", desc, (width, height), parts, class_)
+    return Picture("How the times of the steps are spread", desc, (width, height), parts)
 
 
 def _spread(steps: Sequence[float]) -> str:
@@ -247,17 +231,13 @@ def _spread(steps: Sequence[float]) -> str:
 
 def _histogram(name: str, steps: Sequence[float], scale: Scale, top: float, class_: str) -> Iterator[str]:
     floor = top + _ROW - 8
-    counts = [0] * _BINS
-    for step in steps:
-        counts[min(_BINS - 1, int(step / scale.high * _BINS))] += 1
+    counts = Counter(min(_BINS - 1, int(step / scale.high * _BINS)) for step in steps)
     room = (scale.end - scale.start) / _BINS
     yield from _heading(name, f"median {number(quantile(steps, 0.5))} ms", scale, top)
-    tall = [max(1.5, (_ROW - 34) * count / max(counts)) if count else 0.0 for count in counts]
-    bars = [
-        box(scale.start + at * room, floor - height, room - 1, height, "bar")
-        for at, height in enumerate(tall)
-        if height
-    ]
+    bars = []
+    for at, count in sorted(counts.items()):
+        height = max(1.5, (_ROW - 34) * count / max(counts.values()))
+        bars.append(box(scale.start + at * room, floor - height, room - 1, height, "bar"))
     middle = scale(quantile(steps, 0.5))
     bars.append(line(middle, floor - (_ROW - 32), middle, floor + 3, "median"))
     yield element("g", element("title", _spread(steps)), *bars, class_=class_)
@@ -279,55 +259,51 @@ def _horizontal_axis(scale: Scale, height: float, unit: str) -> Iterator[str]:
     yield text((scale.start + scale.end) / 2, height - 4, unit, "label dim", "middle")
 
 
-def reader_share(report: BenchReport, name: str, width: float, class_: str) -> str:
+def reader_share(report: BenchReport, width: float) -> Picture | None:
     """A bar for each variant: a step's mean time, and the part of it spent waiting for the loader."""
     found = [(index, variant.name, summary(variant)) for index, variant in enumerate(report.variants)]
     rows = [(index, title, measured) for index, title, measured in found if measured is not None]
     if not rows:
-        return ""
-    scale = Scale(0, max(measured.batch_ms for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
+        return None
+    scale = Scale(0, max(measured.batch_ms.mean for *_, measured in rows) * 1.02, _SIDE, width - _SIDE)
     parts: list[str] = []
     for at, (index, title, measured) in enumerate(rows):
         top = _ROWS_TOP + at * _ROW
         parts += _heading(title, _waits(measured), scale, top)
-        bars = (measured.batch_ms, "rest"), (min(measured.reader_ms, measured.batch_ms), "bar")
+        batch, reader = measured.batch_ms.mean, measured.reader_ms.mean
+        bars = (batch, "rest"), (min(reader, batch), "bar")
         drawn = (box(scale.start, top + 24, scale(ms) - scale.start, 24, part) for ms, part in bars)
         parts.append(element("g", *drawn, class_=colour(index)))
     height = _ROWS_TOP + len(rows) * _ROW + _ROWS_AXIS
     parts += _horizontal_axis(scale, height, "ms a step, mean; solid: waiting for the loader")
     desc = " ".join(f"{title}: {_waits(measured)}." for _, title, measured in rows)
-    return picture(name, "How much of a step waits for the loader", desc, (width, height), parts, class_)
+    return Picture("How much of a step waits for the loader", desc, (width, height), parts)
 
 
 def _waits(measured: Figures) -> str:
-    return f"{number(measured.reader_ms)} of {number(measured.batch_ms)} ms ({100 * measured.reader_share:.0f} %)"
+    reader, batch = number(measured.reader_ms.mean), number(measured.batch_ms.mean)
+    return f"{reader} of {batch} ms ({100 * measured.reader_share:.0f} %)"
 
 
-def curve(report: BenchReport, tuned: Tuned) -> str:
-    """How the ips depend on the value of one argument, in two widths; empty if nothing was measured."""
+def curve(report: BenchReport, tuned: Tuned, width: float) -> Picture | None:
+    """How the ips depend on the value of one argument; None if nothing was measured."""
     shown = [(point, found) for point in points(report, tuned) if (found := summary(point.variant)) is not None]
-    highest = max((found.fastest for _, found in shown), default=0.0)
+    highest = max((max(found.ips.rounds) for _, found in shown), default=0.0)
     if not shown or not 0 < highest < math.inf:
-        return ""
+        return None
     scale = Scale(0, highest * 1.05, _HEIGHT - _CURVE_BOTTOM, _TOP)
-
-    def drawn(name: str, width: float, class_: str) -> str:
-        right = width - _CURVE_RIGHT
-        room = (right - _CURVE_LEFT) / len(shown)
-        places = [_CURVE_LEFT + (at + 0.5) * room for at in range(len(shown))]
-        parts = [*_vertical_axis(scale, _CURVE_LEFT, right, "ips", tuned.wanted.name)]
-        for level in [scale(found.ips) for point, found in shown if point.comparison is None][:1]:
-            parts.append(line(_CURVE_LEFT, level, right, level, "one"))
-        known = [
-            (x, scale(found.ips)) for x, (point, found) in zip(places, shown, strict=True) if point.value is not None
-        ]
-        parts.append(_path(known, f"trace {colour(1)}"))
-        for x, (point, found) in zip(places, shown, strict=True):
-            parts += _mark(point, found, x, scale)
-        desc = " ".join(f"{_label(point)}: {number(found.ips)} samples a second." for point, found in shown)
-        return picture(name, f"Samples a second by {tuned.wanted.name}", desc, (width, _HEIGHT), parts, class_)
-
-    return two_widths(drawn, "curve", 720.0)
+    right = width - _CURVE_RIGHT
+    room = (right - _CURVE_LEFT) / len(shown)
+    placed = [(_CURVE_LEFT + (at + 0.5) * room, *each) for at, each in enumerate(shown)]
+    parts = [*_vertical_axis(scale, _CURVE_LEFT, right, "ips", tuned.wanted.name)]
+    for level in [scale(found.ips.mean) for point, found in shown if point.comparison is None][:1]:
+        parts.append(line(_CURVE_LEFT, level, right, level, "one"))
+    known = [(x, scale(found.ips.mean)) for x, point, found in placed if point.value is not None]
+    parts.append(_path(known, f"trace {colour(1)}"))
+    for x, point, found in placed:
+        parts += _mark(point, found, x, scale)
+    desc = " ".join(f"{_label(point)}: {number(found.ips.mean)} samples a second." for point, found in shown)
+    return Picture(f"Samples a second by {tuned.wanted.name}", desc, (width, _HEIGHT), parts)
 
 
 def _label(point: TunedPoint) -> str:
@@ -335,10 +311,10 @@ def _label(point: TunedPoint) -> str:
 
 
 def _mark(point: TunedPoint, found: Figures, x: float, scale: Scale) -> Sequence[str]:
-    low, middle, high = map(scale, (found.slowest, found.ips, found.fastest))
+    low, middle, high = map(scale, (min(found.ips.rounds), found.ips.mean, max(found.ips.rounds)))
     mark = element(
         "g",
-        element("title", markup(f"{_label(point)}: {number(found.ips)} samples a second")),
+        element("title", markup(f"{_label(point)}: {number(found.ips.mean)} samples a second")),
         line(x, low, x, high, "whisker"),
         box(x - 5, middle - 5, 10, 10, "bar"),
         class_=colour(0 if point.comparison is None else 1),

@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from perflint.files.writing import Lock, take_lock
@@ -57,17 +56,13 @@ def held() -> Iterator[None]:
         yield
         return
     asked: list[int] = []
-
-    def note(number: int, frame: FrameType | None) -> None:
-        asked.append(number)
-
-    before: dict[int, Any] = {}
+    handlers: dict[int, Any] = {
+        number: signal.getsignal(number) for name in _SIGNALS if (number := getattr(signal, name, None)) is not None
+    }
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
     try:
-        for name in _SIGNALS:
-            number = getattr(signal, name, None)
-            if number is not None and callable(signal.getsignal(number)):
-                before[number] = signal.getsignal(number)
-                signal.signal(number, note)
+        for number in before:
+            signal.signal(number, lambda number, _: asked.append(number))
         yield
     finally:
         for number, handler in before.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import subprocess
@@ -15,7 +14,6 @@ from typing import Any
 from perflint.bench.results import Steps
 from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder
-from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
 from perflint.text.visible import counted
@@ -40,10 +38,6 @@ class RunFailed(Exception):
 
 class OutOfTime(RunFailed):
     """The time limit was reached before the run was finished."""
-
-
-class Stalled(RunFailed):
-    """The script no longer makes progress."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +114,9 @@ def _mean(losses: Sequence[float | None]) -> float | None:
 
 def exit_message(plan: Plan, status: int, said: Sequence[str]) -> str:
     """The message for a script that has ended with an error."""
-    last, before = _last(said)
     if any("No module named 'paddle'" in line for line in said[-_TAIL:]) or _lacks_paddle(plan, said):
         return f"{plan.python} has no Paddle: name the interpreter that trains with --python"
-    return f"{plan.script} failed (exit status {status}): {last}{before}"
+    return f"{plan.script} failed (exit status {status}): {_last(said)}"
 
 
 def _lacks_paddle(plan: Plan, said: Sequence[str]) -> bool:
@@ -139,8 +132,7 @@ def time_message(plan: Plan, watch: StallWatch, ranks: Sequence[Sequence[Call]],
     more = "allow more with --time-limit, or measure fewer steps with --steps"
     if not watch.steps:
         at = f" at {where_all(ranks)}" if any(ranks) else ""
-        last, before = _last(said)
-        return f"{plan.script} was still running{at} at the time limit; {more}. Its last output: {last}{before}"
+        return f"{plan.script} was still running{at} at the time limit; {more}. Its last output: {_last(said)}"
     return f"{plan.script} had made {watch.steps} of {plan.warmup + plan.steps} steps at the time limit; {more}"
 
 
@@ -193,7 +185,7 @@ def no_steps_message(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
         )
     if not result["hooked"]:
         return f"{plan.script} never imported paddle, so there is nothing to measure: name the script that trains"
-    if result["status"] == SPAWNED:
+    if result["status"] == recorder.SPAWNED:
         return (
             f"{plan.script} starts its processes itself with paddle.distributed.spawn, at {result['where']}, so "
             "perflint cannot see what they do: make the script call the function that trains, and measure one process, "
@@ -212,15 +204,9 @@ def no_steps_message(plan: Plan, results: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def last_lines(log: Path) -> list[str]:
-    """The last lines of a script's output."""
-    return log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
-
-
-def _last(said: Sequence[str]) -> tuple[str, str]:
+def _last(said: Sequence[str]) -> str:
     """The last line of an output, which usually says most, and those before it."""
-    before = "".join(f"\n{line}" for line in said[:-1])
-    return said[-1] if said else "nothing", f"\nbefore that:{before}" if before else ""
+    return "\n".join([*said[-1:], *(["before that:"] if said[1:] else []), *said[:-1]]) or "nothing"
 
 
 def run(
@@ -238,8 +224,7 @@ def run(
 
     Raises:
         OutOfTime: it took longer.
-        Stalled: nothing happened any more.
-        RunFailed: the script failed, or made too few steps.
+        RunFailed: the script failed, made too few steps, or nothing happened any more.
         OSError: the interpreter cannot be started.
     """
     file, temporary = scratch / "plan.json", scratch / "tmp"
@@ -254,12 +239,10 @@ def run(
         lock,
     )
     try:
-        problem = _watched(plan, script, copy, scratch, start + seconds, waiting)
+        _watch(plan, script, copy, scratch, start + seconds, waiting)
     finally:
         with held():
             script.end()
-    if problem is not None:
-        raise problem
     results = [json.loads(file.read_text(encoding="utf-8")) for file in _files(scratch, _RESULT)]
     status = script.status()
     if status or not results:
@@ -271,40 +254,33 @@ def run(
     return Outcome(steps, first["versions"], first["machine"], first["files"], took, first.get("profile"))
 
 
-def _watched(
-    plan: Plan, script: Supervised, copy: Path, scratch: Path, end: float, waiting: Waiting | None
-) -> RunFailed | None:
-    """Wait until a script ends; if it has to be stopped, return why."""
+def _watch(plan: Plan, script: Supervised, copy: Path, scratch: Path, end: float, waiting: Waiting | None) -> None:
+    """Wait until a script ends; raise why it has to be stopped."""
     watch = StallWatch(plan.stall_limit, time.monotonic())
     while not script.has_ended:
         now = time.monotonic()
         watch.look([recorder.read_beat(file) for file in _files(scratch, _BEAT)], now)
         if now >= end:
-            return OutOfTime(time_message(plan, watch, _calls(scratch, copy), _said(scratch)))
+            raise OutOfTime(time_message(plan, watch, _calls(scratch, copy), _said(scratch)))
         if watch.hangs(now):
             calls = _calls(scratch, copy)
-            return Stalled(stall_message(plan, watch, now, calls, script.started(), _said(scratch)))
+            raise RunFailed(stall_message(plan, watch, now, calls, script.started(), _said(scratch)))
         news = watch.news(now)
         if news and waiting:
             waiting(news)
         time.sleep(_LOOK)
-    return None
 
 
 def _data(plan: Plan, copy: Path, scratch: Path) -> dict[str, Any]:
     return {
+        **{key: getattr(plan, key) for key in ("arguments", "warmup", "steps", "seed", "profile")},
         "script": str(copy / plan.script),
-        "arguments": plan.arguments,
-        "warmup": plan.warmup,
-        "steps": plan.steps,
-        "seed": plan.seed,
         "result": str(scratch / _RESULT),
         "beat": str(scratch / _BEAT),
         "error": str(scratch / _ERROR),
         "is_launched": bool(plan.launch),
         "copy": os.path.realpath(copy),
         "original": os.path.realpath(plan.root),
-        "profile": plan.profile,
     }
 
 
@@ -325,18 +301,14 @@ def _files(scratch: Path, name: str) -> list[Path]:
 
 def _calls(scratch: Path, copy: Path) -> list[list[Call]]:
     """What each rank is doing."""
-    found: list[list[Call]] = []
-    for file in _files(scratch, _BEAT):
-        found.append([])
-        with contextlib.suppress(OSError):
-            found[-1] = stack(file, copy)
-    return found
+    return [stack(file, copy) for file in _files(scratch, _BEAT)]
 
 
 def _said(scratch: Path) -> list[str]:
-    """The last output of the script; with several ranks, the error of the one that failed first."""
+    """The last lines of the script's output; with several ranks, the error of the one that failed first."""
     errors = sorted(_files(scratch, _ERROR), key=lambda path: path.stat().st_mtime_ns)
-    return last_lines(errors[0] if errors else scratch / "log.txt")
+    log = errors[0] if errors else scratch / "log.txt"
+    return log.read_text(encoding="utf-8", errors="replace").rstrip().splitlines()[-_TAIL:]
 
 
 def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
@@ -344,11 +316,8 @@ def _environment(plan: Plan, copy: Path, temporary: Path) -> dict[str, str]:
     environment = {**os.environ, "TMPDIR": str(temporary), **plan.environment}
     if plan.seed is not None:
         environment["PYTHONHASHSEED"] = str(plan.seed)
-    entries = [os.path.realpath(entry) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    entries = [Path(os.path.realpath(entry)) for entry in environment.get("PYTHONPATH", "").split(os.pathsep) if entry]
     if entries:
-        environment["PYTHONPATH"] = os.pathsep.join(_moved(Path(entry), plan.root, copy) for entry in entries)
+        moved = (copy / each.relative_to(plan.root) if each.is_relative_to(plan.root) else each for each in entries)
+        environment["PYTHONPATH"] = os.pathsep.join(map(str, moved))
     return environment
-
-
-def _moved(entry: Path, root: Path, copy: Path) -> str:
-    return str(copy / entry.relative_to(root) if entry.is_relative_to(root) else entry)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from perflint.bench.figures import interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Steps
 from perflint.bench.script_run import RunFailed
 from perflint.bench.statistics import LEAST_ROUNDS, compare, compared, difference_in_words, largest_difference
-from perflint.bench.variants import Fixes, VariantFiles
-from perflint.findings import Finding
+from perflint.bench.variants import Fixes, FixGroup, VariantFiles
 
 TRIAL_ROUNDS = LEAST_ROUNDS
 """The number of rounds for choosing a fix."""
@@ -32,14 +30,6 @@ Measure = Callable[[Sequence[VariantFiles], int], BenchReport]
 
 class CannotSearch(Exception):
     """The losses cannot be compared, so it is unknown which fixes keep them; ``str(error)`` says what to do."""
-
-
-@dataclass(frozen=True)
-class FixCandidate:
-    """A fix, or the fixes of a rule, with its name in reports."""
-
-    name: str
-    findings: list[Finding]
 
 
 @dataclass(frozen=True)
@@ -81,15 +71,11 @@ def most_runs(candidates: int, rounds: int) -> int:
     return TRIAL_ROUNDS * (candidates + 1) + 2 * TRIAL_ROUNDS * max(candidates - 1, 0) + 2 * rounds
 
 
-def candidates(fixes: Fixes) -> list[FixCandidate]:
+def candidates(fixes: Fixes) -> list[FixGroup]:
     """The fixes that can be applied, or, if there are many, the fixes of each rule together."""
     findings = fixes.findings()
     alone = fixes.of_one_fix(findings)
-    if len(alone) < _MANY:
-        names = [state.name for state in fixes.each(findings)]
-        return [FixCandidate(name, group) for name, group in zip(names, alone, strict=True)]
-    ordered = sorted(findings, key=lambda item: item.code)
-    return [FixCandidate(code, list(group)) for code, group in groupby(ordered, key=lambda item: item.code)]
+    return alone if len(alone) < _MANY else fixes.of_one_rule(findings)
 
 
 @dataclass
@@ -107,7 +93,7 @@ class Search:
     _before: list[Steps] = field(default_factory=list, init=False)
     _trials: list[Trial] = field(default_factory=list, init=False)
 
-    def run(self, given: Sequence[FixCandidate]) -> SearchResult:
+    def run(self, given: Sequence[FixGroup]) -> SearchResult:
         """Try the candidates.
 
         Raises:
@@ -119,62 +105,59 @@ class Search:
         self._before = report.variants[0].runs
         self._insist_on_losses()
         order = self._alone(given, report)
-        if not order:
-            return SearchResult(None, report, self._trials)
-        kept = [order[0]]
-        for index, candidate in enumerate(order[1:], 1):
-            if not self.has_time(2 * TRIAL_ROUNDS):
-                return SearchResult(self._state(kept), report, self._trials, [each.name for each in order[index:]])
+        kept, left = order[:1], order[1:]
+        while left and self.has_time(2 * TRIAL_ROUNDS):
+            candidate = left.pop(0)
             if self._gains(candidate, kept):
                 kept.append(candidate)
-        return SearchResult(self._state(kept), report, self._trials)
+        winner = self._state(kept) if kept else None
+        return SearchResult(winner, report, self._trials, [candidate.name for candidate in left])
 
-    def _alone(self, given: Sequence[FixCandidate], report: BenchReport) -> list[FixCandidate]:
+    def _alone(self, given: Sequence[FixGroup], report: BenchReport) -> list[FixGroup]:
         """The candidates that gain something alone, the best first."""
         runs = {variant.name: variant.runs for variant in report.variants}
-        found: list[tuple[float, FixCandidate]] = []
+        found: list[tuple[float, FixGroup]] = []
         for candidate in given:
-            comparison = compare(self._before, runs[candidate.name]) if candidate.name in runs else None
-            if self._tried(candidate, [], comparison, runs.get(candidate.name, [])):
-                assert comparison is not None
+            if candidate.name not in runs:
+                self._note(candidate, [], "failed, or could not be made")
+                continue
+            comparison = compare(self._before, runs[candidate.name])
+            if self._tried(candidate, [], comparison, runs[candidate.name]):
                 found.append((comparison.ratio, candidate))
         return [candidate for _, candidate in sorted(found, key=lambda each: -each[0])]
 
-    def _gains(self, candidate: FixCandidate, kept: list[FixCandidate]) -> bool:
+    def _gains(self, candidate: FixGroup, kept: list[FixGroup]) -> bool:
         """Whether a fix gains something on top of others."""
         names = [each.name for each in kept]
         below, above = self._state(kept), self._state([*kept, candidate])
         if above is None or below is None:
-            return self._says(candidate, names, None, "cannot be made together with them")
+            return self._note(candidate, names, "cannot be made together with them")
         if above.changed == below.changed:
-            return self._says(candidate, names, None, "changes nothing more")
+            return self._note(candidate, names, "changes nothing more")
         try:
             report = self.measure([below, above], TRIAL_ROUNDS)
         except RunFailed as error:
-            return self._says(candidate, names, None, f"failed: {str(error).splitlines()[0]}")
+            return self._note(candidate, names, f"failed: {str(error).splitlines()[0]}")
         runs = report.variants[1].runs
         return self._tried(candidate, names, compare(report.variants[0].runs, runs), runs)
 
-    def _tried(
-        self, candidate: FixCandidate, names: list[str], comparison: Comparison | None, runs: list[Steps]
-    ) -> bool:
+    def _tried(self, candidate: FixGroup, names: list[str], found: Comparison, runs: list[Steps]) -> bool:
         """Record the result of a trial; return whether the fix is kept."""
-        if comparison is None:
-            return self._says(candidate, names, None, "failed, or could not be made")
+        kept = False
         if not self._is_allowed(runs):
             by = largest_difference(self._before[0], runs)
-            much = "" if by is None else f" by up to {by:.2g} of the loss"
-            return self._says(candidate, names, comparison, f"changes the losses{much}")
-        if comparison.ratio <= 1:
-            return self._says(candidate, names, comparison, "gains nothing")
-        return self._says(candidate, names, comparison, "kept" if names else "may gain", kept=True)
-
-    def _says(
-        self, candidate: FixCandidate, names: list[str], found: Comparison | None, verdict: str, kept: bool = False
-    ) -> bool:
-        middle, low, high = (found.ratio, found.low, found.high) if found is not None else (None, None, None)
-        self._trials.append(Trial(candidate.name, names, middle, low, high, kept, verdict))
+            verdict = f"changes the losses{'' if by is None else f' by up to {by:.2g} of the loss'}"
+        elif found.ratio <= 1:
+            verdict = "gains nothing"
+        else:
+            kept, verdict = True, "kept" if names else "may gain"
+        self._trials.append(Trial(candidate.name, names, found.ratio, found.low, found.high, kept, verdict))
         return kept
+
+    def _note(self, candidate: FixGroup, names: list[str], verdict: str) -> bool:
+        """Record a trial that was not measured."""
+        self._trials.append(Trial(candidate.name, names, None, None, None, False, verdict))
+        return False
 
     def _is_allowed(self, runs: list[Steps]) -> bool:
         """Whether the losses are those of the unchanged script, or close enough."""
@@ -196,7 +179,7 @@ class Search:
                 "fixes leave them alone: fix its seeds, or allow for a larger difference with --tolerance"
             )
 
-    def _state(self, chosen: Sequence[FixCandidate]) -> VariantFiles | None:
+    def _state(self, chosen: Sequence[FixGroup]) -> VariantFiles | None:
         """The script with some fixes together; None if two of them conflict."""
         findings = [item for candidate in chosen for item in candidate.findings]
         changed, left = self.fixes.made(findings)

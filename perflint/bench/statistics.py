@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from perflint.bench.results import Comparison, Steps
@@ -53,13 +53,15 @@ def compared(before: Sequence[Steps], after: Sequence[Steps]) -> tuple[bool | No
 
 
 def _first_difference(one: Steps, others: Sequence[Steps]) -> int | None:
-    found = (
-        step
-        for other in others
-        for step, (left, right) in enumerate(zip(one.losses, other.losses, strict=False))
-        if not _same(left, right)
-    )
-    return min(found, default=None)
+    return min((step for step, _, _ in _differing(one, others)), default=None)
+
+
+def _differing(one: Steps, others: Sequence[Steps]) -> Iterator[tuple[int, float | None, float | None]]:
+    """The steps whose losses are not the same, each with both losses."""
+    for other in others:
+        for step, (left, right) in enumerate(zip(one.losses, other.losses, strict=False)):
+            if not _same(left, right):
+                yield step, left, right
 
 
 def _same(left: float | None, right: float | None) -> bool:
@@ -71,12 +73,10 @@ def _same(left: float | None, right: float | None) -> bool:
 def largest_difference(one: Steps, others: Sequence[Steps]) -> float | None:
     """The largest difference of a loss in ``others``, relative to that of ``one``; None if it is not finite."""
     largest = 0.0
-    for other in others:
-        for left, right in zip(one.losses, other.losses, strict=False):
-            if not _same(left, right):
-                if left is None or right is None or not math.isfinite(left - right):
-                    return None
-                largest = max(largest, abs(left - right) / (abs(left) or 1.0))
+    for _, left, right in _differing(one, others):
+        if left is None or right is None or not math.isfinite(left - right):
+            return None
+        largest = max(largest, abs(left - right) / (abs(left) or 1.0))
     return largest
 
 
@@ -104,8 +104,6 @@ def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", 
         raise ValueError("a run has no measured step")
     logs = [math.log(later.ips / earlier.ips) for earlier, later in zip(before, after, strict=True)]
     centre, half = statistics.fmean(logs), half_width(logs, pilot)
-    same, differ_from, differ_by = compared(before, after)
-    saved, saved_half = _saved(before, after, pilot)
     return Comparison(
         variant,
         statistics.geometric_mean(run.ips for run in before),
@@ -113,12 +111,8 @@ def compare(before: Sequence[Steps], after: Sequence[Steps], variant: str = "", 
         math.exp(centre),
         math.exp(centre - half),
         math.exp(centre + half),
-        same,
-        differ_from,
-        differ_by,
-        saved,
-        None if saved is None else saved - saved_half,
-        None if saved is None else saved + saved_half,
+        *compared(before, after),
+        *_saved(before, after, pilot),
     )
 
 
@@ -150,12 +144,13 @@ def _deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
 
 
-def _saved(before: Sequence[Steps], after: Sequence[Steps], pilot: int) -> tuple[float | None, float]:
-    """How many milliseconds shorter a step got, and half of the interval; None if the steps are not comparable."""
+def _saved(before: Sequence[Steps], after: Sequence[Steps], pilot: int) -> Sequence[float | None]:
+    """How many milliseconds shorter a step got, and the interval of that; None if the steps are not comparable."""
     if not math.isclose(_samples(before), _samples(after), rel_tol=_SAME_SAMPLES):
-        return None, 0.0
+        return None, None, None
     differences = [_batch_ms(earlier) - _batch_ms(later) for earlier, later in zip(before, after, strict=True)]
-    return statistics.fmean(differences), half_width(differences, pilot)
+    mean, half = statistics.fmean(differences), half_width(differences, pilot)
+    return mean, mean - half, mean + half
 
 
 def _samples(runs: Sequence[Steps]) -> float:

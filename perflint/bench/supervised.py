@@ -15,7 +15,6 @@ from pathlib import Path
 
 from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder, supervisor
-from perflint.bench.runner.recorder import Beat
 
 _SUPERVISOR = Path(supervisor.__file__)
 _PATIENCE = 3 * supervisor.GRACE
@@ -65,7 +64,6 @@ class Supervised:
         arguments = [str(place), "" if handle is None else str(handle), *command]
         try:
             with (place / "log.txt").open("wb") as log, held():
-                self._process: subprocess.Popen[bytes] | None = None
                 self._process = subprocess.Popen(
                     [sys.executable, "-I", "-S", str(_SUPERVISOR), *arguments],
                     cwd=directory,
@@ -77,22 +75,22 @@ class Supervised:
                     pass_fds=() if handle is None else (handle,),
                 )
         except BaseException:
-            self.end()
+            if hasattr(self, "_process"):
+                self.end()
             raise
 
     @property
     def has_ended(self) -> bool:
         """Whether the command has ended."""
-        return self._process is None or self._process.poll() is not None
+        return self._process.poll() is not None
 
     def started(self) -> list[supervisor.Process]:
         """Its processes and their children; none if the system does not list them."""
-        return supervisor.descendants(self._process.pid) if self._process else []
+        return supervisor.descendants(self._process.pid)
 
     def end(self) -> None:
         """Stop it cleanly, and wait until nothing of it is running."""
-        if self._process is None or self._process.stdin is None:
-            return
+        assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it has ended by itself
             self._process.stdin.write(supervisor.STAY)
         with contextlib.suppress(OSError):
@@ -120,18 +118,14 @@ class Supervised:
 class StallWatch:
     """Notices when nothing happens any more: no batch, no backward, no step, on any rank.
 
-    ``limit`` is the value of ``--stall-limit`` in seconds; ``start`` is the current time on a monotonic clock.
+    ``limit`` is the value of ``--stall-limit`` in seconds; ``since`` is when something happened last, on a monotonic
+    clock: at first, the current time.
     """
 
     limit: float | None
-    start: float
-    beats: Sequence[Beat] = ()
-    _since: float = field(init=False)
+    since: float
+    beats: Sequence[recorder.Beat] = ()
     _told: float = field(init=False, default=2 * _TELL)
-
-    def __post_init__(self) -> None:
-        """Start with nothing having happened."""
-        self._since = self.start
 
     @property
     def steps(self) -> int:
@@ -150,17 +144,17 @@ class StallWatch:
             return AT_FIRST if self.limit is None else self.limit
         return max(LATER if self.limit is None else self.limit, _STEPS * self.longest)
 
-    def look(self, beats: Sequence[Beat], now: float) -> None:
+    def look(self, beats: Sequence[recorder.Beat], now: float) -> None:
         """Take in the progress that the ranks have reported."""
         counts, before = ([(beat.batches, beat.backward, beat.steps) for beat in each] for each in (beats, self.beats))
         if counts != before:
-            self._since = now
+            self.since = now
             self._told = _TELL if any(beat.steps for beat in beats) else 2 * _TELL
         self.beats = beats
 
     def quiet(self, now: float) -> float:
         """Seconds since anything happened."""
-        return now - self._since
+        return now - self.since
 
     def hangs(self, now: float) -> bool:
         """Whether it has been quiet for too long."""
@@ -203,21 +197,23 @@ def stack(beat_file: Path, copy: Path) -> list[Call]:
         beat_file: the file in which the process reports its progress.
         copy: the copy of the project, to which paths are relative.
     """
-    beat = recorder.read_beat(beat_file)
     file = recorder.stack_file(beat_file)
-    if not beat.stack_signal:
-        return []
-    before = file.stat().st_size
-    with contextlib.suppress(OSError):
-        os.kill(beat.pid, beat.stack_signal)
-    end = time.monotonic() + _WAIT_FOR_STACK
     text = ""
-    while time.monotonic() < end:
-        time.sleep(0.05)
-        now = file.read_text(encoding="utf-8", errors="replace")[before:]
-        if now and now == text:
-            break
-        text = now
+    try:
+        beat = recorder.read_beat(beat_file)
+        if not beat.stack_signal:
+            return []
+        before = file.stat().st_size
+        os.kill(beat.pid, beat.stack_signal)
+        end = time.monotonic() + _WAIT_FOR_STACK
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            now = file.read_text(encoding="utf-8", errors="replace")[before:]
+            if now and now == text:
+                break
+            text = now
+    except OSError:  # it has ended
+        return []
     return frames(text, beat.thread, str(copy))
 
 

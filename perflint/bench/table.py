@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from perflint.bench import figures
 from perflint.bench.figures import Figures, Verdict, folded, number, padded, sentence, shortened, width
 from perflint.bench.notes import advice
-from perflint.bench.results import BenchReport, Comparison, Variant
+from perflint.bench.results import BenchReport, Comparison
 from perflint.text.visible import Palette, listed, visible, visible_line
 
 _HEADINGS = (
@@ -37,7 +37,7 @@ def table(report: BenchReport, columns: int, palette: Palette | None = None) -> 
     if not lines:
         shorter = ([row[:_MEASURED] for row in each] for each in rows)
         lines = next(filter(None, (_aligned(each, columns, report, palette) for each in shorter)), [])
-        lines += _sentences(report, columns, palette) if lines else _blocks(report, columns, palette)
+        lines += _sentences(report, columns, palette) if lines else _blocks(report, rows[0], columns, palette)
     notes = [*report.notes, *advice(report)]
     for texts in (_meanings(report, columns), notes):
         lines += [""] * bool(texts)
@@ -54,7 +54,9 @@ def _rows(report: BenchReport, spread: bool) -> list[Sequence[str]]:
         if measured is None:
             rows.append((visible(variant.name), "not measured", *[""] * (len(_HEADINGS) - 2)))
             continue
-        cells = (number(measured.ips), _rounds(measured), *_costs(measured, spread), _memory(measured))
+        memory = "" if measured.memory_mib is None else f"{number(measured.memory_mib)} MiB"
+        rounds = f"({measured.ips.ends or 'one round'})"
+        cells = (number(measured.ips.mean), rounds, *_costs(measured, spread), memory)
         rows.append((visible(variant.name), *cells, *_compared(comparisons.get(variant.name))))
     return rows
 
@@ -71,24 +73,10 @@ def _compared(comparison: Comparison | None) -> Sequence[str]:
     )
 
 
-def _rounds(measured: Figures) -> str:
-    if measured.rounds < 2:
-        return "(one round)"
-    return f"({number(measured.slowest)} to {number(measured.fastest)})"
-
-
-def _costs(measured: Figures, spread: bool = True) -> Iterator[str]:
+def _costs(measured: Figures, spread: bool) -> Iterator[str]:
     """batch_cost and reader_cost, with those of the fastest and the slowest round if there are several."""
-    for mean, (low, high) in (
-        (measured.batch_ms, measured.batch_spread),
-        (measured.reader_ms, measured.reader_spread),
-    ):
-        ends = f" ({number(low)} to {number(high)})" if spread and measured.rounds > 1 else ""
-        yield f"{number(mean)} ms{ends}"
-
-
-def _memory(measured: Figures) -> str:
-    return "" if measured.memory_mib is None else f"{number(measured.memory_mib)} MiB"
+    for cost in (measured.batch_ms, measured.reader_ms):
+        yield f"{number(cost.mean)} ms" + (f" ({cost.ends})" if spread and cost.ends else "")
 
 
 def _aligned(rows: Sequence[Sequence[str]], columns: int, report: BenchReport, palette: Palette) -> list[str]:
@@ -124,29 +112,19 @@ def _sentences(report: BenchReport, columns: int, palette: Palette) -> Iterator[
             yield _painted(line, comparison, palette)
 
 
-def _blocks(report: BenchReport, columns: int, palette: Palette) -> Iterator[str]:
+def _blocks(report: BenchReport, rows: Sequence[Sequence[str]], columns: int, palette: Palette) -> Iterator[str]:
     comparisons = figures.by_name(report)
-    for variant in report.variants:
+    for variant, row in zip(report.variants, rows[1:], strict=True):
         yield palette.bold(shortened(variant.name, max(columns, _NARROWEST)))
         comparison = comparisons.get(variant.name)
         if comparison is not None:
             for line in folded(sentence(comparison), columns, "  "):
                 yield _painted(line, comparison, palette)
-        for label, value in _block(variant, comparison):
-            yield from folded(f"{label:<13}{value}".rstrip(), columns, "  ")
-
-
-def _block(variant: Variant, comparison: Comparison | None) -> Iterator[tuple[str, str]]:
-    measured = figures.summary(variant)
-    if measured is None:
-        yield "not measured", ""
-        return
-    yield "ips", f"{number(measured.ips)} {_rounds(measured)}"
-    yield from zip(("batch_cost", "reader_cost"), _costs(measured), strict=True)
-    if measured.memory_mib is not None:
-        yield "memory", _memory(measured)
-    if comparison is not None:
-        yield "losses", _losses(comparison)
+        losses = "" if comparison is None else _losses(comparison)
+        costs = zip(_HEADINGS[3:_MEASURED], row[3:_MEASURED], strict=True)
+        for label, value in (("ips", f"{row[1]} {row[2]}"), *costs, ("losses", losses)):
+            if value:
+                yield from folded(f"{label:<13}{value}".rstrip(), columns, "  ")
 
 
 def _losses(comparison: Comparison) -> str:

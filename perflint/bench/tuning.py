@@ -6,29 +6,25 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from perflint.bench.figures import by_name, interval, ratio
 from perflint.bench.results import BEFORE, BenchReport, Comparison, Variant
 from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
+from perflint.configuration.settings import Settings
 from perflint.facts.loaders import LOADER, feeds_training, is_for_training
 from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place
 from perflint.rules.edits import insert_argument
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_none
+from perflint.syntax.parameters import argument_of, is_none, is_spread
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.text.source import Source
 from perflint.text.visible import listed
-
-if TYPE_CHECKING:
-    from perflint.configuration.settings import Settings
-    from perflint.index.project import FileIndex
 
 DEFAULTS: dict[str, int | bool] = {
     "num_workers": 0,
@@ -91,10 +87,6 @@ class _Loader:
     scope: Scope
     statement: Statement
     call: ast.Call
-
-    def place(self, root: Path) -> str:
-        """``train.py:31``, relative to the project."""
-        return _place(self.file, self.call, root)
 
 
 def wanted(text: str) -> Wanted:
@@ -177,7 +169,7 @@ def _loaders(file: FileIndex) -> Iterator[_Loader]:
 def _chosen(loaders: list[_Loader], root: Path, at: str) -> _Loader:
     """The loader that provides the training data."""
     if at:
-        there = [loader for loader in loaders if _is_at(loader.place(root), at)]
+        there = [loader for loader in loaders if _is_at(_place(loader.file, loader.call, root), at)]
         if len(there) != 1:
             raise CannotTune(f"--loader {at}: no call of paddle.io.DataLoader is there; {_named(loaders, root)}")
         return there[0]
@@ -199,7 +191,8 @@ def _is_at(place: str, at: str) -> bool:
 
 
 def _named(loaders: list[_Loader], root: Path) -> str:
-    return f"there are {listed([loader.place(root) for loader in loaders], _SHOWN)}" if loaders else "there is none"
+    places = [_place(loader.file, loader.call, root) for loader in loaders]
+    return f"there are {listed(places, _SHOWN)}" if loaders else "there is none"
 
 
 def _holder(loader: _Loader, name: str) -> tuple[ast.Call, ast.expr | None]:
@@ -223,7 +216,7 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
     place = f"{file.path}:{file.row(call)}"
     if argument is not None:
         edits = [Edit(*source.lines.span(argument), str(value))]
-    elif any(each.arg is None for each in call.keywords) or any(isinstance(each, ast.Starred) for each in call.args):
+    elif is_spread(call):
         raise CannotTune(
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )

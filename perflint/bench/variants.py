@@ -55,6 +55,14 @@ class VariantFiles:
 
 
 @dataclass(frozen=True)
+class FixGroup:
+    """Findings that are fixed together, of one fix or of one rule, with their name in reports."""
+
+    name: str
+    findings: list[Finding]
+
+
+@dataclass(frozen=True)
 class Fixes:
     """What can be fixed in the files that a script runs.
 
@@ -96,23 +104,23 @@ class Fixes:
         name = ALL_FIXES if level is None else ALL_SHOWN
         return self._variant(name, findings, changed)
 
-    def of_one_fix(self, findings: Sequence[Finding]) -> list[list[Finding]]:
+    def of_one_fix(self, findings: Sequence[Finding]) -> list[FixGroup]:
         """The findings grouped by fix, which several findings in one loop may share."""
         sharing: dict[tuple[str, str, Fix | None], list[Finding]] = {}
         for item in findings:
             sharing.setdefault((item.code, item.path, item.fix), []).append(item)
-        return list(sharing.values())
+        return [FixGroup(self._name(group), group) for group in sharing.values()]
 
-    def each(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A variant for each fix."""
-        return [self.alone(self._name(group), group) for group in self.of_one_fix(findings)]
-
-    def by_rule(self, findings: Sequence[Finding]) -> list[VariantFiles]:
-        """A variant for each rule, with the fixes of all its findings; its suggestions get a separate variant."""
+    def of_one_rule(self, findings: Sequence[Finding]) -> list[FixGroup]:
+        """The findings grouped by rule; its suggestions are a separate group."""
         groups: dict[str, list[Finding]] = {}
         for item in sorted(findings, key=lambda item: item.code):
             groups.setdefault(f"{item.code}{self._remark(item)}", []).append(item)
-        return [self.alone(name, group) for name, group in groups.items()]
+        return [FixGroup(name, group) for name, group in groups.items()]
+
+    def each(self, groups: Sequence[FixGroup]) -> list[VariantFiles]:
+        """A variant for each group."""
+        return [self.alone(group.name, group.findings) for group in groups]
 
     def alone(self, name: str, findings: Sequence[Finding]) -> VariantFiles:
         """A variant with only the fixes of these findings; a fix that conflicts with another is left out."""
@@ -157,7 +165,7 @@ class Fixes:
             sorted({item.code for item in findings}),
             self.places(findings),
             changed,
-            fixes=[self._name(group) for group in self.of_one_fix(findings)],
+            fixes=[group.name for group in self.of_one_fix(findings)],
             event=_event(findings[0]) if len(findings) == 1 else "",
         )
 
@@ -210,7 +218,8 @@ def picked(fixes: Fixes, wanted: Sequence[str]) -> list[Finding]:
     found = fixes.found()
     places = list(_places(fixes, found))
     chosen = [_one(places, text) for text in wanted]
-    return [item for group in fixes.of_one_fix(found) if any(item in chosen for item in group) for item in group]
+    groups = [group.findings for group in fixes.of_one_fix(found)]
+    return [item for group in groups if any(item in chosen for item in group) for item in group]
 
 
 def _places(fixes: Fixes, findings: Sequence[Finding]) -> Iterator[_Place]:
@@ -275,20 +284,6 @@ class Revisions:
     left_alone: list[str]
 
 
-@dataclass
-class _Then:
-    """The files of a revision that differ from those of the working tree."""
-
-    name: str
-    changed: dict[Path, bytes] = field(default_factory=dict)
-    removed: set[Path] = field(default_factory=set)
-    left_alone: list[str] = field(default_factory=list)
-
-    def state(self, path: Path) -> bytes | bool | None:
-        """The content of a file; False if it does not exist then, None if it is that of the working tree."""
-        return False if path in self.removed else self.changed.get(path)
-
-
 def revisions(root: Path, wanted: str) -> Revisions:
     """The states for ``REV`` (against the working tree) or ``A..B`` (commit against commit).
 
@@ -302,14 +297,16 @@ def revisions(root: Path, wanted: str) -> Revisions:
     """
     git.top_of(root)  # git reports it in words if there is no repository
     first, second = _split(wanted)
-    older, newer = _then(root, first), _Then(NOW) if second is None else _then(root, second)
+    older, left = _then(root, first)
+    newer, more = (VariantFiles(NOW), []) if second is None else _then(root, second)
     touched = {*older.changed, *older.removed, *newer.changed, *newer.removed}
-    return Revisions(
-        VariantFiles(older.name, changed=older.changed, removed=older.removed),
-        VariantFiles(newer.name, changed=newer.changed, removed=newer.removed),
-        sorted(path for path in touched if older.state(path) != newer.state(path)),
-        sorted({*older.left_alone, *newer.left_alone}),
-    )
+    differing = sorted(path for path in touched if _content(older, path) != _content(newer, path))
+    return Revisions(older, newer, differing, sorted({*left, *more}))
+
+
+def _content(files: VariantFiles, path: Path) -> bytes | bool | None:
+    """The content of a file; False if it does not exist then, None if it is that of the working tree."""
+    return False if path in files.removed else files.changed.get(path)
 
 
 def _split(wanted: str) -> tuple[str, str | None]:
@@ -319,23 +316,26 @@ def _split(wanted: str) -> tuple[str, str | None]:
     return first or "HEAD", second or "HEAD"
 
 
-def _then(root: Path, revision: str) -> _Then:
+def _then(root: Path, revision: str) -> tuple[VariantFiles, list[str]]:
+    """A revision, and the files that are left alone in it."""
     commit = git.commit_of(root, revision)
-    found = _Then(f"{revision} ({commit[:_SHORT]})")
+    changed: dict[Path, bytes] = {}
+    removed: set[Path] = set()
+    left_alone: list[str] = []
     # mode and object at the commit, and path, of each file that differs from the working tree
     said = git.diff(root, "--raw", "-z", "--no-renames", "--no-abbrev", commit, "--").split(b"\0")
     for what, name in zip(said[::2], said[1::2], strict=False):
         path = Path(os.fsdecode(name))
         mode, _, blob, *_ = os.fsdecode(what).removeprefix(":").split(" ")
         if mode == _ABSENT:
-            found.removed.add(path)
+            removed.add(path)
             continue
         data = git.ask(root, "cat-file", "blob", blob) if mode.startswith(_FILE) else _STORED_ELSEWHERE
         if data.startswith(_STORED_ELSEWHERE):
-            found.left_alone.append(path.as_posix())
+            left_alone.append(path.as_posix())
         elif not _is_now(root / path, data):
-            found.changed[path] = data
-    return found
+            changed[path] = data
+    return VariantFiles(f"{revision} ({commit[:_SHORT]})", changed=changed, removed=removed), left_alone
 
 
 def _is_now(path: Path, data: bytes) -> bool:

@@ -51,6 +51,8 @@ def document(title: str, style: str, parts: Iterable[str], name: str, data: Any)
         name: the id of the block of JSON.
         data: its contents, for ``json.dumps``.
     """
+    # JSON has neither NaN nor infinity
+    finite = json.loads(json.dumps(data), parse_constant=lambda _: None)
     found = _DOCUMENT.substitute(
         title=markup(title),
         style=style,
@@ -58,18 +60,9 @@ def document(title: str, style: str, parts: Iterable[str], name: str, data: Any)
         body="\n".join(parts),
         name=name,
         # so that no text can end the block
-        data=json.dumps(_finite(data), allow_nan=False).replace("<", "\\u003c"),
+        data=json.dumps(finite, allow_nan=False).replace("<", "\\u003c"),
     )
     return f"{found}\n"
-
-
-def _finite(value: Any) -> Any:
-    """A value with NaN and infinity replaced by None, since JSON has neither."""
-    if isinstance(value, dict):
-        return {key: _finite(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(child) for child in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def markup(text: str) -> str:
@@ -88,15 +81,16 @@ def conditions(command: str, script: str, arguments: Sequence[str], **known: str
     return "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items() if value)
 
 
-def two_widths(draw: Callable[[str, float, str], str], name: str, wide: float) -> str:
-    """A wide and a narrow version of a picture, of which the style shows one.
+def two_widths(draw: Callable[[float], Picture | None], name: str, wide: float) -> str:
+    """A wide and a narrow version of a picture, of which the style shows one; empty if there is nothing to show.
 
     Args:
-        draw: makes one, from its name, its width in pixels, and its class.
+        draw: makes one of a width in pixels.
         name: the beginning of the names.
         wide: the width of the wide one.
     """
-    return draw(f"{name}-wide", wide, "wide") + draw(f"{name}-narrow", 340.0, "narrow")
+    drawn = {"wide": draw(wide), "narrow": draw(340.0)}
+    return "".join(each.svg(f"{name}-{class_}", class_) for class_, each in drawn.items() if each is not None)
 
 
 def element(name: str, *children: str, **attributes: str | float) -> str:
@@ -129,20 +123,29 @@ def colour(index: int) -> str:
     return f"c{index % COLOURS}"
 
 
-def picture(name: str, title: str, desc: str, size: tuple[float, float], parts: Sequence[str], class_: str) -> str:
-    """A whole SVG image, with a name for screen readers; ``name`` is unique in the page."""
-    return element(
-        "svg",
-        element("title", markup(title), id=f"{name}-title"),
-        element("desc", markup(desc), id=f"{name}-desc"),
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {_value(size[0])} {_value(size[1])}",
-        role="img",
-        aria_labelledby=f"{name}-title",
-        aria_describedby=f"{name}-desc",
-        class_=class_,
-    )
+@dataclass(frozen=True)
+class Picture:
+    """A whole SVG image, with a title and a description for screen readers; ``size`` is its width and height."""
+
+    title: str
+    desc: str
+    size: tuple[float, float]
+    parts: Sequence[str]
+
+    def svg(self, name: str, class_: str) -> str:
+        """The element; ``name`` is unique in the page."""
+        return element(
+            "svg",
+            element("title", markup(self.title), id=f"{name}-title"),
+            element("desc", markup(self.desc), id=f"{name}-desc"),
+            *self.parts,
+            xmlns="http://www.w3.org/2000/svg",
+            viewBox=f"0 0 {' '.join(map(_value, self.size))}",
+            role="img",
+            aria_labelledby=f"{name}-title",
+            aria_describedby=f"{name}-desc",
+            class_=class_,
+        )
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from perflint import REPORT_TO
 from perflint.text.visible import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # the command line imports this at every start
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from perflint.configuration.settings import Settings
     from perflint.text.source import Source
@@ -25,6 +26,19 @@ class CommandError(Exception):
         """Store the sentence to show, and the lines below it."""
         super().__init__(text)
         self.more = more
+
+
+@contextmanager
+def as_command_error(*kinds: type[Exception], place: str = "") -> Iterator[None]:
+    """Turn errors of these kinds into one for the user, which begins with the ``place``.
+
+    Raises:
+        CommandError: one of them was raised.
+    """
+    try:
+        yield
+    except kinds as error:
+        raise CommandError(f"{place}{getattr(error, 'strerror', None) or error}") from error
 
 
 class InternalError(Exception):

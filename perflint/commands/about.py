@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from perflint.commands import CommandError
@@ -17,7 +18,7 @@ from perflint.output.console import Console
 _REPAIR = ("    python -m pip uninstall -y perflint perflint-paddle", "    python -m pip install perflint-paddle")
 
 
-def show_version(_: argparse.Namespace) -> int:
+def show_version(_: argparse.Namespace, console: Console) -> int:
     """Print the version, and check that this is the only perflint in the environment.
 
     Raises:
@@ -25,7 +26,7 @@ def show_version(_: argparse.Namespace) -> int:
     """
     other = _other_version() if _other_may_be_there() else None
     if other is None:
-        print(f"perflint {_own_version()}")
+        console.write(f"perflint {_own_version()}\n")
         return 0
     raise CommandError(
         f'another distribution named "perflint" ({other}, the Pylint plugin) is installed in this environment. It has '
@@ -42,12 +43,10 @@ def _other_may_be_there() -> bool:
     take.
     """
     for place in sys.path:
-        try:
+        with suppress(OSError):
             names = [path.name.lower() for path in Path(place).iterdir()]
-        except OSError:
-            continue
-        if any(name.startswith("perflint-") and name.endswith(("-info", ".egg")) for name in names):
-            return True
+            if any(name.startswith("perflint-") and name.endswith(("-info", ".egg")) for name in names):
+                return True
     return False
 
 
@@ -70,7 +69,7 @@ def _own_version() -> str:
     return __version__
 
 
-def show_config(options: argparse.Namespace) -> int:
+def show_config(options: argparse.Namespace, console: Console) -> int:
     """Print the settings that ``perflint check`` would use for the same path and options.
 
     Raises:
@@ -79,13 +78,11 @@ def show_config(options: argparse.Namespace) -> int:
     from perflint.commands.read_files import resolve_settings  # imported late, as is the cache: --version needs neither
     from perflint.configuration.config_files import describe
 
-    console = Console()
     console.write(describe(resolve_settings(options, [options.path])))
-    console.close()
     return 0
 
 
-def clean_cache(_: argparse.Namespace) -> int:
+def clean_cache(_: argparse.Namespace, console: Console) -> int:
     """Remove the entries of the cache, and print how many there were.
 
     Raises:
@@ -98,13 +95,11 @@ def clean_cache(_: argparse.Namespace) -> int:
         place, count = cache.clean()
     except OSError as error:
         raise CommandError(f"{error.filename}: cannot be removed: {error.strerror or error}") from error
-    console = Console()
     console.note(f"Removed {counted(count, 'result')} from {place}." if place is not None else "The cache is empty.")
-    console.close()
     return 0
 
 
-def print_completion(options: argparse.Namespace) -> int:
+def print_completion(options: argparse.Namespace, console: Console) -> int:
     """Print a script that lets a shell complete the commands and options of perflint; return 0.
 
     Raises:
@@ -126,9 +121,7 @@ def print_completion(options: argparse.Namespace) -> int:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
             if ":" in name:
                 action.metavar = name.replace(":", " ")  # zsh gives what follows a colon another meaning
-    console = Console()
     console.write(shtab.complete(options.parser, options.shell).rstrip("\n") + "\n")
-    console.close()
     return 0
 
 

@@ -29,7 +29,7 @@ from perflint.bench.serialize import as_text
 from perflint.bench.table import table
 from perflint.bench.tuning import CannotTune, Tuned, recommendation, said, tuned, wanted
 from perflint.bench.variants import NOW, Fixes, NotPicked, VariantFiles, picked, revisions
-from perflint.commands import CommandError, profile, refuse_options
+from perflint.commands import CommandError, as_command_error, profile, refuse_options
 from perflint.commands.read_files import resolve_settings
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Level
@@ -48,13 +48,12 @@ _SHOWN = 5
 """How many files are named; the others are only counted."""
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Measure and report; return 0, or 1 if ``--fail-under`` says so.
 
     Raises:
         CommandError: the script does not exist or fails, there is nothing to compare, or a file cannot be written.
     """
-    console = Console()
     script: Path = options.script
     options.json = options.json or options.resume
     profile.insist_possible(options)
@@ -71,11 +70,10 @@ def run(options: argparse.Namespace) -> int:
         raise
     console.write(table(choice.report, shutil.get_terminal_size().columns, palette(sys.stdout, options.color)))
     console.close()
-    profile.write_outputs(
-        options,
-        lambda: as_text({**choice.report.to_json(), **choice.extra}),
-        lambda: page(choice.report, *choice.sections),
-    )
+    if options.json:
+        profile.write_file(options.json, as_text({**choice.report.to_json(), **choice.extra}))
+    if options.html:
+        profile.write_file(options.html, page(choice.report, *choice.sections))
     return judged(options.fail_under, choice.report, choice.overall, console)
 
 
@@ -108,22 +106,21 @@ class _Measuring:
             RunFailed: the script failed, or the time was too short.
             OSError: the script cannot be started.
         """
-        try:
+        with as_command_error(CannotTune, CannotSearch):
             if self._options.tune:
                 return self._tune()
             return self._search() if self._options.search else self._compare()
-        except (CannotTune, CannotSearch) as error:
-            raise CommandError(str(error)) from error
 
     def _compare(self) -> Choice:
         """Compare the script with its fixes, or at two revisions."""
         options, progress = self._options, self._progress
         progress.tell("asking git what differs" if options.against else "looking for what can be fixed")
-        source = OfRevisions(options, self._plan) if options.against else self._of_fixes()
+        plan = self._plan
+        source = OfRevisions(options, plan) if options.against else OfFixes(options, self._settings, plan)
         progress.tell("a first run, to see which files the script runs, and how long it takes")
         first = self._bench.run(source.first)
         chosen = source.chosen(first)
-        conditions = serialize.conditions(self._plan, chosen.states, first)
+        conditions = serialize.conditions(plan, chosen.states, first)
         earlier = serialize.read(options.resume, conditions) if options.resume else None
 
         def kept(report: BenchReport) -> BenchReport:
@@ -159,7 +156,7 @@ class _Measuring:
         """Search for the best combination of fixes, and measure it against the script as it is."""
         options, progress = self._options, self._progress
         progress.tell("looking for what can be fixed")
-        source = self._of_fixes()
+        source = OfFixes(options, self._settings, self._plan)
         progress.tell("a first run, to see which files the script runs")
         first = self._bench.run(source.first)
         fixes, seconds = source.run_by(first), first.seconds
@@ -186,9 +183,6 @@ class _Measuring:
         report = best or found.alone
         report.notes[:0] = said_of_search(found, best, options.tolerance)
         return Choice(report, [], {"search": found.to_json()})
-
-    def _of_fixes(self) -> OfFixes:
-        return OfFixes(self._options, self._settings, self._plan)
 
 
 def _kept(report: BenchReport, varied: Tuned) -> dict[str, Any]:
@@ -293,11 +287,14 @@ class OfFixes:
             CommandError: there is nothing to fix, or ``--fix`` names a fix that does not exist.
         """
         self._options, self._plan = options, plan
-        self._fixes = _fixes(options, settings, plan)
+        sources = _sources(settings, plan)
+        level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
+        files = {Path(path).relative_to(plan.root) for path in sources}
+        self._fixes = Fixes(sources, plan.root, files, lambda current: engine.check(current, settings), level)
         if options.fix:
             self._picked(self._fixes)  # report a mistake before anything runs
         elif not self._fixes.findings() and not (options.suggestions and self._fixes.suggested()):
-            raise CommandError(_nothing(options, plan, self._fixes))
+            raise self.nothing(self._fixes)
 
     def chosen(self, first: Outcome) -> Chosen:
         """The variants, once the first run has shown which files the script runs.
@@ -330,20 +327,22 @@ class OfFixes:
 
     def nothing(self, fixes: Fixes) -> CommandError:
         """The error if no fix applies to the files that the script runs."""
-        return CommandError(_nothing(self._options, self._plan, fixes, fixes.elsewhere()))
+        elsewhere = fixes.elsewhere()
+        what = f"nothing to compare: no fix applies to {self._plan.script} and the files that it runs"
+        others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
+        left = "".join(f". {sentence.rstrip('.')}" for sentence in not_measured(fixes, self._options.suggestions))
+        return CommandError(what + others + left)
 
     def _of_picked(self, fixes: Fixes) -> Chosen:
         findings = self._picked(fixes)
-        states = [VariantFiles(BEFORE), *fixes.each(findings)]
+        states = [VariantFiles(BEFORE), *fixes.each(fixes.of_one_fix(findings))]
         if len(states) > 2:
             states.append(fixes.alone(_PICKED, findings))
         return Chosen(states, [], states[-1].name)
 
     def _picked(self, fixes: Fixes) -> list[Finding]:
-        try:
+        with as_command_error(NotPicked):
             return picked(fixes, self._options.fix)
-        except NotPicked as error:
-            raise CommandError(str(error)) from error
 
 
 class OfRevisions:
@@ -356,10 +355,8 @@ class OfRevisions:
             CommandError: git fails, nothing differs, or the script does not exist at one of them.
         """
         wanted: str = options.against
-        try:
+        with as_command_error(GitError, place=f"--against {wanted}: "):
             self._found = revisions(plan.root, wanted)
-        except GitError as error:
-            raise CommandError(f"--against {wanted}: {error}") from error
         self.first = self._found.after
         """The files of the first run, to see how long a run takes."""
         self._states = [self._found.before, self._found.after]
@@ -374,12 +371,10 @@ class OfRevisions:
         """The two variants."""
         found = self._found
         files = [path.as_posix() for path in found.differing]
-        notes = [
-            f"{counted(len(files), 'file')} {'differs' if len(files) == 1 else 'differ'}: {listed(files, _SHOWN)}."
-        ]
-        if not set(found.differing) & {Path(file) for file in first.files} and all(
-            path.endswith(".py") for path in files
-        ):
+        verb = "differs" if len(files) == 1 else "differ"
+        notes = [f"{counted(len(files), 'file')} {verb}: {listed(files, _SHOWN)}."]
+        is_run = not set(found.differing).isdisjoint(map(Path, first.files))
+        if not is_run and all(path.endswith(".py") for path in files):
             notes.append(f"The script runs none of them in {found.after.name}, so no difference is to be expected.")
         if found.left_alone:
             notes.append(
@@ -392,9 +387,9 @@ def _alone(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding], way:
     """The variants besides those with all fixes; none if there would be only one of its kind."""
     if way == "all":
         return []
-    split_up = fixes.each if way == "fix" else fixes.by_rule
+    split_up = fixes.of_one_fix if way == "fix" else fixes.of_one_rule
     own = split_up(made)
-    return [*(own if len(own) > 1 else []), *split_up(shown)]
+    return fixes.each([*(own if len(own) > 1 else []), *split_up(shown)])
 
 
 def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -> list[VariantFiles]:
@@ -402,14 +397,6 @@ def _together(fixes: Fixes, made: Sequence[Finding], shown: Sequence[Finding]) -
     if shown and (made or len(fixes.of_one_fix(shown)) > 1):
         whole.append(fixes.together([*made, *shown], Level.DISPLAY))
     return whole
-
-
-def _fixes(options: argparse.Namespace, settings: Settings, plan: Plan) -> Fixes:
-    """The fixes for the files around the script."""
-    sources = _sources(settings, plan)
-    level = Level.UNSAFE if options.unsafe_fixes else Level.SAFE
-    files = {Path(path).relative_to(plan.root) for path in sources}
-    return Fixes(sources, plan.root, files, lambda current: engine.check(current, settings), level)
 
 
 def _sources(settings: Settings, plan: Plan) -> dict[str, Source]:
@@ -429,13 +416,6 @@ def _projects_of(sources: Mapping[str, Source], root: Path, files: Collection[Pa
     paths = {str(root / file) for file in files}
     together = [project for project in split(sources).projects if not paths.isdisjoint(project)]
     return {path: source for project in together for path, source in project.items()}
-
-
-def _nothing(options: argparse.Namespace, plan: Plan, fixes: Fixes, elsewhere: int = 0) -> str:
-    what = f"nothing to compare: no fix applies to {plan.script} and the files that it runs"
-    others = f"; {elsewhere} apply to other files of the project" if elsewhere else ""
-    left = "".join(f". {sentence.rstrip('.')}" for sentence in not_measured(fixes, options.suggestions))
-    return what + others + left
 
 
 # -- progress ---------------------------------------------------------------------------------------------------------
@@ -479,9 +459,11 @@ class MeasuringProgress:
         of = f" ({counted(runs // rounds, 'variant')} in {counted(rounds, 'round')})" if rounds else ""
         whole = f"{'at least ' if is_least else ''}{runs} runs{of}, about {_duration(runs * seconds)} in all"
         self._console.note(f"{whole}{_beyond(runs, seconds, rounds, limit)}; Ctrl-C stops them")
-        tqdm = _tqdm() if sys.stderr.isatty() else None
-        if tqdm is not None:
-            self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
+        with suppress(ImportError):
+            if sys.stderr.isatty():
+                from tqdm import tqdm
+
+                self._bar = tqdm(total=runs, leave=False, unit="run", dynamic_ncols=True)
 
     def run(self, done: int, runs: int, name: str) -> None:
         """Report the start of a run; ``done`` of ``runs`` are finished."""
@@ -492,14 +474,6 @@ class MeasuringProgress:
         self._bar.total = runs  # the total grows if rounds are added
         self._bar.update(done - self._bar.n)
         self._bar.set_postfix_str(visible(name))
-
-
-def _tqdm() -> Any:
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
-    return tqdm
 
 
 def _beyond(runs: int, seconds: float, rounds: int, limit: float) -> str:

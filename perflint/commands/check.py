@@ -10,15 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perflint.commands import CommandError, InternalError, failing_file
+from perflint.commands import CommandError, InternalError, failing_file, print_report
 from perflint.commands.filters import Filter, Filters, LowImpact, OnlyNamed, of_enough_impact
-from perflint.commands.print_report import (
-    given_profiles,
-    print_findings,
-    ranked_report,
-    remark_on_callers,
-    wanted_outputs,
-)
 from perflint.commands.read_files import STDIN, Batch, common_directory, read
 from perflint.commands.write_fixes import print_diff, print_shortcomings, save_fixes
 from perflint.findings import Finding, Level, by_place
@@ -42,44 +35,31 @@ class Unchecked(CommandError):
 
     Args:
         why: what has happened, and what to do.
-        projects: the projects that should have been checked.
-        found: the findings of each; None if it could not be checked.
-        others: other findings.
+        findings: those in all other files.
+        lost: the paths of these files.
     """
 
-    def __init__(
-        self,
-        why: str,
-        projects: Sequence[Mapping[str, Source]],
-        found: Sequence[list[Finding] | None],
-        others: Sequence[Finding] = (),
-    ) -> None:
-        self.found = found
-        self.findings = [*others, *(finding for findings in found for finding in findings or ())]
-        lost = [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
+    def __init__(self, why: str, findings: list[Finding], lost: Sequence[str]) -> None:
+        self.findings = findings
         self.paths = frozenset(lost)
         what = f"{counted(len(lost), 'file')} {'was' if len(lost) == 1 else 'were'}"
         super().__init__(f"{why}. {what} not checked: {listed(lost, _MOST_NAMES)}")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Check, and fix if asked; return the exit status.
 
     Raises:
         CommandError: the paths, the configuration or an output cannot be used.
         InternalError: a rule failed.
     """
-    console = Console()
     options.fix = options.fix or options.fix_only
-    wanted_outputs(options)  # report an output that cannot be written before a long check
-    try:
-        if options.watch:
-            from perflint.commands import watch
+    print_report.wanted_outputs(options)  # report an output that cannot be written before a long check
+    if options.watch:
+        from perflint.commands import watch
 
-            return watch.run(options, _once, console)
-        return _timed(options, console) if options.timing else _once(options, read(options), console)
-    finally:
-        console.close()
+        return watch.run(options, _once, console)
+    return _timed(options, console) if options.timing else _once(options, read(options), console)
 
 
 def look(options: argparse.Namespace, batch: Batch) -> Report:
@@ -115,7 +95,7 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     for path in () if options.quiet else batch.finished:
         console.note(f"note: {path}: a run that was killed had left fixes half written; they are complete now")
     # report options that cannot be used before a long check
-    profiles = given_profiles(options, batch.settings, console)
+    profiles = print_report.given_profiles(options, batch.settings, console)
     if options.write_baseline is not None:
         from perflint.commands.old_code import refuse_with_baseline, write_baseline
 
@@ -139,7 +119,7 @@ def _nothing_checked(options: argparse.Namespace, batch: Batch, console: Console
         console.write_bytes(batch.piped)
     elif not (changes or options.diff or options.write_baseline is not None):
         quiet = argparse.Namespace(**{**vars(options), "quiet": True})
-        print_findings(quiet, _report(options, batch, [], {}), "", console)
+        print_report.print_findings(quiet, _report(options, batch, [], {}), "", console)
     return 2
 
 
@@ -169,14 +149,14 @@ class _Run:
             lost, found = error, error.findings
         report = replace(_reported(options, batch, found, self.shown), is_complete=lost is None)
         files = report.sources.keys() - (lost.paths if lost else set())
-        report = ranked_report(options, report, self.profiles, self.console)
+        report = print_report.ranked_report(options, report, self.profiles, self.console)
         closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
         closing = self.shown.closing(closing)
         if not report.findings and not self.shown.closing(""):
-            remark = "" if options.quiet else remark_on_callers(options.paths, batch)
+            remark = "" if options.quiet else print_report.remark_on_callers(options.paths, batch)
             closing += remark or summary.remark_on_training([report.sources[path] for path in files])
         news = options.news.since(report) if options.watch else ()
-        print_findings(options, report, closing, self.console, news)
+        print_report.print_findings(options, report, closing, self.console, news)
         if lost is not None:
             raise lost
         return _status(options, bool(report.findings))
@@ -186,9 +166,13 @@ class _Run:
         outcome, lost = self._saved(self._tried(self._check(), _level(options)))
         sources = {**batch.sources, **outcome.changed}
         remaining = [] if options.fix_only else outcome.remaining
-        report = ranked_report(options, _report(options, batch, remaining, sources), self.profiles, self.console)
+        report = print_report.ranked_report(
+            options, _report(options, batch, remaining, sources), self.profiles, self.console
+        )
         closing = self.shown.closing(summary.fixed(outcome, sources) + summary.most_to_win(report))
-        print_findings(options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources))
+        print_report.print_findings(
+            options, report, closing, self.console, fixed=summary.lines_about_fixes(outcome, batch.sources)
+        )
         is_changed = options.exit_non_zero_on_fix and bool(outcome.changed)
         return 2 if lost else _status(options, bool(remaining) or is_changed)
 
@@ -218,7 +202,9 @@ class _Run:
             return _status(options, bool(tried.changed))
         outcome, lost = self._saved(tried)
         report = _report(options, batch, outcome.remaining, {**batch.sources, **outcome.changed})
-        print_findings(options, report, closing_of_noqa(outcome, batch, "Silenced", bool(lost)), self.console)
+        print_report.print_findings(
+            options, report, closing_of_noqa(outcome, batch, "Silenced", bool(lost)), self.console
+        )
         return 2 if lost or outcome.rejected else 0
 
     def _check(self) -> Check:
@@ -301,21 +287,14 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
     missing = [index for index, findings in enumerate(known) if findings is None]
-    lost: Unchecked | None = None
-    try:
-        checked: Sequence[list[Finding] | None] = (
-            _check_projects(options, batch, [projects[index] for index in missing]) if missing else []
-        )
-    except Unchecked as error:
-        lost, checked = error, error.found
+    checked, why = _check_projects(options, batch, [projects[index] for index in missing]) if missing else ([], "")
     for index, findings in zip(missing, checked, strict=True):
         known[index] = findings
         if several and findings is not None:
             cache.store(names[index], findings)
     found = [finding for findings in known for finding in findings or ()]
-    if lost is not None:
-        lost.findings = [*batch.unreadable, *found]
-        raise lost
+    if why:
+        raise Unchecked(why, [*batch.unreadable, *found], _without_findings(projects, known))
     if len(projects) == len(whole.projects):
         cache.store(name, found, whole.roots)
     return found
@@ -326,25 +305,33 @@ def _checker(options: argparse.Namespace, batch: Batch) -> Check:
 
     def check(sources: Mapping[str, Source]) -> list[Finding]:
         projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
-        checked = _check_projects(options, batch, projects)
-        return by_place([*batch.unreadable, *(finding for findings in checked for finding in findings)])
+        checked, why = _check_projects(options, batch, projects)
+        found = by_place([*batch.unreadable, *(finding for findings in checked for finding in findings or ())])
+        if why:
+            raise Unchecked(why, found, _without_findings(projects, checked))
+        return found
 
     return check
 
 
+def _without_findings(projects: Sequence[Mapping[str, Source]], found: Sequence[list[Finding] | None]) -> list[str]:
+    """The files of the projects that could not be checked."""
+    return [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
+
+
 def _check_projects(
     options: argparse.Namespace, batch: Batch, projects: list[dict[str, Source]]
-) -> list[list[Finding]]:
-    """The findings of each project under this run's options."""
+) -> tuple[Sequence[list[Finding] | None], str]:
+    """The findings of each project under this run's options, and why some have none (None) if a process was ended."""
     from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
     last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
     progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
     progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
     try:
-        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last)
+        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last), ""
     except engine.Unfinished as error:
-        raise Unchecked(str(error.__cause__), projects, error.found, batch.unreadable) from error
+        return error.found, str(error.__cause__)
     except Exception as error:
         sources = {path: source for project in projects for path, source in project.items()}
         raise InternalError(failing_file(sources, batch.settings)) from error

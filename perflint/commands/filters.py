@@ -12,6 +12,7 @@ from pathlib import Path
 
 from perflint.commands.read_files import ReportedPaths, common_directory
 from perflint.configuration.settings import Settings
+from perflint.files.plain_files import from_here
 from perflint.findings import Finding, ImpactLevel
 from perflint.fix.fixer import Check
 from perflint.output.console import Console
@@ -130,8 +131,5 @@ class OnlyNamed(Filter):
 
     def _directory(self, paths: Iterable[str]) -> list[str]:
         """The directory of these files and of those that were named, as an argument; empty if it is the current one."""
-        common = common_directory([Path(path) for path in (*paths, *self._named)])
-        here = Path.cwd()
-        if common == here:
-            return []
-        return [shlex.quote(visible_path(str(common.relative_to(here) if common.is_relative_to(here) else common)))]
+        common = from_here(common_directory([Path(path) for path in (*paths, *self._named)]))
+        return [shlex.quote(visible_path(str(common)))] if common != Path() else []

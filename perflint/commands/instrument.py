@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.read_files import resolve_settings
 from perflint.commands.write_fixes import print_diff, write_source
 from perflint.files.plain_files import absolute, from_here, project_around
@@ -18,14 +18,14 @@ from perflint.output.console import Console
 from perflint.ranges.inserted_code import TRACES, CannotRemove, Recording, is_instrumented, removal
 from perflint.ranges.inserting import CannotPlace, Instrumented, instrumented
 from perflint.run import discovery
-from perflint.run.engine import collector_paused
+from perflint.run.engine import undisturbed
 from perflint.text.source import Source, UnreadableSource, read
 from perflint.text.visible import listed
 
 _SHOWN = 5
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Show the change as a diff, or make it (``--write``); return 0.
 
     Raises:
@@ -34,11 +34,8 @@ def run(options: argparse.Namespace) -> int:
     path: Path = options.file
     if not path.is_file():
         raise CommandError(f"{path} is not a file: name the file with the training loop")
-    try:
+    with as_command_error(UnreadableSource, place=f"{path}: "):
         source = read(path)
-    except UnreadableSource as error:
-        raise CommandError(f"{path}: {error}") from error
-    console = Console()
     text, said = _without_ranges(source) if options.remove else _with_ranges(options, source)
     after = Source(source.path, text, source.encoding, source.bom)
     if options.write:
@@ -50,15 +47,12 @@ def run(options: argparse.Namespace) -> int:
         console.note(line)
     if not options.write:
         console.note("Nothing was written: --write makes this change.")
-    console.close()
     return 0
 
 
 def _without_ranges(source: Source) -> tuple[str, list[str]]:
-    try:
+    with as_command_error(CannotRemove, place=f"{source.path}: "):
         edits = removal(source.text)
-    except CannotRemove as error:
-        raise CommandError(f"{source.path}: {error}") from error
     if not edits:
         raise CommandError(f"{source.path} contains no ranges of perflint: there is nothing to remove")
     return spliced(source.text, 0, len(source.text), edits), []
@@ -73,7 +67,7 @@ def _with_ranges(options: argparse.Namespace, source: Source) -> tuple[str, list
     sources, path = _project(options, source)
     project = opened(sources)
     try:
-        with collector_paused():
+        with undisturbed():
             found = instrumented(project.files[path], recording)
     except CannotPlace as error:
         broken = project.broken.get(path)

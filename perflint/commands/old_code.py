@@ -14,7 +14,7 @@ from pathlib import Path
 
 from perflint import catalogue
 from perflint.catalogue import FILE_CODES
-from perflint.commands import CommandError, refuse_options
+from perflint.commands import CommandError, as_command_error, refuse_options
 from perflint.commands.filters import Filter
 from perflint.commands.read_files import STDIN, Batch, common_directory
 from perflint.configuration.settings import Settings, selected
@@ -66,19 +66,15 @@ class OnChangedLines(Filter):
         self._revision = revision
         self._left_out = 0
         start = common_directory([path for path in paths if path != STDIN] or [Path()])
-        try:
-            only_python = all(path.endswith(SUFFIX) for path in batch.sources)
-            self._changes = ChangedLines(start, revision, [f"*{SUFFIX}"] if only_python else [])
-        except GitError as error:
-            raise CommandError(f"--changed-since {revision}: {error}") from error
+        names = [f"*{SUFFIX}"] if all(path.endswith(SUFFIX) for path in batch.sources) else []
+        with as_command_error(GitError, place=f"--changed-since {revision}: "):
+            self._changes = ChangedLines(start, revision, names)
 
     def left(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> list[Finding]:
         """The findings that a change affects."""
         known: dict[str, Changed] = {}
-        try:
+        with as_command_error(GitError, place=f"--changed-since {self._revision}: "):
             left = [finding for finding in findings if self._stays(finding, sources, known)]
-        except GitError as error:
-            raise CommandError(f"--changed-since {self._revision}: {error}") from error
         self._left_out = len(findings) - len(left)
         return left
 
@@ -165,10 +161,8 @@ def known_findings(options: argparse.Namespace, batch: Batch) -> KnownFindings |
     path = _named(options, batch.settings)
     if path is None or options.write_baseline is not None:
         return None
-    try:
+    with as_command_error(BaselineError):
         return KnownFindings(baseline.read(path), batch)
-    except BaselineError as error:
-        raise CommandError(str(error)) from error
 
 
 def write_baseline(options: argparse.Namespace, batch: Batch, findings: Sequence[Finding], console: Console) -> int:
@@ -191,10 +185,8 @@ def write_baseline(options: argparse.Namespace, batch: Batch, findings: Sequence
     root = str(path.absolute().parent)
     found = baseline.entries(findings, batch.sources, root)
     kept = _unchecked(path, batch, {entry.fingerprint for entry in found})
-    try:
+    with as_command_error(OSError, place=f"--write-baseline {path} cannot be written: "):
         baseline.write(path, [*found, *kept])
-    except OSError as error:
-        raise CommandError(f"--write-baseline {path} cannot be written: {error.strerror or error}") from error
     if not options.quiet:
         counts = summary.in_files(len(findings), {finding.path for finding in findings}, _checked(batch))
         others = f", and kept {len(kept)} of files or rules that were not checked." if kept else "."

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from perflint import catalogue
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.read_files import STDIN, Batch, reads_imports_only
 from perflint.configuration.settings import Settings
 from perflint.files.plain_files import outside, project_around
@@ -76,16 +77,14 @@ def print_findings(
 
 
 def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
-    if not (options.statistics and output.main):
-        render = formats.renderer(output.format)
-        if options.group_by == "none" or not output.main:
-            return render(report)
-        from perflint.output.grouped import render_groups
+    render = formats.renderer(output.format)
+    if not output.main or not (options.statistics or options.group_by != "none"):
+        return render(report)
+    from perflint.output import grouped
 
-        return render_groups(report, options.group_by, render)
-    from perflint.output.grouped import render_counts, render_counts_json
-
-    return render_counts_json(report) if output.format == "json" else render_counts(report)
+    if not options.statistics:
+        return grouped.render_groups(report, options.group_by, render)
+    return grouped.render_counts_json(report) if output.format == "json" else grouped.render_counts(report)
 
 
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
@@ -130,18 +129,13 @@ def wanted_outputs(options: argparse.Namespace) -> list[Output]:
     outputs = [Output(name, place, f"--output {name}:{place}") for name, place in options.output]
     taken = next((output for output in outputs if output.place == STANDARD), None)
     if taken is not None and not options.output_format and not options.output_file:
-        outputs[outputs.index(taken)] = Output(taken.format, STANDARD, taken.option, main=True)
+        outputs[outputs.index(taken)] = replace(taken, main=True)
     else:
-        outputs.append(_main(options))
+        name, file = options.output_format or "full", options.output_file
+        option = f"--output-file {file}" if file else f"--output-format {name}"
+        outputs.append(Output(name, str(file or STANDARD), option, main=True))
     _refuse(options, outputs)
     return sorted(outputs, key=lambda output: output.place != STANDARD)
-
-
-def _main(options: argparse.Namespace) -> Output:
-    name = options.output_format or "full"
-    if options.output_file:
-        return Output(name, str(options.output_file), f"--output-file {options.output_file}", main=True)
-    return Output(name, STANDARD, f"--output-format {name}", main=True)
 
 
 def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
@@ -177,12 +171,9 @@ def _refuse_places(outputs: list[Output]) -> None:
 def _refuse_place(output: Output) -> None:
     """Raise an error for a place that cannot be written, before a long check instead of after it."""
     path = Path(output.place)
-    try:
+    is_new = suppress(FileNotFoundError, NotADirectoryError)
+    with as_command_error(OSError, place=f"{output.option} cannot be written: "), is_new:  # a name may be too long
         path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    except OSError as error:  # for example a name that is too long
-        raise CommandError(f"{output.option} cannot be written: {error.strerror or error}") from error
     if path.is_dir():
         raise CommandError(f"{output.option} cannot be written: {path} is a directory: name a file in it")
     insist_inside(output.option, path)
@@ -273,13 +264,12 @@ def _is_given(options: argparse.Namespace, attribute: str) -> bool:
 def _opened(path: Path, place: str, name: str) -> Profiled:
     from perflint.ranking.shares import UnusableProfile
 
-    try:
+    with (
+        as_command_error(UnusableProfile, place=f"{place} cannot be used as a profile: "),
+        as_command_error(OSError, ValueError, place=f"{place} cannot be read: "),
+    ):
         status = path.stat()
         return _read(path, name, status.st_mtime_ns, status.st_size)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{place} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    except UnusableProfile as error:
-        raise CommandError(f"{place} cannot be used as a profile: {error}") from error
 
 
 @lru_cache(maxsize=8)

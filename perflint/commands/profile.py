@@ -11,7 +11,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,9 +20,9 @@ from perflint.bench.measure import Bench
 from perflint.bench.results import BEFORE
 from perflint.bench.script_run import Plan, RunFailed
 from perflint.bench.variants import VariantFiles
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.commands.print_report import insist_inside
-from perflint.commands.read_files import configured_settings
+from perflint.commands.read_files import resolve_settings
 from perflint.files import writing
 from perflint.inputs import git
 from perflint.output.console import Console
@@ -32,15 +32,14 @@ from perflint.profile.profile_text import profile_table
 from perflint.text.visible import palette
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Run the script and report; return 0.
 
     Raises:
         CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.
     """
-    console = Console()
     insist_possible(options)
-    plan = plan_run(options, configured_settings(options.script).root, seed=None, profile=True)
+    plan = plan_run(options, resolve_settings(options, [options.script]).root, seed=None, profile=True)
     console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
     bench = Bench(plan, options.time_limit)
     with errors_for_people():
@@ -51,12 +50,10 @@ def run(options: argparse.Namespace) -> int:
     console.write(
         profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
     )
-    console.close()
-    write_outputs(
-        options,
-        lambda: json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n",
-        lambda: profile_page(report, options.top),
-    )
+    if options.json:
+        write_file(options.json, json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+    if options.html:
+        write_file(options.html, profile_page(report, options.top))
     return 0
 
 
@@ -151,24 +148,11 @@ def errors_for_people() -> Iterator[None]:
         raise CommandError(f"the script could not be run: {error}") from error
 
 
-def write_outputs(options: argparse.Namespace, as_json: Callable[[], str], as_html: Callable[[], str]) -> None:
-    """Write the files that ``--json`` and ``--html`` name.
-
-    Raises:
-        CommandError: a file cannot be written.
-    """
-    for path, text in ((options.json, as_json), (options.html, as_html)):
-        if path is not None:
-            write_file(path, text())
-
-
 def write_file(path: Path, text: str) -> None:
     """Write one file completely, or not at all.
 
     Raises:
         CommandError: it cannot be written.
     """
-    try:
+    with as_command_error(OSError, place=f"{path} cannot be written: "):
         writing.write_whole(path, text.encode())
-    except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror or error}") from error

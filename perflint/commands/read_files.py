@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from perflint import catalogue
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.configuration import config_files
 from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.keys import ConfigError
@@ -86,49 +86,32 @@ class ReportedPaths:
 # -- settings ---------------------------------------------------------------------------------------------------------
 
 
+_OVERRIDING = ("select", "ignore", "extend_select", "exclude", "extend_exclude", "min_confidence", "min_impact")
+"""The options that override the setting of the same name."""
+
+
 @phase("settings")
 def resolve_settings(options: argparse.Namespace, paths: Sequence[Path]) -> Settings:
-    """The settings for the code in ``paths``, with the options of the command line.
+    """The settings for the code in ``paths``, with the options of the command line, which may have none for settings.
 
     Raises:
         CommandError: the configuration cannot be used, a rule is unknown, or the installation lacks the rule files.
     """
-    overrides = {"select": options.select, "ignore": options.ignore, "extend-select": options.extend_select}
-    overrides["exclude"] = options.exclude
-    overrides["extend-exclude"] = options.extend_exclude
-    overrides["min-confidence"] = options.min_confidence
-    overrides["min-impact"] = options.min_impact
-    context: list[Path] | None = options.context
+    given = vars(options)
+    overrides = {name.replace("_", "-"): given.get(name) for name in _OVERRIDING}
+    context: list[Path] | None = given.get("context")
     if context is not None:
         overrides["context"] = [str(path.absolute()) for path in context]
     start = common_directory([*paths, *(context or ())])
-    return _loaded(start, options.config, options.config_pairs, options.isolated, overrides)
-
-
-def configured_settings(path: Path) -> Settings:
-    """The settings for the code in a file, from its configuration alone.
-
-    Raises:
-        CommandError: the configuration cannot be used, or the installation lacks the rule files.
-    """
-    return _loaded(common_directory([path]))
-
-
-def _loaded(
-    start: Path,
-    config: Path | None = None,
-    pairs: Sequence[str] = (),
-    isolated: bool = False,
-    overrides: Mapping[str, object] | None = None,
-) -> Settings:
-    try:
+    source = {"config": given.get("config"), "pairs": given.get("config_pairs", ())}
+    isolated = given.get("isolated", False)
+    with as_command_error(catalogue.CatalogueError):
         known = catalogue.selectors(catalogue.shipped())
-        return config_files.load(start, known=known, config=config, pairs=pairs, isolated=isolated, overrides=overrides)
+    try:
+        return config_files.load(start, known=known, **source, isolated=isolated, overrides=overrides)
     except ConfigError as error:
         first, *others = error.problems
         raise CommandError(first, [f"perflint: {problem}" for problem in others]) from error
-    except catalogue.CatalogueError as error:
-        raise CommandError(str(error)) from error
 
 
 def context_paths(settings: Settings) -> list[Path]:
@@ -251,10 +234,8 @@ def find(
     Raises:
         CommandError: a path does not exist.
     """
-    try:
+    with as_command_error(discovery.NoSuchPath):
         named = discovery.python_files(paths, settings, force_exclude=force_exclude, any_name=any_name)
-    except discovery.NoSuchPath as error:
-        raise CommandError(str(error)) from error
     if not named.files:
         return named, ReportedPaths()
     if settings.context:
@@ -277,16 +258,14 @@ def _read_files(options: argparse.Namespace, paths: list[Path], read_all: ReadAl
     for directory in {path.parent for path in paths if not path.is_dir()}:
         finished += writing.sweep(directory)
     sources, unreadable = read_all(found.files)
-    problems = [Finding("PPF003", str(problem.path), 0, 0, problem.message) for problem in found.problems]
-    unread = [*map(_passed_over, settings.passed_over), *problems, *unreadable]
+    unread = [*map(_passed_over, settings.passed_over), *found.problems, *unreadable]
     whole = not unread and is_whole([*paths, *context_paths(settings)], settings.root)
-    skipped = [problem.message for problem in found.skipped]
     return Batch(
         _known(settings, sources, whole),
         sources,
         unread,
         paths=reported,
-        skipped=skipped,
+        skipped=found.skipped,
         is_anything_excluded=found.is_anything_excluded,
         finished=finished,
         began=began,
@@ -321,7 +300,7 @@ def _with_piped(settings: Settings, name: Path, data: bytes, source: Callable[[s
     try:
         piped = source(path)
     except UnreadableSource as error:
-        return Batch(settings, {}, [discovery.unreadable_file(path, error)], data, paths=reported)
+        return Batch(settings, {}, [discovery.unreadable_file(path, str(error))], data, paths=reported)
     others, unread = discovery.read_all(file for file in found.files if str(file) != path)
     sources = {path: piped, **others}
     whole = not unread and is_whole([name, *context_paths(settings)], settings.root)
@@ -349,10 +328,8 @@ def _with_imported(named: Found, settings: Settings) -> tuple[Found, ReportedPat
 
 def _context(settings: Settings, paths: list[Path] | None = None) -> Found:
     """The files of the context. Unreadable directories are not reported, since the user did not name them."""
-    try:
+    with as_command_error(discovery.NoSuchPath, place=f"context ({settings.origins.get('context')}): "):
         return discovery.python_files(context_paths(settings) if paths is None else paths, settings)
-    except discovery.NoSuchPath as error:
-        raise CommandError(f"context ({settings.origins['context']}): {error}") from error
 
 
 def _together(named: Found, context: Found) -> tuple[Found, ReportedPaths]:

@@ -9,12 +9,12 @@ from difflib import get_close_matches
 
 from perflint import catalogue
 from perflint.catalogue import CatalogueError, Group, Rule
-from perflint.commands import CommandError
+from perflint.commands import CommandError, as_command_error
 from perflint.output import rule_page
 from perflint.output.console import Console
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Print one rule, all rules (``--all``), or otherwise one line for each rule.
 
     Other words are searched for (`search`); one line is printed for each rule found.
@@ -22,31 +22,22 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: no rule matches the words, or the installation lacks the rule files.
     """
-    console = Console()
-    try:
+    with as_command_error(CatalogueError):
         rules = catalogue.shipped()
-    except CatalogueError as error:
-        raise CommandError(str(error)) from error
     as_json = options.output_format == "json"
     wanted = " ".join(options.rule)
     rule = _named(wanted, rules)
-    if rule is not None:
-        console.write(_dump(rule_page.data(rule)) if as_json else rule_page.text(rule, full=options.full))
+    found = [rule] if rule is not None else _found(wanted, rules)
+    if as_json:
+        pages = [rule_page.data(each) for each in found]
+        console.write(_dump(pages if rule is None else pages[0]))
+    elif rule is not None or options.all:
+        console.write("\n".join(rule_page.text(each, full=options.full) for each in found))
     else:
-        _write_several(_found(wanted, rules) if wanted else [*rules.values()], options, console)
+        console.write("".join(_index(found)))
     if not (wanted or as_json or options.all):
         console.write("".join(_groups()))
-    console.close()
     return 0
-
-
-def _write_several(rules: Sequence[Rule], options: argparse.Namespace, console: Console) -> None:
-    if options.output_format == "json":
-        console.write(_dump([rule_page.data(rule) for rule in rules]))
-    elif options.all:
-        console.write("\n".join(rule_page.text(rule, full=options.full) for rule in rules))
-    else:
-        console.write("".join(_index(rules)))
 
 
 def _named(wanted: str, rules: Mapping[str, Rule]) -> Rule | None:
@@ -60,6 +51,9 @@ def _by_word(rules: Mapping[str, Rule]) -> dict[str, Rule]:
 
 
 def _found(wanted: str, rules: Mapping[str, Rule]) -> list[Rule]:
+    """The rules that these words mean; without any, all rules."""
+    if not wanted:
+        return [*rules.values()]
     groups = catalogue.groups()
     found = search(wanted, rules, groups)
     if not found and not telling(wanted):
@@ -147,15 +141,9 @@ def _in_groups(names: Iterable[str], rules: Mapping[str, Rule]) -> list[Rule]:
 
 def _about_call(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:
     """The rules about a call, by its full name or its last parts."""
-    asked = asked.removesuffix("()")
-    return [
-        rule
-        for rule in rules.values()
-        if any(
-            f".{call.lower()}".endswith(f".{asked}")
-            for call in (*rule.calls, *(each.call or each.item_of for each in rule.match))
-        )
-    ]
+    end = f".{asked.removesuffix('()')}"
+    calls = {code: (*rule.calls, *(each.call or each.item_of for each in rule.match)) for code, rule in rules.items()}
+    return [rules[code] for code, names in calls.items() if any(f".{name}".lower().endswith(end) for name in names)]
 
 
 def _with_name(asked: str, rules: Mapping[str, Rule]) -> list[Rule]:

@@ -10,15 +10,12 @@ import argparse
 import gc
 import multiprocessing
 import os
-import signal
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from perflint.commands import CommandError, internal_error, is_debugging, refuse_options
@@ -175,8 +172,7 @@ def run(options: argparse.Namespace, check: Check, console: Console, clock: Cloc
     """
     _refuse(options)
     try:
-        with _silent_processes():
-            Watch(options, check, console, clock or Clock()).run()
+        Watch(options, check, console, clock or Clock()).run()
     except KeyboardInterrupt:
         for process in multiprocessing.active_children():
             process.kill()
@@ -191,29 +187,6 @@ def _refuse(options: argparse.Namespace) -> None:
         raise CommandError("--watch needs files to look at: it cannot be used with standard input")
     if any(output.place == STANDARD and output.format not in FOR_PEOPLE for output in wanted_outputs(options)):
         raise CommandError("--watch shows findings to people: use --output-format full or concise")
-
-
-@contextmanager
-def _silent_processes() -> Iterator[None]:
-    """Ctrl-C also reaches the worker processes: make them end without a traceback."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before, main = signal.getsignal(signal.SIGINT), os.getpid()
-    if before is not signal.default_int_handler:  # another handler for Ctrl-C is already installed
-        yield
-        return
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != main:
-            os._exit(128 + number)
-        signal.default_int_handler(number, frame)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 class Watch:
@@ -327,7 +300,7 @@ class Files:
         if self.settings is not None:
             self.settings = replace(self.settings, inputs=inputs)
         self.code = stamps(found)
-        return {**configuration, **stamps(map(_named, inputs.files)), **self.code}
+        return {**configuration, **stamps(str(from_here(path)) for path in inputs.files), **self.code}
 
     def _found(self) -> list[Path]:
         there = [path for path in self._paths if path.exists()]
@@ -343,7 +316,7 @@ class Files:
         if self._options.config:
             return [str(self._options.config)]
         start = common_directory([*self._paths, *(self._options.context or ())]).resolve()
-        return [_named(path) for path in config_files.places(start)]
+        return [str(from_here(path)) for path in config_files.places(start)]
 
 
 class Kept:
@@ -401,7 +374,3 @@ def described(what: Mapping[str, list[str]]) -> str:
     'changed: a.py, b.py; gone: c.py'
     """
     return "; ".join(f"{word}: {listed(paths, _MOST_NAMES)}" for word, paths in what.items())
-
-
-def _named(path: Path) -> str:
-    return str(from_here(path))

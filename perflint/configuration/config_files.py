@@ -254,7 +254,10 @@ def _of_pair(text: str) -> Mapping[str, Any]:
 def _read_file(path: Path) -> tuple[_Place, Mapping[str, Any]] | None:
     """Read the keys and values of a configuration; None for a ``pyproject.toml`` without a table for perflint."""
     text = _text(path)
-    data = _parse(path, text)
+    try:
+        data = toml_text.parse(text)
+    except TomlError as error:
+        raise ConfigError(f"{path}:{error.line}: {error}" if error.line else f"{path}: {error}") from error
     if path.name != PYPROJECT:
         return _Place(str(path), text), data
     table = _own_table(path, data)
@@ -271,14 +274,6 @@ def _text(path: Path) -> str:
         raise ConfigError(f"{path}:{line}: not valid TOML: it is not UTF-8 text") from error
 
 
-def _parse(path: Path, text: str) -> Mapping[str, Any]:
-    try:
-        return toml_text.parse(text)
-    except TomlError as error:
-        place = f"{path}:{error.line}" if error.line else str(path)
-        raise ConfigError(f"{place}: {error}") from error
-
-
 def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
     tool = data.get("tool", {})
     table = tool.get("perflint") if isinstance(tool, Mapping) else None
@@ -290,6 +285,7 @@ def _own_table(path: Path, data: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _line_of(text: str, table: str, key: str) -> int | None:
     """The line that sets a key, if it is written in the usual way (tomllib keeps no lines); otherwise None."""
     inner = f"{table}.{key}" if table else key
+    setting = re.compile(rf"""(["']?){re.escape(key)}\1\s*[=.]""")  # also of a key below it
     here = ""
     for row, line in enumerate(text.split("\n"), 1):
         header = _header(line.strip())
@@ -297,14 +293,9 @@ def _line_of(text: str, table: str, key: str) -> int | None:
             here = header
             if here == inner or here.startswith(inner + "."):
                 return row
-        elif here == table and _sets(line.lstrip(), key):
+        elif here == table and setting.match(line.lstrip()):
             return row
     return None
-
-
-def _sets(line: str, key: str) -> bool:
-    """Whether a line gives a value to a key, or to one below it."""
-    return re.match(rf"""(["']?){re.escape(key)}\1\s*[=.]""", line) is not None
 
 
 def _header(line: str) -> str:

@@ -136,10 +136,6 @@ def _declared(first: str, *others: str) -> Callable[[Any], dict[str, DeclaredCal
     return read
 
 
-def _names_only(value: Any) -> dict[str, DeclaredCall] | None:
-    return None if isinstance(value, Mapping) else _declared("tensor")(value)
-
-
 def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -> DeclaredCall:
     if name.count(".") < 1 or not all(part.isidentifier() for part in name.split(".")):
         raise ConfigError(f"{quoted(name)} is not a qualified name; write it as in an import, such as {_EXAMPLE}")
@@ -179,17 +175,11 @@ _CALLS = _Key(
 
 
 def _file(example: str) -> _Key:
-    return _Key(
-        f'the name of a file, such as "{example}"',
-        lambda value: value if isinstance(value, str) else None,
-    )
+    return _Key(f'the name of a file, such as "{example}"', lambda value: value if isinstance(value, str) else None)
 
 
 def _of_levels(levels: Iterable[Level]) -> _Key:
-    return _Key(
-        '"low", "medium" or "high"',
-        partial(_level, levels),
-    )
+    return _Key('"low", "medium" or "high"', partial(_level, levels))
 
 
 _KEYS: Mapping[str, _Key] = {
@@ -220,16 +210,16 @@ _KEYS: Mapping[str, _Key] = {
         _declared("workers", "position", "default"),
     ),
     "sync-calls": _CALLS,
-    "checkpoint-calls": _Key(f"a list of qualified names, such as [{_EXAMPLE}]", _names_only),
+    "checkpoint-calls": _Key(
+        f"a list of qualified names, such as [{_EXAMPLE}]",
+        lambda value: None if isinstance(value, Mapping) else _declared("tensor")(value),
+    ),
     "logging-calls": _CALLS,
     "line-length": _whole_number(40),
     "target-paddle": _Key('the number of a release of Paddle, such as "2.4"', _version),
 }
 KEYS = tuple(_KEYS)
-NOT_SET = {
-    "select": "the rules that are on by default",
-    "line-length": "88, or the longest row of the file",
-}
+NOT_SET = {"select": "the rules that are on by default", "line-length": "88, or the longest row of the file"}
 """What applies if a key is not set; TOML has no way to write that."""
 
 

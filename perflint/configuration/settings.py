@@ -148,13 +148,9 @@ def with_waits(codes: frozenset[str], rules: Mapping[str, Rule]) -> frozenset[st
 
 
 def _is_selected(settings: Settings, rule: Rule) -> bool:
-    wanted = closest(settings.extend_select, rule.code, rule.name)
-    if settings.select is None:
-        # Being on by default is weakest: even `ignore = ["ALL"]` overrides it.
-        default = 0 if rule.default else _NONE
-        wanted = max(wanted, default)
-    else:
-        wanted = max(wanted, closest(settings.select, rule.code, rule.name))
+    wanted = closest((*(settings.select or ()), *settings.extend_select), rule.code, rule.name)
+    if settings.select is None and rule.default:
+        wanted = max(wanted, 0)  # being on by default is weakest: even `ignore = ["ALL"]` overrides it
     return wanted > closest(settings.ignore, rule.code, rule.name)
 
 
@@ -168,14 +164,11 @@ def ignored_for(path: str | os.PathLike[str], settings: Settings) -> Container[s
         return ()
     place = relative(os.fspath(path), str(settings.root))
     covering = settings.patterns_of_files.each_covering(place)
-    return Selection(
-        tuple(
-            selector
-            for pattern, selectors in settings.per_file_ignores.items()
-            if (pattern.removeprefix("!") in covering) is not pattern.startswith("!")
-            for selector in selectors
-        )
-    )
+    selectors: list[str] = []
+    for pattern, chosen in settings.per_file_ignores.items():
+        if (pattern.removeprefix("!") in covering) is not pattern.startswith("!"):
+            selectors += chosen
+    return Selection(tuple(selectors))
 
 
 def level_for(code: str, level: Level, settings: Settings) -> Level:

@@ -118,24 +118,30 @@ def overwrite(target: Path, data: bytes) -> None:
     Raises:
         OSError: there is no space left, or the file cannot be written; it is then unchanged.
     """
-    handle = os.open(target, os.O_RDWR | _NO_LINKS)
-    try:
+    with _opened(target, os.O_RDWR) as handle, temporary(target.parent) as note:
         before = _read_all(handle, None)
-        with temporary(target.parent) as note:
-            note.write(_noted(target.name, os.fstat(handle).st_ino, before, data))
-            note.rename(note.path.with_suffix(".redo"))
-            try:
-                _put(handle, data)
-            except BaseException:
-                note.stays = True  # until the old text is restored
-                _put(handle, before)
-                note.stays = False
-                raise
-    finally:
-        os.close(handle)
+        note.write(_noted(target.name, os.fstat(handle).st_ino, before, data))
+        note.rename(note.path.with_suffix(".redo"))
+        try:
+            _put(handle, data)
+        except BaseException:
+            note.stays = True  # until the old text is restored
+            _put(handle, before)
+            note.stays = False
+            raise
 
 
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+@contextmanager
+def _opened(path: Path, flags: int) -> Iterator[int]:
+    """The handle of a file that is no link, which is closed at the end."""
+    handle = os.open(path, flags | _NO_LINKS)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _made(directory: Path) -> Temporary:
@@ -159,8 +165,7 @@ def _made(directory: Path) -> Temporary:
 
 def _swept(path: Path) -> list[Path]:
     """Remove one file, if it is a leftover; return the file whose writing was finished with it."""
-    handle = os.open(path, os.O_RDONLY | _NO_LINKS)
-    try:
+    with _opened(path, os.O_RDONLY) as handle:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode) or not _is_left(path.name, status):
             return []
@@ -172,8 +177,6 @@ def _swept(path: Path) -> list[Path]:
         finished = _finished(path, handle) if path.suffix == ".redo" else []
         path.unlink()
         return finished
-    finally:
-        os.close(handle)
 
 
 def _is_left(name: str, status: os.stat_result) -> bool:
@@ -222,20 +225,17 @@ def _finished(path: Path, handle: int) -> list[Path]:
     if len(rest) != first + second:
         return []
     try:
-        opened = os.open(target, os.O_RDWR | _NO_LINKS)
+        with _opened(target, os.O_RDWR) as opened:
+            status = os.fstat(opened)
+            if not stat.S_ISREG(status.st_mode) or status.st_ino != number:
+                return []
+            if not _is_between(_read_all(opened, _MOST_BYTES), rest[:first], rest[first:]):
+                return []
+            _put(opened, rest[first:])
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.EISDIR):  # only of opening it
             return []  # the file was replaced or removed
         raise
-    try:
-        status = os.fstat(opened)
-        if not stat.S_ISREG(status.st_mode) or status.st_ino != number:
-            return []
-        if not _is_between(_read_all(opened, _MOST_BYTES), rest[:first], rest[first:]):
-            return []
-        _put(opened, rest[first:])
-    finally:
-        os.close(opened)
     return [target]
 
 

@@ -204,9 +204,9 @@ _DIFF = (
     *("--unified=0", "--inter-hunk-context=0", "--no-color", "--text"),
     *("--find-renames", "--no-relative", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/"),
 )
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
-_ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_FILE = re.compile(rb"^diff --git ", re.MULTILINE)
+_NAME = re.compile(rb"^\+\+\+ (.*)$", re.MULTILINE)
+_HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,8 @@ class Changed:
 
     def touches(self, first: int, last: int) -> bool:
         """Whether a change is within a range of rows: one of them is new, or some between them are deleted."""
-        return (
-            self.is_new
-            or any(row in self.rows for row in range(first, last + 1))
-            or any(row in self.gaps for row in range(first + 1, last + 1))
-        )
+        is_same = self.rows.isdisjoint(range(first, last + 1)) and self.gaps.isdisjoint(range(first + 1, last + 1))
+        return self.is_new or not is_same
 
     def moved(self, before: str, after: str) -> Changed:
         """The changes for another text of the file, plus the changes to that text."""
@@ -333,49 +330,27 @@ class _Tree:
 
 
 def _hunks(diff: bytes) -> Iterator[tuple[str, Changed]]:
-    """The changes of each file in a diff without context, by its current name, without deleted files."""
-    lines = iter(diff.split(b"\n"))
-    name, is_new, rows, gaps = "", False, set[int](), set[int]()
+    """The changes of each file in a diff without context, by its current name, without deleted files.
 
-    def found() -> Iterator[tuple[str, Changed]]:
+    A row of a file begins with its sign there, so none is taken for the head of a hunk or of the next file.
+    """
+    for part in _FILE.split(diff)[1:]:
+        head = part.partition(b"\n@@ ")[0]
+        named = _NAME.search(head)
+        name = _name(named[1]) if named is not None else ""
+        places = [(int(start), int(count or 1)) for start, count in _HUNK.findall(part)]
+        rows = frozenset(row for start, count in places for row in range(start, start + count))
+        gaps = frozenset(start + 1 for start, count in places if not count)
         if name:
-            yield name, NEW if is_new else Changed(frozenset(rows), frozenset(gaps))
-
-    for line in lines:
-        if line.startswith(b"diff --git "):
-            yield from found()
-            name, is_new, rows, gaps = "", False, set(), set()
-        elif line.startswith(b"new file mode"):
-            is_new = True
-        elif line.startswith(b"+++ "):
-            name = _name(line[4:])
-        elif match := _HUNK.match(line):
-            old, start, new = int(match[1] or 1), int(match[2]), int(match[3] or 1)
-            if new:
-                rows |= set(range(start, start + new))
-            else:
-                gaps.add(start + 1)
-            _skip(lines, old + new)
-    yield from found()
-
-
-def _skip(lines: Iterator[bytes], number: int) -> None:
-    """Skip the rows of a hunk, which may contain anything."""
-    while number:
-        number -= not next(lines).startswith(b"\\")
+            yield name, NEW if b"\nnew file mode" in head else Changed(rows, gaps)
 
 
 def _name(shown: bytes) -> str:
     """A name as git shows it after ``+++``; empty for a deleted file."""
     shown = shown.rstrip(b"\t")  # git adds a tab after a name with a space
     if shown.startswith(b'"') and shown.endswith(b'"'):
-        shown = _ESCAPE.sub(_unescaped, shown[1:-1])
+        shown = shown[1:-1].decode("unicode_escape").encode("latin-1")  # the escapes of C are among those of Python
     return os.fsdecode(shown[2:]) if shown != b"/dev/null" else ""
-
-
-def _unescaped(match: re.Match[bytes]) -> bytes:
-    word = match[1]
-    return bytes([int(word, 8)]) if len(word) == 3 else _ESCAPED.get(word, word)
 
 
 def rows_of(text: str, start: int, end: int) -> tuple[int, int]:

@@ -274,8 +274,11 @@ def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
             end = body.find(b"]", at + 2)
             if end < 0:
                 raise _Malformed
-        if body[at : at + 2] == b"[:" and _is_class(body, at, end):
-            chosen |= _class(body[at + 2 : end - 1])
+        if body[at : at + 2] == b"[:" and end - at >= 3 and body[end - 1 : end] == b":":  # [[:alpha:]], but not [[:x]
+            name = body[at + 2 : end - 1]
+            if name not in _CLASSES:
+                raise _Malformed
+            chosen |= _CLASSES[name]
             at, before = end + 1, 0
         elif body[at : at + 1] == b"-" and before and body[at + 1 : at + 2] not in (b"", b"]"):
             last, at = _byte(body, at + 1)
@@ -285,17 +288,6 @@ def _bracket(body: bytes, at: int) -> tuple[frozenset[int], int]:
             before, at = _byte(body, at)
             chosen.add(before)
     return (_ANY - chosen if negated else frozenset(chosen)), at + 1
-
-
-def _is_class(body: bytes, at: int, end: int) -> bool:
-    """Whether the text from ``[:`` to the next ``]`` is a class: ``[[:alpha:]]``, but not ``[[:x]``."""
-    return end - at >= 3 and body[end - 1 : end] == b":"
-
-
-def _class(name: bytes) -> frozenset[int]:
-    if name not in _CLASSES:
-        raise _Malformed
-    return _CLASSES[name]
 
 
 def _byte(body: bytes, at: int) -> tuple[int, int]:
@@ -385,7 +377,7 @@ class Patterns:
             (self._names if glob.by_name else self._paths)[literal].append(rule)
             return
         # Among pieces of equal length, the ends of names are looked up fastest, and pieces anywhere in a path slowest.
-        piece, where = max(glob.pieces(), key=_usefulness, default=(b"", Where.PATH))
+        piece, where = max(glob.pieces(), key=lambda place: (len(place[0]), place[1].value), default=(b"", Where.PATH))
         if piece:
             self._by_piece[where].add(piece, rule)
         else:
@@ -407,11 +399,6 @@ class Patterns:
         for index in self._by_piece.values():
             yield from index.look_up(path, name)
         yield from self._others
-
-
-def _usefulness(place: tuple[bytes, Where]) -> tuple[int, int]:
-    piece, where = place
-    return len(piece), where.value
 
 
 def is_valid(line: str) -> bool:

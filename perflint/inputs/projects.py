@@ -29,6 +29,7 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"[\w.]+")
+_COMMENT = re.compile(r"#.*")
 
 
 @dataclass
@@ -90,8 +91,7 @@ def relative_parts(paths: Iterable[str], root: str) -> dict[str, tuple[str, ...]
 
 def common_root(paths: Mapping[str, Source]) -> str:
     """The directory that contains all files and that their module names are relative to; empty if there is none."""
-    directories = {os.path.dirname(path) for path in paths}
-    absolute = {directory: os.path.abspath(directory) for directory in directories}
+    absolute = {directory: os.path.abspath(directory) for directory in set(map(os.path.dirname, paths))}
     if not absolute:
         return ""
     try:
@@ -108,7 +108,7 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
     """For each directory, the representative of its group, in which directories import from one another."""
     owner = {top: top for top in tops.values()}
     names = {os.path.splitext(top)[0]: top for top in owner if top}
-    names |= {_stem(path): "" for path, top in tops.items() if not top}
+    names |= {os.path.splitext(os.path.basename(path))[0]: "" for path, top in tops.items() if not top}
 
     def find(top: str) -> str:
         while owner[top] != top:
@@ -116,15 +116,11 @@ def _joined(sources: Mapping[str, Source], tops: Mapping[str, str]) -> dict[str,
         return top
 
     for path, source in sources.items():
-        for first in _imported(source.text):
+        for first in {name.partition(".")[0] for _, name in imported_modules(source.text)}:
             there = names.get(first)
             if there is not None and there != tops[path]:
                 owner[find(tops[path])] = find(there)
     return {top: find(top) for top in owner}
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(os.path.basename(path))[0]
 
 
 def imported_modules(text: str) -> Iterator[tuple[int, str]]:
@@ -141,20 +137,8 @@ def imported_modules(text: str) -> Iterator[tuple[int, str]]:
         name = base.lstrip(".")
         dots = len(base) - len(name)
         yield dots, name
-        listed = (part.split()[0] for part in names.strip("()").split(",") if part.strip())
+        listed = (part.split()[0] for part in _COMMENT.sub("", names).strip("()").split(",") if part.strip())
         yield from ((dots, f"{name}.{each}" if name else each) for each in listed if _WORD.fullmatch(each))
-
-
-def _imported(text: str) -> Iterator[str]:
-    """The first names of the modules that a text imports; for ``from .. import a``, all names."""
-    for match in _imports(text):
-        base, names, modules = match.group("base", "names", "modules")
-        if modules is not None:
-            yield from (part.split()[0].partition(".")[0] for part in modules.split(",") if part.strip())
-        elif base.strip("."):
-            yield base.strip(".").partition(".")[0]
-        else:
-            yield from _WORD.findall(names)
 
 
 def _imports(text: str) -> Iterator[re.Match[str]]:
@@ -181,21 +165,14 @@ def is_whole(paths: Sequence[Path], root: Path) -> bool:
         paths: the files and directories that are read.
         root: the directory of the configuration.
     """
-    directories = {_real(path) for path in paths if _is_directory(path)}
+    # isdir, because it does not raise where a name is too long
+    directories = {Path(os.path.realpath(path)) for path in paths if os.path.isdir(path)}
     if not directories:
         return False
     # Hooks name hundreds of files, which are in few directories.
-    places = directories | {_real(path.parent) for path in paths if not _is_directory(path)}
+    places = directories | {Path(os.path.realpath(path.parent)) for path in paths if not os.path.isdir(path)}
     tops = {project_top(place, root.resolve()) for place in places}
     return all(any(top.is_relative_to(directory) for directory in directories) for top in tops)
-
-
-def _is_directory(path: Path) -> bool:
-    return os.path.isdir(path)  # which does not raise where a name is too long
-
-
-def _real(path: Path) -> Path:
-    return Path(os.path.realpath(path))
 
 
 def project_top(directory: Path, root: Path) -> Path:

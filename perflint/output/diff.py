@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from difflib import unified_diff
 
-from perflint.findings import Finding, Level
+from perflint.findings import Level
 from perflint.fix.fixer import FixOutcome
 from perflint.text.source import BOM, Source
 from perflint.text.visible import Palette, pieces, visible, visible_line
@@ -65,16 +65,10 @@ def encode(lines: list[str], source: Source) -> bytes:
 
 def paint(lines: list[str], palette: Palette) -> Iterator[str]:
     """The diff for a terminal."""
+    paints = {"@": palette.frame, "+": palette.added, "-": palette.removed}
     for number, line in enumerate(lines):
-        text, end = visible_line(line.rstrip("\r\n"), keep="\t"), "\n"
-        if number < 2:
-            yield palette.bold(text) + end
-        elif line.startswith("@@"):
-            yield palette.frame(text) + end
-        elif line.startswith("+"):
-            yield palette.added(text) + end
-        else:
-            yield (palette.removed(text) if line.startswith("-") else text) + end
+        painted = palette.bold if number < 2 else paints.get(line[:1], str)
+        yield painted(visible_line(line.rstrip("\r\n"), keep="\t")) + "\n"
 
 
 def _lines(source: Source) -> list[str]:
@@ -89,16 +83,12 @@ def reasons(outcome: FixOutcome, source: Source) -> Iterator[str]:
         outcome: what was fixed.
         source: the file before.
     """
-    for finding in _repaired(outcome, source.path):
-        row, _ = source.lines.position(finding.start)
+    for finding in outcome.first:
         fix = finding.fix
-        assert fix is not None
+        if fix is None or fix.level < outcome.level or finding.path != source.path:
+            continue
+        if (source.path, finding.code) not in outcome.fixed:
+            continue
+        row, _ = source.lines.position(finding.start)
         why = f" (unsafe: {fix.reason})" if fix.level is Level.UNSAFE and fix.reason else ""
         yield f"# {visible(source.path)}:{row} {finding.code}: {visible(fix.message + why)}\n"
-
-
-def _repaired(outcome: FixOutcome, path: str) -> Iterable[Finding]:
-    for finding in outcome.first:
-        is_applied = finding.fix is not None and finding.fix.level >= outcome.level
-        if finding.path == path and is_applied and (path, finding.code) in outcome.fixed:
-            yield finding

@@ -21,7 +21,7 @@ from textwrap import TextWrapper
 from perflint.findings import Edit, Finding, Fix, Level
 from perflint.fix.fixer import complete_edits, spliced
 from perflint.output.report import Report, facts
-from perflint.text.source import LineTable
+from perflint.text.source import LineTable, lines_of
 from perflint.text.visible import LIMIT, Palette, clip, counted, listed, visible, visible_line, visible_path
 
 _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY: "[suggestion]"}
@@ -70,7 +70,7 @@ def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]
         notes.insert(0, cost)
     if finding.fix and finding.fix.edits:
         room = _LINES - len(lines) - bool(notes)
-        lines += edit_lines(report, finding, finding.fix, gutter, room, _code_columns(report, gutter))
+        lines += edit_lines(report, finding, finding.fix, room)
     if notes:
         lines.append(_wrapped(report, f"{' ' * gutter} = ", paint.frame(f"{' ' * gutter} = "), "; ".join(notes)))
     return lines
@@ -212,44 +212,37 @@ def _groups(lines: LineTable, edits: Sequence[Edit]) -> Iterator[tuple[int, int,
 
 
 def _split(text: str) -> list[str]:
-    table = LineTable(text)
-    rows = [table.line(row) for row in range(1, table.rows + 1)]
-    return rows if rows[-1] else rows[:-1]
+    return [row.rstrip("\r\n") for row in lines_of(text)]
 
 
 # -- the edit of a finding in a few lines -----------------------------------------------------------------------------
 
 _LONGEST = 50_000
 """The most characters of a row to show in its old and new form."""
-_ALL = {
-    Level.SAFE: "--diff",
-    Level.UNSAFE: "--diff --unsafe-fixes",
-    Level.DISPLAY: "--output-format json",
-}
+_ALL = {Level.SAFE: "--diff", Level.UNSAFE: "--diff --unsafe-fixes", Level.DISPLAY: "--output-format json"}
 """The options that show the whole edit of a fix, by its level."""
 
 
-def edit_lines(report: Report, finding: Finding, fix: Fix, gutter: int, room: int, columns: int) -> Iterator[str]:
+def edit_lines(report: Report, finding: Finding, fix: Fix, room: int) -> Iterator[str]:
     """The lines that a fix changes, beginning with those of the finding, whose old lines the frame shows.
 
     Args:
         report: the report that contains the finding.
         finding: the finding.
         fix: its fix.
-        gutter: the width of line numbers.
         room: the number of lines to use at most.
-        columns: the width of the code that is shown.
     """
     table = report.lines(finding.path)
+    row, _ = table.position(finding.start)
+    gutter = len(str(row))
     if any(len(table.line(table.position(edit.start)[0])) > _LONGEST for edit in fix.edits):
         yield f"{' ' * gutter} ... a line too long to show: {_ALL[fix.level]}"
         return
-    row, _ = table.position(finding.start)
     blocks = _changed_blocks(table, complete_edits(table.text, fix))
     blocks.sort(key=lambda block: block[0].row != row)
     lines = [line for block in blocks for line in (None, *_without_frame(block, row))][1:]
     shown = lines if len(lines) <= room else lines[: max(1, room - 1)]
-    yield from (_line(report, line, gutter, columns) for line in shown)
+    yield from (_line(report, line, gutter) for line in shown)
     left = sum(line is not None for line in lines[len(shown) :])
     if left:
         yield report.palette.frame(f"{' ' * gutter} ... {counted(left, 'more line')}: {_ALL[fix.level]}")
@@ -260,10 +253,10 @@ def _without_frame(block: list[ChangedRows], row: int) -> list[ChangedRows]:
     return block if block[0].row != row or all(line.row for line in block) else block[1:]
 
 
-def _line(report: Report, line: ChangedRows | None, gutter: int, columns: int) -> str:
+def _line(report: Report, line: ChangedRows | None, gutter: int) -> str:
     if line is None:
         return report.palette.frame(f"{' ' * gutter} ...")
-    text, _, _ = clip(line.text, line.at, line.at, columns)
+    text, _, _ = clip(line.text, line.at, line.at, _code_columns(report, gutter))
     if line.row:
         return report.palette.removed(f"{line.row:>{gutter}} - {text}".rstrip())
     return report.palette.added(f"{'':>{gutter}} + {text}".rstrip())

@@ -48,13 +48,7 @@ def render_counts(report: Report) -> Iterator[str]:
 def render_counts_json(report: Report) -> Iterator[str]:
     """The same as a JSON list of objects, as Ruff writes it."""
     rows = [
-        {
-            "code": code,
-            "name": facts(code).name,
-            "count": count,
-            "fixable": fixable == count,
-            "fixable_count": fixable,
-        }
+        {"code": code, "name": facts(code).name, "count": count, "fixable": fixable == count, "fixable_count": fixable}
         for code, count, fixable in _rows(report)
     ]
     yield json_text(rows, indent=2) + "\n"

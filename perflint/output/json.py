@@ -89,11 +89,7 @@ def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:
 
 
 def _edit(table: LineTable, edit: Edit) -> dict[str, Any]:
-    return {
-        "content": edit.content,
-        "location": _place(table, edit.start),
-        "end_location": _place(table, edit.end),
-    }
+    return {"content": edit.content, "location": _place(table, edit.start), "end_location": _place(table, edit.end)}
 
 
 def _place(table: LineTable, offset: int) -> dict[str, int]:

@@ -67,10 +67,7 @@ def _suggestion(report: Report, finding: Finding) -> dict[str, Any] | None:
     start, end = edits[0].start, max(edit.end for edit in edits)
     if lines.position(end)[0] - lines.position(start)[0] >= _MOST_ROWS:
         return None
-    return {
-        "range": _range(report, finding.path, start, end),
-        "text": valid(spliced(lines.text, start, end, edits)),
-    }
+    return {"range": _range(report, finding.path, start, end), "text": valid(spliced(lines.text, start, end, edits))}
 
 
 def _related(place: Related) -> dict[str, Any]:

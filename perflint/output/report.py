@@ -19,7 +19,7 @@ from perflint.files.plain_files import absolute
 from perflint.files.plain_files import repository as git_top
 from perflint.findings import Confidence, Finding, Level, by_place
 from perflint.text.source import LineTable, Source
-from perflint.text.visible import Palette, visible
+from perflint.text.visible import Palette, escaped, visible
 
 if TYPE_CHECKING:
     from perflint.ranking.ranked import Ranking
@@ -142,7 +142,7 @@ class Places:
     def __init__(self, root: str) -> None:
         """``root`` is an absolute path."""
         self.root = root
-        self._bases = [(of, _ended(of(root))) for of in (absolute, os.path.realpath)]
+        self._bases = [(of, os.path.join(of(root), "")) for of in (absolute, os.path.realpath)]  # noqa: PTH118
 
     @property
     def root_uri(self) -> str:
@@ -188,13 +188,4 @@ def repository(start: Path, otherwise: Path) -> str:
 
 def valid(text: str) -> str:
     r"""``text`` with undecodable bytes escaped: the byte 0xFF of a path becomes the four characters ``\xff``."""
-    return _SURROGATE.sub(_escaped, text)
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
-
-
-def _ended(path: str) -> str:
-    return path if path.endswith(os.sep) else path + os.sep
+    return _SURROGATE.sub(lambda match: escaped(match[0]), text)

@@ -33,6 +33,7 @@ MOST_RESULTS = 25_000
 """The most results in one run that GitHub accepts (it shows the first 5,000)."""
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_DRIVER = {"name": "perflint", "version": __version__, "semanticVersion": __version__, "informationUri": HOME}
 _BASE = "%SRCROOT%"
 _LINK = re.compile(r"\[(?=[^\[\]]*\]\()")
 """What starts a link in the text of a SARIF message; in our texts it is an index, followed by a call."""
@@ -57,7 +58,7 @@ def _run(report: Report) -> dict[str, Any]:
     codes, hashes = list(rules), _line_hashes(report)
     prints = report.fingerprints()
     return {
-        "tool": {"driver": _driver(rules)},
+        "tool": {"driver": {**_DRIVER, "rules": [descriptor(rule) for rule in rules.values()]}},
         "automationDetails": {"id": "perflint/"},
         "invocations": [{"executionSuccessful": report.is_complete}],
         "originalUriBaseIds": {_BASE: {"uri": report.places.root_uri}},
@@ -82,16 +83,6 @@ def _rules(report: Report) -> Mapping[str, Rule]:
     shipped = catalogue.shipped()
     wanted = selected(report.settings, shipped) | {finding.code for finding in report.findings}
     return {code: rule for code, rule in sorted(shipped.items()) if code in wanted}
-
-
-def _driver(rules: Mapping[str, Rule]) -> dict[str, Any]:
-    return {
-        "name": "perflint",
-        "version": __version__,
-        "semanticVersion": __version__,
-        "informationUri": HOME,
-        "rules": [descriptor(rule) for rule in rules.values()],
-    }
 
 
 def _result(

@@ -44,11 +44,11 @@ def _phases(report: ProfileReport) -> str:
     rows = [
         _PARTS["phase"].substitute(
             name=web_page.markup(name),
-            ms=number(report.phases[name].ms),
-            share=percent(share),
-            meaning=web_page.markup(profile_text.MEANS.get(name, "")),
+            ms=number(phase.ms),
+            share=percent(phase.share),
+            meaning=web_page.markup(profile_text.SAYS[name][1]),
         )
-        for name, share in profile_text.by_share(report)
+        for name, phase in profile_text.by_share(report)
     ]
     return _PARTS["phases"].substitute(
         mean=number(report.step_ms.mean),
@@ -58,25 +58,25 @@ def _phases(report: ProfileReport) -> str:
     )
 
 
-def _bar(report: ProfileReport, name: str, room: float, class_: str) -> str:
+def _bar(report: ProfileReport, room: float) -> web_page.Picture | None:
     """A step as one bar, with its phases side by side."""
     total = sum(phase.ms for phase in report.phases.values())
     if total <= 0:
-        return ""
+        return None
     scale = web_page.Scale(0, total, 0, room)
     parts: list[str] = []
     at = 0.0
-    for phase, share in profile_text.by_share(report):
-        ms = report.phases[phase].ms
-        start, end = scale(at), scale(at + ms)
-        at += ms
-        words = f"{phase} {percent(share)}"
-        title = web_page.element("title", f"{words}, {number(ms)} ms")
+    phases = profile_text.by_share(report)
+    for phase, time in phases:
+        start, end = scale(at), scale(at + time.ms)
+        at += time.ms
+        words = f"{phase} {percent(time.share)}"
+        title = web_page.element("title", f"{words}, {number(time.ms)} ms")
         parts.append(web_page.box(start, 0, end - start - 1, _BAR, f"bar {phase}", title))
         if width(words) * web_page.CHARACTER + 12 < end - start:
             parts.append(web_page.text(start + 8, _BAR / 2 + 4, words, "inside"))
-    desc = " ".join(f"{phase}: {percent(share)}." for phase, share in profile_text.by_share(report))
-    return web_page.picture(name, "The phases of a step", desc, (room, _BAR), parts, class_)
+    desc = " ".join(f"{phase}: {percent(time.share)}." for phase, time in phases)
+    return web_page.Picture("The phases of a step", desc, (room, _BAR), parts)
 
 
 def _files(report: ProfileReport) -> Iterator[str]:

@@ -135,10 +135,10 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
     steps = [1000 * second for second in outcome.steps.batch_s]
     mean = fmean(steps)
     spent = [{**each, "ms": 1000 * each["seconds"] / len(steps)} for each in noted["spent"]]
-    text_of = _Texts(plan.root, noted["sha256"]).line
+    sources = {path: _source(plan.root / path, digest) for path, digest in noted["sha256"].items()}
 
     def event(path: str, line: int, kind: str, what: str, ms: float, times: float, **more: Any) -> ProfileEvent:
-        more = {"phase": step_kinds.PHASE_OF[kind], "source": text_of(path, line), **more}
+        more = {"phase": step_kinds.PHASE_OF[kind], "source": _line(sources.get(path), line), **more}
         return ProfileEvent(path, line, kind, what, _rounded(times), _rounded(ms), _share(ms, mean), **more)
 
     calls = (each for each in spent if each["kind"] != step_kinds.OTHER and each["path"])
@@ -205,24 +205,15 @@ def _rounded(value: float) -> float:
     return round(value, 3)
 
 
-@dataclass
-class _Texts:
-    """The lines of the project's files. A file that has changed since the script ran it has none."""
+def _source(path: Path, digest: str) -> Source | None:
+    """The text of a file; None if it has changed since the script ran it."""
+    try:
+        data = plain_files.read(path)
+        return decode(str(path), data) if hashlib.sha256(data).hexdigest() == digest else None
+    except (OSError, UnreadableSource):
+        return None
 
-    root: Path
-    sha256: Mapping[str, str]
-    sources: dict[str, Source | None] = field(default_factory=dict)
 
-    def line(self, path: str, row: int) -> str:
-        """The text of a line without its indentation; "" if it is not known."""
-        if path not in self.sources:
-            self.sources[path] = self._read(path)
-        source = self.sources[path]
-        return source.lines.line(row).strip() if source is not None and 0 < row <= source.lines.rows else ""
-
-    def _read(self, path: str) -> Source | None:
-        try:
-            data = plain_files.read(self.root / path)
-            return decode(path, data) if hashlib.sha256(data).hexdigest() == self.sha256.get(path) else None
-        except (OSError, UnreadableSource):
-            return None
+def _line(source: Source | None, row: int) -> str:
+    """The text of a line without its indentation; "" if it is not known."""
+    return source.lines.line(row).strip() if source is not None and 0 < row <= source.lines.rows else ""

@@ -7,34 +7,21 @@ from collections.abc import Sequence
 from perflint.bench.figures import folded, number, padded, shortened, start_of, width
 from perflint.bench.runner import step_kinds
 from perflint.bench.runner.profiler import AFTER
-from perflint.profile.profile_report import ProfileEvent, ProfileReport
+from perflint.profile.profile_report import PhaseTime, ProfileEvent, ProfileReport
 from perflint.text.visible import Palette, listed, visible
 
-_SAYS = {
-    step_kinds.READER: "waits for the loader",
-    step_kinds.FORWARD: "is the forward pass",
-    step_kinds.BACKWARD: "is the backward pass",
-    step_kinds.OPTIMIZER: "is the optimizer",
-    step_kinds.READ: "reads values of tensors on the host",
-    step_kinds.COPY: "copies data into tensors",
-    step_kinds.SAVE: "saves",
-    step_kinds.LOG: "logs",
-    step_kinds.OTHER: "is other code",
+SAYS = {
+    step_kinds.READER: ("waits for the loader", "waiting for the next batch of a DataLoader"),
+    step_kinds.FORWARD: ("is the forward pass", "calls of layers, and runs of static graphs"),
+    step_kinds.BACKWARD: ("is the backward pass", "Tensor.backward, paddle.grad"),
+    step_kinds.OPTIMIZER: ("is the optimizer", "step, minimize, clear_grad, GradScaler"),
+    step_kinds.READ: ("reads values of tensors on the host", "values of tensors on the host, and waits for the device"),
+    step_kinds.COPY: ("copies data into tensors", "paddle.to_tensor"),
+    step_kinds.SAVE: ("saves", "checkpoints"),
+    step_kinds.LOG: ("logs", "print, logging, curves, progress lines"),
+    step_kinds.OTHER: ("is other code", "all code between these"),
 }
-"""The end of the sentence "41 % of a step ...", for each phase."""
-
-MEANS = {
-    step_kinds.READER: "waiting for the next batch of a DataLoader",
-    step_kinds.FORWARD: "calls of layers, and runs of static graphs",
-    step_kinds.BACKWARD: "Tensor.backward, paddle.grad",
-    step_kinds.OPTIMIZER: "step, minimize, clear_grad, GradScaler",
-    step_kinds.READ: "values of tensors on the host, and waits for the device",
-    step_kinds.COPY: "paddle.to_tensor",
-    step_kinds.SAVE: "checkpoints",
-    step_kinds.LOG: "print, logging, curves, progress lines",
-    step_kinds.OTHER: "all code between these",
-}
-"""What each phase includes."""
+"""For each phase the end of the sentence "41 % of a step ...", and what the phase includes."""
 
 COMPUTES = (step_kinds.FORWARD, step_kinds.BACKWARD, step_kinds.OPTIMIZER)
 """The phases that do the actual training; all others are overhead."""
@@ -63,20 +50,19 @@ def headline(report: ProfileReport) -> str:
     A sentence without its full stop. The longest phase that does not compute is included, unless it is negligible.
     """
     phases = by_share(report)
-    named = [each for each in phases[:_NAMED] if each[1] >= _LEAST] or phases[:1]
+    named = [each for each in phases[:_NAMED] if each[1].share >= _LEAST] or phases[:1]
     beside = next((each for each in phases if each[0] not in COMPUTES), None)
-    if beside and beside not in named and beside[1] >= _LEAST_BESIDE:
+    if beside and beside not in named and beside[1].share >= _LEAST_BESIDE:
         named.append(beside)
     return "; ".join(
-        f"{percent(share)}{'' if at else ' of a step'} {_SAYS[phase]}{_where(report, phase)}"
-        for at, (phase, share) in enumerate(named)
+        f"{percent(phase.share)}{'' if at else ' of a step'} {SAYS[name][0]}{_where(report, name)}"
+        for at, (name, phase) in enumerate(named)
     )
 
 
-def by_share(report: ProfileReport) -> list[tuple[str, float]]:
-    """The phases and their shares, the largest first."""
-    shares = [(name, phase.share) for name, phase in report.phases.items()]
-    return sorted(shares, key=lambda each: -each[1])
+def by_share(report: ProfileReport) -> list[tuple[str, PhaseTime]]:
+    """The phases, the longest first."""
+    return sorted(report.phases.items(), key=lambda each: -each[1].share)
 
 
 def by_file(report: ProfileReport) -> list[tuple[str, float, float]]:
@@ -117,13 +103,12 @@ def bound(report: ProfileReport) -> str:
 
 def about_reads(report: ProfileReport) -> str:
     """A sentence on which lines read values on the host, and what their time means on this device."""
+    meaning = "On the CPU a host read waits for no device, and its time is that of the call; on a GPU it waits too."
     if report.device.startswith("gpu"):
         meaning = (
             "On a GPU the time of a host read holds the wait for all the work that is queued there, "
             "which an edit moves elsewhere rather than saves."
         )
-    else:
-        meaning = "On the CPU a host read waits for no device, and its time is that of the call; on a GPU it waits too."
     lines: dict[str, float] = {}
     for event in report.events:
         if event.phase == step_kinds.READ:
@@ -193,22 +178,20 @@ def profile_table(report: ProfileReport, columns: int, top: int, palette: Palett
 
 def _phases(report: ProfileReport, palette: Palette) -> list[str]:
     lines = [palette.frame(f"{'phase':<10}{_GAP}{'ms a step':>9}{_GAP}{'share':>6}")]
-    for name, share in by_share(report):
-        ms = report.phases[name].ms
-        bar = "█" * round(_BAR * share)
-        lines.append(f"{palette.bold(f'{name:<10}')}{_GAP}{number(ms):>9}{_GAP}{percent(share):>6}{_GAP}{bar}")
+    for name, phase in by_share(report):
+        cells = palette.bold(f"{name:<10}"), f"{number(phase.ms):>9}", f"{percent(phase.share):>6}"
+        lines.append(_GAP.join((*cells, "█" * round(_BAR * phase.share))))
     return lines
 
 
 def _lines(events: Sequence[ProfileEvent], columns: int, palette: Palette) -> list[str]:
     if not events:
         return []
-    heading = ("line", "share", "ms a step", "calls", "what", "code")
-    rows = [heading]
+    rows = [("line", "share", "ms a step", "calls", "what", "code")]
     for each in events:
         what, code = visible(details(each)), visible(each.source)
         rows.append((visible(each.place), percent(each.share), number(each.ms), calls(each), what, code))
-    widths = [max(width(row[at]) for row in rows) for at in range(len(heading))]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     widths[0], widths[4] = min(widths[0], _PLACE), min(widths[4], _WHAT)
     room = columns - sum(widths[:5]) - 5 * len(_GAP)
     shown = 6 if room >= _LEAST_CODE else 5

@@ -116,13 +116,12 @@ def _blocks(lines: LineTable) -> list[tuple[int, int]]:
 
 def _rows(tree: ast.Module, lines: LineTable, blocks: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The rows of the calls; each must have its own row or rows."""
-    for node in walk(tree):
-        if not isinstance(node, ast.Name) or node.id != NAME:
-            continue
+    expressions = [item for item in walk(tree) if isinstance(item, ast.Expr)]
+    names = [item for item in walk(tree) if isinstance(item, ast.Name) and item.id == NAME]
+    for node in names:
         if any(first <= node.lineno <= last for first, last in blocks):
             continue
-        calls = (item for item in walk(tree) if isinstance(item, ast.Expr) and _is_call(item.value, node))
-        statement = next(calls, None)
+        statement = next((item for item in expressions if _is_call(item.value, node)), None)
         if statement is None or not _stands_alone(statement, lines):
             raise CannotRemove(f"line {node.lineno} uses {NAME} next to other code: remove it by hand")
         yield statement.lineno, statement.end_lineno or statement.lineno

@@ -14,26 +14,12 @@ from perflint.findings import Edit
 from perflint.fix.fixer import spliced
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
-from perflint.ranges import inserted_code
-from perflint.ranges.inserted_code import Recording, removal
-from perflint.ranges.phases import (
-    BACKWARD,
-    CLEAR,
-    FORWARD,
-    OPTIMIZER,
-    READER,
-    Elsewhere,
-    Inside,
-    Part,
-    Phases,
-    can_hold_ranges,
-    named,
-)
-from perflint.syntax.names import dotted, names_in
-from perflint.syntax.scopes import LOOPS, TRIES, Function, Loop, Scope
+from perflint.ranges import inserted_code, phases
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
-from perflint.syntax.vocabulary import means_loader
 from perflint.text.source import LineTable
+from perflint.training.evidence import over_batches
 from perflint.training.looks import step_loops
 from perflint.training.training_calls import TrainingCalls
 
@@ -64,7 +50,7 @@ class Instrumented:
     notes: list[str] = field(default_factory=list)
 
 
-def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
+def instrumented(file: FileIndex, recording: inserted_code.Recording) -> Instrumented:
     """Insert ranges around the parts of a file's training steps.
 
     Raises:
@@ -86,8 +72,8 @@ def instrumented(file: FileIndex, recording: Recording) -> Instrumented:
     placings += [_Placing(Place(file, scope), covered).in_function(node) for scope, node in functions]
     rows = [loop.lineno for _, loop in loops], [node.lineno for _, node in functions]
     # the object's code comes before the first statement of the module that uses it
-    first = next(first_row(node) for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
-    text = _with_rows(file, placings, first, covered, inserted_code.block(recording, bool(loops)))
+    first = next(node for node in file.tree.body if _end(node) >= min([*rows[0], *rows[1]]))
+    text = _with_rows(file, placings, placings[0].above(first), inserted_code.block(recording, bool(loops)))
     _insist_same(file, text)
     names = dict.fromkeys(name for placing in placings for name in placing.names)
     notes = [note for placing in placings for note in placing.notes]
@@ -113,7 +99,7 @@ def _functions(file: FileIndex, around: Collection[Scope]) -> list[tuple[Scope, 
         for scope in file.scopes.scopes
         if not isinstance(scope.node, ast.Module)
         and scope not in around
-        and can_hold_ranges(Place(file, scope))
+        and phases.can_hold_ranges(Place(file, scope))
         and trains(Place(file, scope))
     ]
 
@@ -141,7 +127,7 @@ class _Placing:
     """
 
     def __init__(self, at: Place, covered: Collection[int]) -> None:
-        self._phases = Phases(at)
+        self._phases = phases.Phases(at)
         self._scope = at.scope
         self._lines = at.file.source.lines
         self._covered = covered
@@ -168,13 +154,13 @@ class _Placing:
                 f"line {loop.lineno}: the loop's body is on the row of its header; put it on separate rows"
             )
         if reads:
-            self._put(self._above(loop), READER, loop.lineno)
-        self._rows.append(_Row(self._above(body[0]), body[0].lineno, inserted_code.step_row()))
+            self._put(self.above(loop), phases.READER, loop.lineno)
+        self._rows.append(_Row(self.above(body[0]), body[0].lineno, inserted_code.step_row()))
         state = self._block(body, None, None)
         if not reads:
             self._end_block(body, state)
         elif not isinstance(body[-1], _JUMPS):
-            self._put(_end(body[-1]) + 1, READER, body[0].lineno)
+            self._put(_end(body[-1]) + 1, phases.READER, body[0].lineno)
         self._jumps(loop, reads)
         self._put(_end(loop) + 1, None, loop.lineno, order=1)
         return self
@@ -193,14 +179,14 @@ class _Placing:
 
     # -- the parts of the step ----------------------------------------------------------------------------------
 
-    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[Part]:
+    def _in_order(self, body: Sequence[ast.stmt]) -> Iterator[phases.Part]:
         """The parts in the order of the file; within one statement, those of its own expressions first."""
         for node in body:
             yield from sorted(self._phases.own(node), key=str)
             for block in _blocks(node):
                 yield from self._in_order(block)
 
-    def _block(self, body: Sequence[ast.stmt], state: _State, after: Part | None) -> _State:
+    def _block(self, body: Sequence[ast.stmt], state: _State, after: phases.Part | None) -> _State:
         """Put the rows into a block.
 
         Args:
@@ -219,39 +205,39 @@ class _Placing:
                 units.append([node])
         for index, unit in enumerate(units):
             later = self._in_order([node for other in units[index + 1 :] for node in other])
-            following = next((part for part in later if part != CLEAR), after)
+            following = next((part for part in later if part != phases.CLEAR), after)
             state = self._unit(unit, state, following)
         return state
 
-    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: Part | None) -> _State:
+    def _unit(self, unit: Sequence[ast.stmt], state: _State, following: phases.Part | None) -> _State:
         """Put the rows around the statements of one row, or around one statement of several."""
-        parts = frozenset[Part]().union(*map(self._phases.inside, unit))
+        parts = frozenset[phases.Part]().union(*map(self._phases.inside, unit))
         node = unit[0]
         if not parts:
             if _passes(node):
                 return state
             # right before the backward pass, code that is not a part by itself counts as the loss, so as forward
-            return self._switch(node, state, FORWARD if following == BACKWARD else None)
+            return self._switch(node, state, phases.FORWARD if following == phases.BACKWARD else None)
         if self._is_to_open(unit, parts):
             return self._opened(node, state, following)
         # a model may be run for something other than this step's loss; and functions of this file have their own ranges
-        is_other = parts == {FORWARD} and following not in (FORWARD, BACKWARD)
-        has_none = is_other or all(isinstance(part, Inside) for part in parts)
-        return self._switch(node, state, None if has_none else named(parts))
+        is_other = parts == {phases.FORWARD} and following not in (phases.FORWARD, phases.BACKWARD)
+        has_none = is_other or all(isinstance(part, phases.Inside) for part in parts)
+        return self._switch(node, state, None if has_none else phases.named(parts))
 
-    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[Part]) -> bool:
+    def _is_to_open(self, unit: Sequence[ast.stmt], parts: frozenset[phases.Part]) -> bool:
         """Whether rows are put into the blocks of a statement, rather than around the whole statement."""
         node = unit[0]
         blocks = list(_blocks(node))
-        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {FORWARD}:
+        if len(unit) > 1 or not blocks or not self._has_rows(node) or self._phases.own(node) - {phases.FORWARD}:
             return False
         if (
-            len(parts - {CLEAR}) > 1
-            or (parts > {CLEAR} and OPTIMIZER not in parts)
-            or any(isinstance(part, Inside) for part in parts)
+            len(parts - {phases.CLEAR}) > 1
+            or (parts > {phases.CLEAR} and phases.OPTIMIZER not in parts)
+            or any(isinstance(part, phases.Inside) for part in parts)
         ):
             return True
-        return parts != {FORWARD} and any(
+        return parts != {phases.FORWARD} and any(
             not self._phases.inside(item) and not _passes(item) for block in blocks for item in block
         )
 
@@ -263,7 +249,7 @@ class _Placing:
             for block in _blocks(node)
         )
 
-    def _opened(self, node: ast.stmt, state: _State, following: Part | None) -> _State:
+    def _opened(self, node: ast.stmt, state: _State, following: phases.Part | None) -> _State:
         """Put the rows into the blocks of a statement."""
         blocks = list(_blocks(node))
         if isinstance(node, (ast.With, ast.AsyncWith)):
@@ -301,7 +287,7 @@ class _Placing:
     def _switch(self, node: ast.stmt, state: _State, name: str | None) -> _State:
         """Make this the open range from a statement on."""
         if state != name:
-            self._put(self._above(node), name, node.lineno)
+            self._put(self.above(node), name, node.lineno)
         return name
 
     def _put(self, at: int, name: str | None, like: int, order: int = 0) -> None:
@@ -309,8 +295,8 @@ class _Placing:
             self.names.append(name)
         self._rows.append(_Row(at, like, inserted_code.row(name), order))
 
-    def _above(self, node: ast.stmt) -> int:
-        """The row of a statement, or that of the comment above it."""
+    def above(self, node: ast.stmt) -> int:
+        """The row of a statement, or that of the comment above it, which belongs to it."""
         row = first_row(node)
         indent = _indent(self._lines.line(row))
         while row > 1 and row - 1 not in self._covered and self._lines.line(row - 1).startswith(f"{indent}#"):
@@ -326,7 +312,7 @@ class _Placing:
             if not (goes_on or leaves) or self._phases.own(node):
                 continue
             if _begins_row(node, self._lines):
-                self._put(first_row(node), READER if goes_on else None, node.lineno, order=2)
+                self._put(first_row(node), phases.READER if goes_on else None, node.lineno, order=2)
             elif goes_on:
                 self.notes.append(
                     f"line {node.lineno}: `continue` shares its row, so the wait for a batch after it has no range"
@@ -335,10 +321,8 @@ class _Placing:
 
 def _draws(loop: Loop) -> bool:
     """Whether the header of a loop draws the batches: ``for batch in loader``, but not ``for step in range(n)``."""
-    if isinstance(loop, ast.While):
-        return False
-    if any(map(means_loader, names_in(loop.iter))):
-        return True
+    if isinstance(loop, ast.While) or over_batches(loop):
+        return not isinstance(loop, ast.While)
     counts = (dotted(item.func) for item in walk(loop.iter) if isinstance(item, ast.Call))
     return not any(name and name.rpartition(".")[2] in ("range", "trange", "count") for name in counts)
 
@@ -354,13 +338,9 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
     """The blocks of a compound statement, in the order of the file; without definitions in it."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return
-    if isinstance(node, ast.Match):
-        yield from (case.body for case in node.cases)
-        return
-    if isinstance(node, TRIES):
-        yield from filter(None, (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody))
-        return
-    yield from filter(None, (getattr(node, "body", []), getattr(node, "orelse", [])))
+    handlers = getattr(node, "handlers", getattr(node, "cases", ()))
+    inner: list[list[ast.stmt]] = [getattr(node, "body", []), *(handler.body for handler in handlers)]
+    yield from filter(None, (*inner, getattr(node, "orelse", []), getattr(node, "finalbody", [])))
 
 
 def _end(node: ast.stmt) -> int:
@@ -377,15 +357,12 @@ def _indent(row: str) -> str:
     return row[: len(row) - len(row.lstrip(" \t\f"))]
 
 
-def _with_rows(file: FileIndex, placings: list[_Placing], first: int, covered: Collection[int], block: str) -> str:
+def _with_rows(file: FileIndex, placings: list[_Placing], first: int, block: str) -> str:
     """The text of a file with all rows, and with the object's code before the row ``first``."""
     source, lines = file.source, file.source.lines
-    while first > 1 and first - 1 not in covered and lines.line(first - 1).startswith("#"):
-        first -= 1  # the comment above belongs to the statement
     edits = [_inserted(first, block.removesuffix("\n"), lines, source.newline)]
     for row in sorted((row for placing in placings for row in placing.rows), key=lambda row: row.at):
         edits.append(_inserted(row.at, _indent(lines.line(row.like)) + row.text, lines, source.newline))
-    edits.sort(key=lambda edit: edit.start)  # stable: rows at the same place stay in order
     return spliced(source.text, 0, len(source.text), edits)
 
 
@@ -406,7 +383,7 @@ def _insist_same(file: FileIndex, text: str) -> None:
     Raises:
         CannotPlace: that is not so; then nothing is written.
     """
-    if spliced(text, 0, len(text), removal(text)) != file.source.text:
+    if spliced(text, 0, len(text), inserted_code.removal(text)) != file.source.text:
         raise CannotPlace("the ranges could not be removed again; please report this file")
     try:
         compile(text, file.path, "exec", dont_inherit=True)
@@ -416,24 +393,20 @@ def _insist_same(file: FileIndex, text: str) -> None:
 
 def _elsewhere(file: FileIndex, loops: list[tuple[Scope, Loop]]) -> list[str]:
     """The other files of the project with a function that a step calls."""
-    parts = (part for scope, loop in loops for part in Phases(Place(file, scope)).inside(loop))
-    files = (part.file for part in parts if isinstance(part, Elsewhere))
+    parts = (part for scope, loop in loops for part in phases.Phases(Place(file, scope)).inside(loop))
+    files = (part.file for part in parts if isinstance(part, phases.Elsewhere))
     return sorted({other.path for other in files if other is not None and other is not file})
 
 
 def _nothing(file: FileIndex) -> str:
     """Why no ranges can be inserted into a file."""
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for call in statement.calls:
-                if not isinstance(call.func, ast.Attribute) or call.func.attr != "fit":
-                    continue
-                kind = Values.of(file.project).lasting_kind(Place(file, scope), call.func.value)
-                if kind.type == "paddle.Model":
-                    return (
-                        f"line {file.row(call)} trains with paddle.Model.fit, whose steps are made in Paddle, not in "
-                        "this file: run the script under paddle.profiler.Profiler instead"
-                    )
+    for scope, _, call in file.calls_named("fit"):
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if owner is not None and Values.of(file.project).lasting_kind(Place(file, scope), owner).type == "paddle.Model":
+            return (
+                f"line {file.row(call)} trains with paddle.Model.fit, whose steps are made in Paddle, not in this "
+                "file: run the script under paddle.profiler.Profiler instead"
+            )
     if file.is_static:
         return "it builds a static graph, whose steps are one call of Executor.run each: there are no parts to name"
     return "no training step was found in it: name the file with the loop that trains, or with the function it calls"

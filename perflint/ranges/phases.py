@@ -7,20 +7,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from perflint.facts.gradient_graphs import ModelRuns
 from perflint.flow.calls import CallGraph
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loader, means_scaler
 from perflint.training import evidence
 from perflint.training.training_calls import TrainingCalls
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 READER, FORWARD, BACKWARD, OPTIMIZER = "reader", "forward", "backward", "optimizer"
 """The names of the ranges, in the order of a step."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO, TypeGuard
 
 from perflint.ranking.shares import Profiled, Span, TracedSteps, UnusableProfile
@@ -34,29 +34,26 @@ _ENTRY = re.compile(r"[^\s,]")
 
 LIST = "traceEvents"
 """The key of the list of events, by which such a file is recognized."""
+_START = re.compile(rf'"{LIST}"\s*:\s*\[')
 _PHASES = {"Dataloader": "reader", "Forward": "forward", "Backward": "backward", "Optimization": "optimizer"}
 _KEPT = {*_PHASES, "ProfileStep", "PythonUserDefined", "CudaRuntime", "Memcpy"}
 _TIME = re.compile(r"\[[\d.]+ \w+\]$")
 _THREAD = re.compile(r"\d+")
 _LAST = 2.0**63
 """The largest valid time, in microseconds."""
-_MOST_STEPS = 1_000_000
 _MOST_OPEN = 100_000
 """How many copies can wait for their direction, which an event after the call shows."""
 
 
 class JsonEntries:
-    """The entries of a list in a JSON object, read from a file.
+    """The entries of the list of events in a JSON object, read from a file.
 
     The writer may not have escaped a name, or may have been killed: an entry that is not JSON is skipped and counted in
     ``spoilt``, and if the file ends within the list, ``is_cut`` is true.
-
-    Args:
-        file: the file, at its beginning.
-        key: the key of the list.
     """
 
-    def __init__(self, file: BinaryIO, key: str) -> None:
+    def __init__(self, file: BinaryIO) -> None:
+        """Read from the beginning of a file."""
         self.spoilt = 0
         self.is_cut = False
         self._file = file
@@ -64,8 +61,6 @@ class JsonEntries:
         self._parse = json.JSONDecoder(strict=False).raw_decode
         self._text = ""
         self._is_over = False
-        self._key = key
-        self._start = re.compile(rf'"{re.escape(key)}"\s*:\s*\[')
 
     def __iter__(self) -> Iterator[Any]:
         """The entries in order.
@@ -74,9 +69,9 @@ class JsonEntries:
             UnusableProfile: the list is missing, or an entry has no end.
             OSError: the file cannot be read.
         """
-        while (match := self._start.search(self._text)) is None:
+        while (match := _START.search(self._text)) is None:
             if len(self._text) > _MOST_BEFORE or not self._read_on():
-                raise UnusableProfile(f"there is no {self._key} in it")
+                raise UnusableProfile(f"there is no {LIST} in it")
         at = match.end()
         while True:
             if at > _PIECE:
@@ -123,7 +118,7 @@ def read(file: BinaryIO, name: str) -> Profiled:
         UnusableProfile: it is damaged, or contains no steps.
         OSError: it cannot be read.
     """
-    entries = JsonEntries(file, LIST)
+    entries = JsonEntries(file)
     trace = _Trace()
     for entry in entries:
         if isinstance(entry, dict) and entry.get("ph") == "X":
@@ -134,7 +129,7 @@ def read(file: BinaryIO, name: str) -> Profiled:
         notes.append(f"{counted(entries.spoilt, 'event')} of {name} could not be read, and {are} left out")
     if entries.is_cut:
         notes.append(f"{name} is cut off: its events up to that point are used")
-    return trace.profiled(name, tuple(notes))
+    return trace.profiled(name, notes)
 
 
 class _Trace:
@@ -159,9 +154,7 @@ class _Trace:
         traced = self._thread(event)
         name = _TIME.sub("", name)
         if kind == "ProfileStep":
-            if len(traced.steps) >= _MOST_STEPS:
-                raise UnusableProfile(f"it has more than {_MOST_STEPS:,} steps: profile fewer of them")
-            traced.steps.append(span)
+            traced.add_step(span)
         elif kind == "CudaRuntime":
             self._add_call(traced, name, span, event)
         elif kind == "PythonUserDefined":
@@ -171,25 +164,14 @@ class _Trace:
             if kind == "Forward":
                 traced.add(traced.classes, name, *span)
 
-    def profiled(self, name: str, notes: tuple[str, ...]) -> Profiled:
+    def profiled(self, name: str, notes: Iterable[str]) -> Profiled:
         """The profile from all events."""
         traced = max(self._threads.values(), key=lambda each: len(each.steps), default=TracedSteps())
         if not traced.steps:
             raise UnusableProfile(
                 "it has no steps: call step() of the profiler at the end of each training step, and record some of them"
             )
-        shares = traced.shares()
-        device = "gpu" if self._has_gpu else "cpu"
-        return Profiled(
-            name,
-            "a trace of Paddle Profiler",
-            shares.steps,
-            device,
-            shares.phases,
-            classes=shares.classes,
-            names=shares.names,
-            notes=notes,
-        )
+        return traced.profiled(name, "a trace of Paddle Profiler", "gpu" if self._has_gpu else "cpu", notes)
 
     def _thread(self, event: Mapping[str, Any]) -> TracedSteps:
         """The timeline of an event's thread, which is ``"29948(Python)"`` or ``"29948(C++)"``."""

@@ -14,9 +14,10 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
-from perflint.ranking.shares import Profiled, TracedSteps, UnusableProfile
+from perflint.ranking.shares import Profiled, Span, TracedSteps, UnusableProfile
 
 _RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 _COPIES = "CUPTI_ACTIVITY_KIND_MEMCPY"
@@ -26,21 +27,17 @@ _STRINGS = "StringIds"
 
 _STEP = re.compile(r"(?:ProfileStep#|(?:\w*_)?(?:step|iter|iteration|batch)[ _:#=-]*)?\d{1,12}", re.IGNORECASE)
 """A range around one step: ``ProfileStep#7``, ``step 7``, ``iter_7``, or a number, as the Paddle suites name it."""
-_PHASES = (
-    (
-        "reader",
-        re.compile(r"_?DataLoader\w*|data[ _]?load(?:er|ing)?|reader|load(?:ing)? (?:data|batch)", re.IGNORECASE),
-    ),
-    ("forward", re.compile(r"forward|fwd", re.IGNORECASE)),
-    ("backward", re.compile(r"(?:gradient )?backward|bwd", re.IGNORECASE)),
-    ("optimizer", re.compile(r"optimization step|optimizer(?:[ _.]step)?|opt(?:imizer)?[ _]update", re.IGNORECASE)),
-)
+_PHASES = {
+    "reader": r"_?DataLoader\w*|data[ _]?load(?:er|ing)?|reader|load(?:ing)? (?:data|batch)",
+    "forward": r"forward|fwd",
+    "backward": r"(?:gradient )?backward|bwd",
+    "optimizer": r"optimization step|optimizer(?:[ _.]step)?|opt(?:imizer)?[ _]update",
+}
+"""What the ranges of the phases are called."""
 _PLAIN = re.compile(r"CREATE\s+TABLE\b", re.IGNORECASE)
-_DIRECTIONS = {1: "copy", 2: "read"}
 _ENOUGH = 2
 _PID = 1 << 24
 """From this bit on, a thread's global number contains its process."""
-_MOST_STEPS = 1_000_000
 
 
 def read(path: Path, name: str) -> Profiled:
@@ -91,45 +88,36 @@ class _Export:
         """The profile from the tables."""
         if not self._has(_RUNTIME, "start", "end", "globalTid", "correlationId"):
             raise UnusableProfile("it holds no CUDA calls of the host: record with nsys profile --trace=cuda,nvtx")
-        thread, traced, is_by_step = self._ranges()
-        if thread is None:
-            thread = self._busiest()
-        notes = []
-        if not is_by_step:
-            traced.steps = [self._second_half(thread)]
-            notes.append(
-                f"no range in {name} names the steps, so shares are of the second half of the recording: put each step "
-                "into a range, such as paddle.base.core.nvprof_nvtx_push(str(step))"
-            )
-        self._add_copies(thread, traced)
-        self._add_waits(thread, traced)
-        shares = traced.shares()
-        return Profiled(
-            name,
-            "an export of Nsight Systems",
-            shares.steps if is_by_step else 0,
-            "gpu",
-            shares.phases,
-            names=shares.names,
-            notes=tuple(notes),
+        stepping = self._stepping()
+        thread, half = (stepping, None) if stepping is not None else self._busiest()
+        traced = TracedSteps([] if half is None else [half])
+        if half is None:
+            for start, end, owner, text in self._named_ranges():
+                if owner == thread:
+                    _add_range(traced, text, start, end)
+        for query in self._queries():
+            for start, end, kind in self._database.execute(query, (thread,)):
+                if isinstance(start, int) and isinstance(end, int) and end >= start:
+                    traced.calls[kind].add(start, end)
+        found = traced.profiled(name, "an export of Nsight Systems", "gpu")
+        if half is None:
+            return found
+        note = (
+            f"no range in {name} names the steps, so shares are of the second half of the recording: put each step "
+            "into a range, such as paddle.base.core.nvprof_nvtx_push(str(step))"
         )
+        return replace(found, steps=0, notes=(note,))
 
-    def _ranges(self) -> tuple[int | None, TracedSteps, bool]:
-        """The thread whose ranges name the steps, its ranges, and whether any thread has such ranges."""
-        if not self._has(_RANGES, "start", "end", "globalTid"):
-            return None, TracedSteps(), False
+    def _stepping(self) -> int | None:
+        """The thread whose ranges name the steps; None if there is none."""
         numbers = Counter(thread for _, _, thread, text in self._named_ranges() if _STEP.fullmatch(text))
         thread, steps = max(numbers.items(), key=lambda item: item[1], default=(None, 0))
-        traced = TracedSteps()
-        if steps < _ENOUGH:
-            return None, traced, False
-        for start, end, owner, text in self._named_ranges():
-            if owner == thread:
-                _add_range(traced, text, start, end)
-        return thread, traced, True
+        return thread if steps >= _ENOUGH else None
 
     def _named_ranges(self) -> Iterator[tuple[int, int, int, str]]:
         """The start, the end, the thread and the text of each range."""
+        if not self._has(_RANGES, "start", "end", "globalTid"):
+            return
         texts = ["r.text"] if self._has(_RANGES, "text") else []
         join = ""
         if self._has(_RANGES, "textId") and self._has(_STRINGS, "id", "value"):
@@ -145,63 +133,41 @@ class _Export:
                 if isinstance(said, str) and all(isinstance(each, int) for each in (start, end, thread)):
                     yield start, end, thread, said
 
-    def _busiest(self) -> int:
-        query = f"SELECT globalTid FROM {_RUNTIME} GROUP BY globalTid ORDER BY COUNT(*) DESC LIMIT 1"
-        found = self._database.execute(query).fetchone()
-        if found is None or not isinstance(found[0], int):
+    def _busiest(self) -> tuple[int, Span]:
+        """The thread with the most calls, and its time from their middle on: the start of the training is over then."""
+        query = (
+            f"SELECT globalTid, MIN(start), MAX(end) FROM {_RUNTIME} GROUP BY globalTid ORDER BY COUNT(*) DESC LIMIT 1"
+        )
+        thread, first, last = self._database.execute(query).fetchone() or (None, None, None)
+        if not isinstance(thread, int):
             raise UnusableProfile("it holds no CUDA calls of the host: record a training on a GPU")
-        return found[0]
-
-    def _second_half(self, thread: int) -> tuple[float, float]:
-        """The time from the middle of a thread's calls on: the start of the training is over by then."""
-        query = f"SELECT MIN(start), MAX(end) FROM {_RUNTIME} WHERE globalTid = ?"
-        first, last = self._database.execute(query, (thread,)).fetchone()
         if not (isinstance(first, int) and isinstance(last, int)):
             raise UnusableProfile("its times are not numbers: export the recording again")
-        return (first + last) / 2, float(last)
+        return thread, ((first + last) / 2, float(last))
 
-    def _add_copies(self, thread: int, traced: TracedSteps) -> None:
-        if not self._has(_COPIES, "correlationId", "copyKind"):
-            return
-        same = "AND m.globalPid = r.globalTid - r.globalTid % ?" if self._has(_COPIES, "globalPid") else "AND 0 < ?"
-        query = (
-            f"SELECT r.start, r.end, m.copyKind FROM {_RUNTIME} r JOIN {_COPIES} m "
-            f"ON m.correlationId = r.correlationId {same} "
-            "WHERE r.globalTid = ? AND m.copyKind IN (1, 2) ORDER BY r.start"
-        )
-        for start, end, direction in self._database.execute(query, (_PID, thread)):
-            _add_call(traced, _DIRECTIONS[direction], start, end)
-
-    def _add_waits(self, thread: int, traced: TracedSteps) -> None:
-        """Add the calls that wait: by name, or by what they did if names are missing."""
+    def _queries(self) -> Iterator[str]:
+        """The queries for a thread's calls that copy, and for those that wait, which they did if names are missing."""
+        if self._has(_COPIES, "correlationId", "copyKind"):
+            same = f"AND m.globalPid = r.globalTid - r.globalTid % {_PID}" if self._has(_COPIES, "globalPid") else ""
+            yield (
+                f"SELECT r.start, r.end, CASE m.copyKind WHEN 1 THEN 'copy' ELSE 'read' END FROM {_RUNTIME} r "
+                f"JOIN {_COPIES} m ON m.correlationId = r.correlationId {same} "
+                "WHERE r.globalTid = ? AND m.copyKind IN (1, 2) ORDER BY r.start"
+            )
+        waits = ""
         if self._has(_STRINGS, "id", "value") and self._has(_RUNTIME, "nameId"):
-            query = (
-                f"SELECT r.start, r.end FROM {_RUNTIME} r WHERE r.globalTid = ? AND r.nameId IN "
-                f"(SELECT id FROM {_STRINGS} WHERE value LIKE 'cu%Synchronize%') ORDER BY r.start"
-            )
+            waits = f"JOIN {_STRINGS} s ON s.id = r.nameId AND s.value LIKE 'cu%Synchronize%'"
         elif self._has(_WAITS, "correlationId"):
-            query = (
-                f"SELECT r.start, r.end FROM {_RUNTIME} r JOIN {_WAITS} w ON w.correlationId = r.correlationId "
-                "WHERE r.globalTid = ? ORDER BY r.start"
-            )
-        else:
-            return
-        for start, end in self._database.execute(query, (thread,)):
-            _add_call(traced, "wait", start, end)
+            waits = f"JOIN {_WAITS} w ON w.correlationId = r.correlationId"
+        if waits:
+            yield f"SELECT r.start, r.end, 'wait' FROM {_RUNTIME} r {waits} WHERE r.globalTid = ? ORDER BY r.start"
 
 
 def _add_range(traced: TracedSteps, text: str, start: int, end: int) -> None:
     if _STEP.fullmatch(text):
-        if len(traced.steps) >= _MOST_STEPS:
-            raise UnusableProfile(f"it has more than {_MOST_STEPS:,} steps: record fewer of them")
-        traced.steps.append((start, end))
+        traced.add_step((start, end))
         return
     traced.add(traced.names, text, start, end)
-    phase = next((name for name, pattern in _PHASES if pattern.fullmatch(text)), "")
+    phase = next((name for name, pattern in _PHASES.items() if re.fullmatch(pattern, text, re.IGNORECASE)), "")
     if phase:
         traced.marks[phase].add(start, end)
-
-
-def _add_call(traced: TracedSteps, kind: str, start: object, end: object) -> None:
-    if isinstance(start, int) and isinstance(end, int) and end >= start:
-        traced.calls[kind].add(start, end)

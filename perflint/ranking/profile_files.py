@@ -164,18 +164,14 @@ def _costs(rows: Iterable[str]) -> Iterator[tuple[float | None, float]]:
     """The seconds for reading (None: not in the row) and for the batch, from each row that has them for a step."""
     for row in rows:
         found: dict[str, float] = {}
-        for match in _COST.finditer(row):
+        matches = list(_COST.finditer(row))
+        for match in matches:
             what = "batch" if match[1].lower() == "batch" else "reader"
             found.setdefault(what, float(match[2]) * _UNITS.get((match[3] or "").lower(), 1.0))
-        if "batch" in found and _is_of_training(row):
-            yield found.get("reader"), found["batch"]
-
-
-def _is_of_training(row: str) -> bool:
-    """Whether a row is not from an evaluation, judging by the text before its costs."""
-    start = _COST.search(row)
-    before = row[: start.start()] if start is not None else row
-    return _EVALUATION.search(before) is None or _TRAINING.search(before) is not None
+        if "batch" in found:
+            before = row[: matches[0].start()]
+            if not _EVALUATION.search(before) or _TRAINING.search(before):  # the row is not from an evaluation
+                yield found.get("reader"), found["batch"]
 
 
 def _rows(file: BinaryIO) -> Iterator[str]:
@@ -202,10 +198,8 @@ def open_profile(path: Path, name: str = "") -> Profiled:
         if problem := plain_files.problem(path):
             raise UnusableProfile(f"it cannot be read: {problem}")
         return _read(path, name)
-    except OSError as error:
-        raise UnusableProfile(f"it cannot be read: {error.strerror or error}") from error
-    except ValueError as error:  # the name contains a null character
-        raise UnusableProfile(f"it cannot be read: {error}") from error
+    except (OSError, ValueError) as error:  # the name may contain a null character
+        raise UnusableProfile(f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _read(path: Path, name: str) -> Profiled:

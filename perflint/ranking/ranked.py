@@ -13,7 +13,11 @@ from pathlib import Path
 
 from perflint.catalogue import Rule
 from perflint.findings import Finding
+from perflint.fix.parsed_text import Reading
 from perflint.ranking.shares import AT_LINE, AT_PLACE, MOST_SHARE, LineShare, Profiled
+from perflint.syntax.parameters import argument_of
+from perflint.syntax.scopes import terminal
+from perflint.syntax.tree import string_of
 from perflint.text.source import Source
 from perflint.text.visible import counted, listed, visible, visible_path
 
@@ -111,9 +115,8 @@ class Block:
 
 def blocks(source: Source) -> list[Block]:
     """All such blocks of a file; none if it cannot be parsed."""
-    try:
-        tree = ast.parse(source.text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = Reading(source.text).tree
+    if tree is None:
         return []
     found: list[Block] = []
     for node in ast.walk(tree):
@@ -142,12 +145,10 @@ def _forward(node: ast.ClassDef) -> Iterator[Block]:
 def _names(node: ast.With | ast.AsyncWith) -> Iterator[str]:
     for item in node.items:
         call = item.context_expr
-        if not isinstance(call, ast.Call):
-            continue
-        function = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        given = [*call.args[:1], *(each.value for each in call.keywords if each.arg in ("name", "message"))]
-        if function in _RANGES and given and isinstance(given[0], ast.Constant) and isinstance(given[0].value, str):
-            yield given[0].value
+        if isinstance(call, ast.Call) and terminal(call) in _RANGES:
+            given = argument_of(call, "name", 0) or argument_of(call, "message", None)
+            if given is not None and (name := string_of(given)) is not None:
+                yield name
 
 
 @dataclass
@@ -200,8 +201,8 @@ class Matcher:
             return Bound()
         name, more = self.profile.name, rule.beyond_line
         found = [
-            Bound(Grade.CLASS, share, f"{block.kind} {block.name}", (name, block.kind, block.name), name, more)
-            for block, share in self._shares_around(finding, rule)
+            Bound(Grade.CLASS, share, f"{kind} {block}", (name, kind, block), name, more)
+            for kind, block, share in self._shares_around(finding, rule)
         ]
         left = self._left_of_phase(rule, claimed)
         if left is not None:
@@ -210,16 +211,17 @@ class Matcher:
             found.append(Bound(Grade.PHASE, share, by, (name, by), name, more or rule.beyond_phase))
         return min(found, key=lambda bound: (bound.share, -bound.grade), default=Bound())
 
-    def _shares_around(self, finding: Finding, rule: Rule) -> list[tuple[Block, float]]:
-        profile, source = self.profile, self.sources.get(finding.path)
-        if source is None or not AT_PLACE.issuperset(rule.phase) or not (profile.classes or profile.names):
-            return []
+    def _shares_around(self, finding: Finding, rule: Rule) -> Iterator[tuple[str, str, float]]:
+        """The kind, the name and the share of each block that a finding is in."""
+        source, named = self.sources.get(finding.path), {LAYER: self.profile.classes, RANGE: self.profile.names}
+        if source is None or not AT_PLACE.issuperset(rule.phase) or not any(named.values()):
+            return
         if finding.path not in self._blocks:
             self._blocks[finding.path] = blocks(source)
         row = source.lines.position(finding.start)[0]
-        around = [block for block in self._blocks[finding.path] if block.first <= row <= block.last]
-        known = {block: (profile.classes if block.kind == LAYER else profile.names).get(block.name) for block in around}
-        return [(block, share) for block, share in known.items() if share is not None]
+        for block in self._blocks[finding.path]:
+            if block.first <= row <= block.last and block.name in named[block.kind]:
+                yield block.kind, block.name, named[block.kind][block.name]
 
     def _left_of_phase(self, rule: Rule, claimed: set[LineShare]) -> tuple[float, tuple[str, ...]] | None:
         """The share of a rule's phases without the lines of other findings, and the names of the phases."""
@@ -266,7 +268,7 @@ def _rows(finding: Finding, source: Source) -> set[int]:
     spans = [*(finding.places or [(finding.start, finding.end)]), *([finding.statement] if finding.statement else [])]
     rows: set[int] = set()
     for start, end in spans:
-        first, last = source.lines.position(start)[0], source.lines.position(max(start, end - 1))[0]
+        first, last = source.lines.rows_of(start, end)
         rows.update(range(first, last + 1))
     return rows
 

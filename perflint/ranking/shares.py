@@ -6,6 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, pairwise
 
 from perflint.text.visible import counted
 
@@ -40,6 +41,7 @@ Span = tuple[float, float]
 """A start and an end, in the same unit."""
 _ENOUGH = 3
 """With at least this many steps, the first one, which creates things that stay, is left out."""
+_MOST_STEPS = 1_000_000
 _MOST_NAMES = 10_000
 """How many names of layers, or of blocks, are distinguished: a program may number its blocks."""
 
@@ -194,6 +196,16 @@ class TracedSteps:
     classes: defaultdict[str, Spans] = field(default_factory=_spans)
     names: defaultdict[str, Spans] = field(default_factory=_spans)
 
+    def add_step(self, span: Span) -> None:
+        """Add a step.
+
+        Raises:
+            UnusableProfile: there are far too many.
+        """
+        if len(self.steps) >= _MOST_STEPS:
+            raise UnusableProfile(f"it has more than {_MOST_STEPS:,} steps: record fewer of them")
+        self.steps.append(span)
+
     def add(self, kind: defaultdict[str, Spans], name: str, start: float, end: float) -> None:
         """Add a span under a name, unless there are very many names already."""
         if name in kind or len(kind) < _MOST_NAMES:
@@ -208,7 +220,7 @@ class TracedSteps:
             del steps[-1]
         return steps[1:] if len(steps) >= _ENOUGH else steps
 
-    def shares(self) -> Shares:
+    def profiled(self, name: str, made_by: str, device: str, notes: Iterable[str] = ()) -> Profiled:
         """Which share of the steps was spent where; nothing is known about what took no time in them.
 
         Raises:
@@ -218,36 +230,27 @@ class TracedSteps:
         total = length(windows)
         if total <= 0:
             raise UnusableProfile("its steps take no time: profile some steps of a training")
-        marks = {name: spans.joined() for name, spans in self.marks.items()}
-        phases = {name: within(spans, windows) / total for name, spans in marks.items()}
-        if marks:
-            covered = joined(span for spans in marks.values() for span in spans)
-            phases["other"] = 1 - within(covered, windows) / total
-        if "optimizer" in marks:
-            phases[GAP] = within(_gaps(marks, windows[-1][1]), windows) / total
-        calls = {name: spans.joined() for name, spans in self.calls.items()}
-        for name, spans in calls.items():
-            either = joined([*spans, *calls.get("wait", ())])  # a read may wait in a separate call
-            phases[name] = within(either, windows) / total
-        named = [
-            {name: within(spans.joined(), windows) / total for name, spans in kind.items()}
-            for kind in (self.classes, self.names)
-        ]
-        return Shares(len(windows), *map(_seen, (phases, *named)))
+
+        def shares(kind: Mapping[str, list[Span]]) -> dict[str, float]:
+            found = {name: within(spans, windows) / total for name, spans in kind.items()}
+            return {name: min(share, 1.0) for name, share in found.items() if share > 0}
+
+        marks, calls, classes, names = map(_joined, (self.marks, self.calls, self.classes, self.names))
+        gaps = {GAP: _gaps(marks, windows[-1][1])} if "optimizer" in marks else {}
+        # a read may wait in a separate call
+        waiting = {call: joined([*spans, *calls.get("wait", ())]) for call, spans in calls.items()}
+        phases = shares({**marks, **gaps, **waiting})
+        outside = 1 - within(joined(chain(*marks.values())), windows) / total
+        if marks and outside > 0:
+            phases["other"] = outside
+        steps = len(windows)
+        return Profiled(
+            name, made_by, steps, device, phases, classes=shares(classes), names=shares(names), notes=tuple(notes)
+        )
 
 
-@dataclass(frozen=True)
-class Shares:
-    """The number of steps that counted, and shares of them by phase, by class and by name."""
-
-    steps: int
-    phases: Mapping[str, float]
-    classes: Mapping[str, float]
-    names: Mapping[str, float]
-
-
-def _seen(shares: Mapping[str, float]) -> dict[str, float]:
-    return {name: min(share, 1.0) for name, share in shares.items() if share > 0}
+def _joined(kind: Mapping[str, Spans]) -> dict[str, list[Span]]:
+    return {name: spans.joined() for name, spans in kind.items()}
 
 
 def _in_order(steps: list[Span]) -> list[Span]:
@@ -263,9 +266,5 @@ def _in_order(steps: list[Span]) -> list[Span]:
 def _gaps(marks: Mapping[str, list[Span]], last: float) -> list[Span]:
     """The spans from the end of each optimizer step to whatever comes next."""
     begins = sorted((start, end, name) for name, spans in marks.items() for start, end in spans)
-    found = []
-    for index, (_, end, name) in enumerate(begins):
-        if name == "optimizer":
-            following = begins[index + 1][0] if index + 1 < len(begins) else last
-            found.append((end, max(following, end)))
-    return joined(found)
+    pairs = pairwise([*begins, (last, last, "")])
+    return joined((end, max(start, end)) for (_, end, name), (start, _, _) in pairs if name == "optimizer")

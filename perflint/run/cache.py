@@ -24,7 +24,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, fields, is_dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -305,17 +305,9 @@ def _shrink(place: Path) -> None:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    return (__version__, sys.version, *_our_stamps())
-
-
-def _our_stamps() -> Iterator[str]:
+    """The versions of Python and perflint, and stamps of the files of LibCST, perflint and the rules."""
     found = importlib.util.find_spec("libcst")  # finds it without importing it
-    yield from _stamps([Path(found.origin)] if found is not None and found.origin else [])
-    yield from _stamps(sorted(Path(__file__).parents[1].rglob("*.py")))
-    yield from _stamps(sorted(rules_directory().glob("*.yaml")))
-
-
-def _stamps(paths: Sequence[Path]) -> Iterator[str]:
-    for path in paths:
-        status = path.stat()
-        yield f"{path} {status.st_size} {status.st_mtime_ns}"
+    paths = [Path(found.origin)] if found is not None and found.origin else []
+    paths += sorted(Path(__file__).parents[1].rglob("*.py")) + sorted(rules_directory().glob("*.yaml"))
+    known = [(path, path.stat()) for path in paths]
+    return (__version__, sys.version, *(f"{path} {status.st_size} {status.st_mtime_ns}" for path, status in known))

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import NamedTuple
@@ -86,26 +86,19 @@ class NoSuchPath(Exception):
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A place that could not be searched; ``message`` is a whole sentence with the path in it."""
-
-    path: Path
-    message: str
-
-
-@dataclass(frozen=True)
 class Found:
-    """``files`` are sorted, without duplicates, spelled as they were found; ``problems`` in order of occurrence.
+    """``files`` are sorted, without duplicates, spelled as they were found.
 
-    ``by_real_path`` has the same files by their real paths. ``skipped`` are named files that are not Python;
+    ``problems``: a finding for each place that could not be searched, in order of occurrence. ``by_real_path`` has the
+    same files by their real paths. ``skipped``: a sentence for each named file that is not Python;
     ``is_anything_excluded``: a named path is left out because the settings exclude it. ``leftovers`` look like
     temporary files of perflint.
     """
 
     files: list[Path]
-    problems: list[Problem]
+    problems: list[Finding]
     by_real_path: Mapping[str, str] = field(default_factory=dict)
-    skipped: Sequence[Problem] = ()
+    skipped: Sequence[str] = ()
     is_anything_excluded: bool = False
     leftovers: list[Path] = field(default_factory=list)
 
@@ -151,7 +144,7 @@ def python_files(
         elif path.is_dir():
             search.directory(shown)
         elif not any_name and (reason := why_not_read(shown)):
-            search.skipped.append(Problem(path, f"{shown} was not checked: {reason}"))
+            search.skipped.append(f"{shown} was not checked: {reason}")
         else:
             search.add(shown, os.path.realpath(shown), is_link=path.is_symlink())
     return search.found()
@@ -194,12 +187,12 @@ class _Search:
 
     def __init__(self, settings: Settings) -> None:
         self.exclude = Patterns((*settings.exclude, *settings.extend_exclude))
-        self.skipped: list[Problem] = []
+        self.skipped: list[str] = []
         self.is_anything_excluded = False
         self._root = str(settings.root)
         self._gitignore = settings.respect_gitignore
         self._files: dict[str, tuple[str, bool]] = {}  # real path to the path to show, and whether that is a link
-        self._problems: list[Problem] = []
+        self._problems: list[Finding] = []
         self._leftovers: list[Path] = []
         self._read: dict[Path, Patterns] = {}
 
@@ -223,24 +216,21 @@ class _Search:
     def passes_over(self, shown: str, parts: Sequence[str]) -> bool:
         """Whether an entry below a directory is ignored, or a directory on the way to it."""
         directory = self._start(shown)
-        for name in parts[:-1]:
-            directory = self._with_layers(directory)
-            if name == ".git" or self._ignored(directory, name + "/"):
+        *above, last = parts
+        for name in [*(f"{name}/" for name in above), last]:
+            there = {each for each in (".git", ".gitignore") if os.path.lexists(directory.real + each)}
+            directory = self._with_layers(directory, there)
+            if name == ".git/" or self._ignored(directory, name):
                 return True
-            directory = _child(directory, name)
-        return self._ignored(self._with_layers(directory), parts[-1])
+            directory = _child(directory, name.rstrip("/"))
+        return False
 
     def _start(self, shown: str) -> _Directory:
         real = os.path.realpath(shown)
         layers = self._layers_above(Path(real)) if self._gitignore else ()
         prefix = relative(shown, self._root)
-        return _Directory("" if shown == "." else _ended(shown), _ended(real), prefix and prefix + "/", layers)
-
-    def _with_layers(self, directory: _Directory) -> _Directory:
-        if not self._gitignore:
-            return directory
-        there = {name for name in (".git", ".gitignore") if os.path.lexists(directory.real + name)}
-        return directory._replace(layers=self._layers_in(directory, there))
+        begin, below = (os.path.join(path, "") for path in ("" if shown == "." else shown, real))  # noqa: PTH118
+        return _Directory(begin, below, prefix and prefix + "/", layers)
 
     def _search(self, directory: _Directory) -> list[_Directory]:
         """Collect the files of one directory; return its subdirectories that are to be searched."""
@@ -250,8 +240,7 @@ class _Search:
         except OSError as error:
             self._problem(Path(directory.shown), error)
             return []
-        if self._gitignore:
-            directory = directory._replace(layers=self._layers_in(directory, {entry.name for entry in entries}))
+        directory = self._with_layers(directory, {entry.name for entry in entries})
         below = []
         for entry in entries:
             name = entry.name
@@ -294,13 +283,16 @@ class _Search:
             for patterns in self._lists(place, repository=place == above[-1])
         )
 
-    def _layers_in(self, directory: _Directory, names: Iterable[str]) -> tuple[_Layer, ...]:
-        """The ignore files that apply in a directory. A nested repository starts from nothing, as in git."""
+    def _with_layers(self, directory: _Directory, names: Set[str]) -> _Directory:
+        """A directory with the ignore files that apply in it. A nested repository starts from nothing, as in git.
+
+        ``names`` are those of its entries.
+        """
+        if not self._gitignore or names.isdisjoint((".git", ".gitignore")):
+            return directory
         repository = ".git" in names
-        if not repository and ".gitignore" not in names:
-            return directory.layers
         own = tuple(_Layer(patterns, "") for patterns in self._lists(Path(directory.real), repository=repository))
-        return own if repository else directory.layers + own
+        return directory._replace(layers=own if repository else directory.layers + own)
 
     def _lists(self, place: Path, *, repository: bool) -> list[Patterns]:
         """The patterns stored in one directory, in ascending priority."""
@@ -338,18 +330,13 @@ class _Search:
         return lines[0].strip() if lines else ""
 
     def _problem(self, path: Path, error: OSError) -> None:
-        self._problems.append(Problem(path, f"{path} cannot be read: {error.strerror or error}"))
+        self._problems.append(Finding("PPF003", str(path), 0, 0, f"{path} cannot be read: {error.strerror or error}"))
 
 
 def _child(directory: _Directory, name: str) -> _Directory:
     layers = tuple([_Layer(patterns, f"{prefix}{name}/") for patterns, prefix in directory.layers])
-    return _Directory(
-        directory.shown + name + os.sep, directory.real + name + os.sep, f"{directory.prefix}{name}/", layers
-    )
-
-
-def _ended(path: str) -> str:
-    return path if path.endswith(os.sep) else path + os.sep
+    below = name + os.sep
+    return _Directory(directory.shown + below, directory.real + below, f"{directory.prefix}{name}/", layers)
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -371,14 +358,14 @@ def read_all(paths: Iterable[Path]) -> tuple[dict[str, Source], list[Finding]]:
         try:
             sources[str(path)] = read(path)
         except UnreadableSource as error:
-            unreadable.append(unreadable_file(str(path), error))
+            unreadable.append(unreadable_file(str(path), str(error)))
     return sources, unreadable
 
 
-def unreadable_file(path: str, error: Exception) -> Finding:
+def unreadable_file(path: str, why: str) -> Finding:
     """The finding for a file that is not readable text."""
     rule = catalogue.shipped()["PPF003"]
-    return Finding("PPF003", path, 0, 0, rule.message.format(what=error), by_hand(rule))
+    return Finding("PPF003", path, 0, 0, rule.message.format(what=why), by_hand(rule))
 
 
 def by_hand(rule: Rule) -> Fix:

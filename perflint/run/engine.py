@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -29,7 +30,7 @@ from perflint.lint import messages, unused_noqa
 from perflint.lint.context import Draft
 from perflint.rules import load_checks
 from perflint.run.discovery import by_hand
-from perflint.run.examination import Done, Examination
+from perflint.run.examination import Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
 from perflint.suppress import noqa
 from perflint.syntax.names import imported_name
@@ -93,8 +94,7 @@ def check_projects(
     Raises:
         Unfinished: something outside perflint ended a process.
     """
-    with collector_paused(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python's warnings about the checked code ("invalid escape sequence")
+    with undisturbed():
         load_checks()
         codes = selected(settings, catalogue.shipped())
         run = _Run(settings, codes, sum(map(len, projects)), progress, last)
@@ -106,39 +106,20 @@ def check_projects(
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Pause garbage collection: the index is millions of objects that all stay, and searching them doubles the time."""
+def undisturbed() -> Iterator[None]:
+    """Without Python's warnings about the checked code ("invalid escape sequence"), and without garbage collection.
+
+    The index is millions of objects that all stay, and searching them doubles the time.
+    """
     enabled = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         if enabled:
             gc.enable()
-
-
-class _Work:
-    """Counts the work on the files of a project.
-
-    Args:
-        files: how many there are.
-        done: called with the work that was done since.
-    """
-
-    def __init__(self, files: int, done: Done) -> None:
-        self._unparsed = files
-        self._done = done
-
-    def parsed(self) -> None:
-        """A file was parsed. Those that are parsed for the checks do not count again."""
-        if self._unparsed:
-            self._unparsed -= 1
-            self._done(1)
-
-    def checked(self, files: int) -> None:
-        """Some files were checked; what is not parsed by now does not have to be."""
-        self._done(self._unparsed + files)
-        self._unparsed = 0
 
 
 @dataclass
@@ -161,11 +142,23 @@ class _Run:
 
     def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
         index = opened(project, self.settings)
-        work = _Work(len(project), self._done)
-        index.on_parse = work.parsed
+        unparsed = len(project)
+
+        def parsed() -> None:  # those that are parsed for the checks do not count again
+            nonlocal unparsed
+            if unparsed:
+                unparsed -= 1
+                self._done(1)
+
+        def checked(files: int) -> None:  # what is not parsed by now does not have to be
+            nonlocal unparsed
+            self._done(unparsed + files)
+            unparsed = 0
+
+        index.on_parse = parsed
         codes = with_waits(self.codes, catalogue.shipped())
         try:
-            drafts, broken = Examination(index, self.settings, codes).find(work.checked)
+            drafts, broken = Examination(index, self.settings, codes).find(checked)
             return findings_of(drafts, broken, project, self.settings, self.codes)
         finally:
             if not last:
@@ -259,7 +252,7 @@ def kept(
     ``around``: the files around the sources that were found before.
     """
     shown: list[Finding] = []
-    silenced: dict[tuple[str, str], list[Finding]] = {}
+    silenced: dict[tuple[str, str], list[Finding]] = defaultdict(list)
     unread = Unread(sources, settings, around)
     for finding in found:
         if finding.confidence < settings.min_confidence:
@@ -269,18 +262,13 @@ def kept(
         if finding.code in ignored_for(finding.path, settings):
             continue
         if settings.noqa and finding.code != "PPF001" and noqa.suppressed(finding, sources[finding.path]):
-            silenced.setdefault((finding.path, finding.code), []).append(finding)
+            silenced[finding.path, finding.code].append(finding)
             continue
         if finding.fix is not None:
             level = level_for(finding.code, finding.fix.level, settings)
             finding = replace(finding, fix=replace(finding.fix, level=level))
         shown.append(unread.spared(finding))
-    return [
-        _withheld(finding, silenced[finding.path, finding.code], sources[finding.path])
-        if (finding.path, finding.code) in silenced
-        else finding
-        for finding in shown
-    ]
+    return [_withheld(item, silenced[item.path, item.code], sources[item.path]) for item in shown]
 
 
 def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Finding:
@@ -291,10 +279,10 @@ def _withheld(finding: Finding, silenced: list[Finding], source: Source) -> Find
     for other in silenced:
         if any(edit.start < other.end and other.start < edit.end for edit in fix.edits):
             line = source.lines.position(other.start)[0]
-            reason = (
+            why = (
                 f"the edit also changes line {line}, where a # noqa says to leave {finding.code}: silence both or none"
             )
-            return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=reason))
+            return replace(finding, fix=replace(fix, level=Level.DISPLAY, reason=why))
     return finding
 
 

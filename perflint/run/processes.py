@@ -150,9 +150,8 @@ def _result(receiver: Connection, process: BaseProcess) -> Any:
     try:
         succeeded, answer = receiver.recv()
     except (EOFError, OSError):  # before it has sent anything, or in the middle of a message
-        succeeded, answer = True, None
         process.join()
-        answer = WorkerKilled(process.exitcode)
+        succeeded, answer = True, WorkerKilled(process.exitcode)
     receiver.close()
     process.join()
     if not succeeded:

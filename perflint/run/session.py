@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import ast
 import gc
-import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from perflint import catalogue
 from perflint.configuration.settings import Settings, selected, with_waits
-from perflint.findings import Finding
+from perflint.findings import Finding, by_place
 from perflint.flow.evaluate import Env
 from perflint.incremental.kept_project import KeptProject
-from perflint.incremental.revisions import Part
+from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.project import FileIndex
 from perflint.inputs.projects import split
 from perflint.lint.context import Draft
@@ -47,8 +45,8 @@ class Session:
 
     def __init__(self, sources: Mapping[str, Source], settings: Settings, edited: Collection[str] = ()) -> None:
         load_checks()
-        self._settings = settings
-        self._codes = selected(settings, catalogue.shipped())
+        self.settings = settings
+        self.codes = selected(settings, catalogue.shipped())
         self._sources = dict(sources)
         self._kept: list[_Kept] = []
         self._check_all(frozenset(edited))
@@ -58,7 +56,7 @@ class Session:
 
         After ``catch_up`` they are the same as those of ``engine.check``.
         """
-        return _in_order(finding for kept in self._kept for found in kept.found.values() for finding in found)
+        return by_place(finding for kept in self._kept for found in kept.found.values() for finding in found)
 
     def edit(self, path: str, text: str) -> list[Finding]:
         """The findings of one file with another text, as from ``engine.check`` of all files, with these exceptions:
@@ -74,7 +72,7 @@ class Session:
         self._sources[path] = Source(path, text) if before is None else replace(before, text=text)
         if before is None:
             return [finding for finding in self.settle() if finding.path == path]
-        with _undisturbed():
+        with engine.undisturbed():
             return self._owner(path).edit(self._sources[path])
 
     @property
@@ -96,7 +94,7 @@ class Session:
         if projects != [list(kept.sources) for kept in self._kept]:
             self._check_all()
             return list(self._sources)
-        with _undisturbed():
+        with engine.undisturbed():
             return [path for kept in self._kept for path in kept.catch_up()]
 
     def update(self, sources: Mapping[str, Source], edited: Collection[str] = ()) -> None:
@@ -119,110 +117,113 @@ class Session:
     def _check_all(self, edited: frozenset[str] = frozenset()) -> None:
         """Index all files again, except for the trees of files with the same text."""
         before = {path: kept for kept in self._kept for path in kept.sources}
-        with _undisturbed():
+        with engine.undisturbed():
             self._kept = []
             for sources in split(self._sources).projects:
-                earlier = next((before[path] for path in sources if path in before), None)
-                kept = _Kept(sources, self._settings, self._codes)
-                kept.check(earlier, edited)
-                self._kept.append(kept)
+                earlier = next((before[path].project for path in sources if path in before), None)
+                self._kept.append(_Kept(sources, self, earlier, edited))
 
     def _owner(self, path: str) -> _Kept:
         return next(kept for kept in self._kept if path in kept.sources)
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Without garbage collection, which would scan the whole index, and without Python's warnings about the code."""
-    with engine.collector_paused(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+_Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
+"""The facts about the steps in a file."""
 
 
 class _Kept:
-    """One kept project: its index, and the drafts and findings of each file."""
+    """One kept project: its index with the code that its steps reach, and the drafts and findings of each file.
 
-    def __init__(self, sources: dict[str, Source], settings: Settings, codes: frozenset[str]) -> None:
+    ``before``: an earlier index, whose files with the same source are not parsed again. ``edited``: the paths of files
+    that are expected to be edited, besides those of ``before``.
+    """
+
+    def __init__(
+        self, sources: dict[str, Source], session: Session, before: KeptProject | None, edited: frozenset[str]
+    ) -> None:
         self._around: Around = {}
         self.sources = sources
         self.found: dict[str, list[Finding]] = {}
-        self._settings = settings
-        self._codes = codes
-        self._examined = with_waits(codes, catalogue.shipped())
+        self._settings = session.settings
+        self._codes = session.codes
         self._drafts: dict[str, list[Draft]] = {}
         self._broken: dict[str, Exception] = {}
         self.unparsed: dict[str, str] = {}
         """The texts that are not in the index, because they do not parse."""
-        self._look: _Look | None = None
         self._is_behind = False
-
-    def check(self, earlier: _Kept | None, edited: frozenset[str]) -> None:
-        """Check everything."""
-        before = earlier._look.project if earlier is not None and earlier._look is not None else None
+        self._checked: list[str] = []
+        """The files checked since ``_rest``, though they may be checked again after more edits."""
         watched = edited | before.paths if before is not None else edited
-        self._look = self._opened(watched & self.sources.keys(), before)
-        self._check_files(self._look, self._look.project.files.values())
+        self._open(watched & sources.keys(), before)
+        self._check_files(self.project.files.values())
         self._write()
-        self._look.rest()
+        self._rest()
+
+    @property
+    def memory(self) -> RevisedMemory:
+        """The memory of the index, which has the drafts of each file as well."""
+        return self.project.memory
 
     def edit(self, source: Source) -> list[Finding]:
         """The findings of one file with another text."""
         path = source.path
-        look = self._look
-        if look is None or path not in look.project.paths:
-            watched = look.project.paths if look is not None else frozenset()
-            look = self._look = self._opened(frozenset({*watched, path}), look.project if look is not None else None)
-            look.rest()
+        if path not in self.project.paths:
+            self._open(frozenset({*self.project.paths, path}), self.project)
+            self._rest()
             gc.freeze()
         self.sources[path] = source
         self._is_behind = True
-        error = look.project.put(path, source.text)
+        error = self.project.put(path, source.text)
         if error is not None:
             return self._unparsable(path, error)
         self.unparsed.pop(path, None)
-        if self.unparsed:
-            for other, text in self.unparsed.items():
-                look.project.put(other, text, anyway=True)
-            self.unparsed.clear()
-        look.follow([look.project.files[path]])
-        self._check_files(look, [look.project.files[path]])
-        drafts = [*self._drafts[path], *(draft for other in self._others(path) for draft in other)]
-        self.found[path] = self._findings(drafts, path)
-        look.rest()
+        for other, text in self.unparsed.items():
+            self.project.put(other, text, anyway=True)
+        self.unparsed.clear()
+        self._follow([self.project.files[path]])
+        self._check_files([self.project.files[path]])
+        others = (draft for other, drafts in self._drafts.items() if other != path for draft in drafts)
+        self.found[path] = self._findings([*self._drafts[path], *others], path)
+        self._rest()
         return self.found[path]
 
     def catch_up(self) -> list[str]:
         """Check again what the edits since the last time may have changed; return the files that were checked."""
-        look = self._look
-        if not self._is_behind or look is None:
+        if not self._is_behind:
             return []
         self._is_behind = False
-        if self.unparsed:
-            self._check_apart()
+        if self.unparsed:  # check everything in a separate index: this one still has the previous texts
+            self._enter(engine.check_projects([self.sources], self._settings)[0])
             return list(self.sources)
-        since = look.memory.revision
-        look.follow()
-        self._check_files(look, look.project.files.values())
+        since = self.memory.revision
+        self._follow()
+        self._check_files(self.project.files.values())
         self._write()
-        checked = list(look.checked)
-        look.rest()
-        look.memory.sweep(since)
+        checked = list(self._checked)
+        self._rest()
+        self.memory.sweep(since)
         return checked
 
-    def _check_files(self, look: _Look, files: Iterable[FileIndex]) -> None:
+    def _open(self, watched: frozenset[str], before: KeptProject | None) -> None:
+        """Index the files again."""
+        self.project = KeptProject(self.sources, self._settings, watched, before)
+        self._examination = Examination(self.project, self._settings, with_waits(self._codes, catalogue.shipped()))
+        self._steps: dict[str, _Steps] = {}
+        self._follow()
+
+    @query
+    def _check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
+        """The drafts of a file, and its syntax error."""
+        self._checked.append(file.path)
+        return self._examination.check_file(file.path), self._examination.broken([file.path]).get(file.path)
+
+    def _check_files(self, files: Iterable[FileIndex]) -> None:
         """Update the drafts of some files."""
         for file in files:
-            self._drafts[file.path], error = look.check(file)
+            self._drafts[file.path], error = self._check(file)
             self._broken.pop(file.path, None)
             if error is not None:
                 self._broken[file.path] = error
-
-    def _check_apart(self) -> None:
-        """Check everything in a separate index: this one still has the previous texts of the edited files."""
-        found = engine.check_projects([self.sources], self._settings)[0]
-        self.found = {path: [] for path in self.sources}
-        for finding in found:
-            self.found[finding.path].append(finding)
 
     def _unparsable(self, path: str, error: Exception) -> list[Finding]:
         """The finding for a text that does not parse; the index is not updated until one does or another file is
@@ -236,50 +237,21 @@ class _Kept:
         self.found[path] = self._findings([], path)
         return self.found[path]
 
-    def _opened(self, watched: frozenset[str], before: KeptProject | None) -> _Look:
-        project = KeptProject(self.sources, self._settings, watched, before)
-        return _Look(project, Examination(project, self._settings, self._examined))
-
-    def _others(self, path: str) -> Iterator[list[Draft]]:
-        return (drafts for other, drafts in self._drafts.items() if other != path)
-
     def _write(self) -> None:
         """The findings of all drafts."""
+        self._enter(self._findings([draft for drafts in self._drafts.values() for draft in drafts]))
+
+    def _enter(self, findings: Iterable[Finding]) -> None:
         self.found = {path: [] for path in self.sources}
-        for finding in self._findings([draft for drafts in self._drafts.values() for draft in drafts]):
+        for finding in findings:
             self.found[finding.path].append(finding)
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
         found = engine.findings_of(drafts, self._broken, self.sources, self._settings, self._codes, path)
-        return _in_order(engine.kept(found, self.sources, self._settings, self._around))
+        return by_place(engine.kept(found, self.sources, self._settings, self._around))
 
-
-_Steps = tuple[dict[ast.stmt, tuple[Scope, Step | None, Loop | None, Env]], dict[int, Read]]
-"""The facts about the steps in a file."""
-
-
-class _Look:
-    """The index of a project with the code its steps reach, and the findings of each file.
-
-    ``checked``: the files that have been checked since ``rest``, though they may be checked again after more edits.
-    """
-
-    def __init__(self, project: KeptProject, examination: Examination) -> None:
-        self.project = project
-        self.memory = project.memory
-        self.checked: list[str] = []
-        self._examination = examination
-        self._steps: dict[str, _Steps] = {}
-        self.follow()
-
-    @query
-    def check(self, file: FileIndex) -> tuple[list[Draft], Exception | None]:
-        """The drafts of a file, and its syntax error."""
-        self.checked.append(file.path)
-        return self._examination.check_file(file.path), self._examination.broken([file.path]).get(file.path)
-
-    def follow(self, only: Collection[FileIndex] | None = None) -> None:
+    def _follow(self, only: Collection[FileIndex] | None = None) -> None:
         """Find the code that runs at each step, in some files or in all of them."""
         hot.analyse(self.project, self._examination.clues(), only)
         changed: list[Part] = []
@@ -293,15 +265,11 @@ class _Look:
         if changed:
             self.memory.change(changed)
 
-    def rest(self) -> None:
+    def _rest(self) -> None:
         """Free what only the last question needed."""
         self.memory.rest()
-        self.checked.clear()
+        self._checked.clear()
         for file in self.project.files.values():
             points_of(file).clear()
             reads_of(file).clear()
         self.memory.rest()
-
-
-def _in_order(findings: Iterable[Finding]) -> list[Finding]:
-    return sorted(findings, key=lambda item: (item.path, item.start, item.end, item.code))

@@ -15,29 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from perflint.lint.registry import Check
 
-from perflint.stopwatch import Clock, Stopwatch, phase
-
-PHASES = {
-    "start": "Python and the command line",
-    "imports": "LibCST, perflint's modules and the rules",
-    "settings": "the configuration",
-    "discovery": "which files there are",
-    "read": "the files as text",
-    "projects": "which files belong together",
-    "index": "names of modules",
-    "ast.parse": "the files that are needed for an answer",
-    "scopes": "names, functions and statements of parsed files",
-    "syntax": "whether the other files are valid Python",
-    "step loops": "what runs at each step, and the kinds of values there",
-    "gates": "which statements can hold a finding",
-    "kinds": "kinds of values that a check needs elsewhere",
-    "LibCST parse": "the statements that an edit changes",
-    "checks": "what is wrong, and which edit fixes it",
-    "messages": "the sentences of the findings",
-    "output": "showing the findings",
-    "the rest": "what is in no other phase",
-}
-"""What each phase does, in the order of a run."""
+from perflint.stopwatch import PHASES, Clock, Stopwatch, phase
 
 GATES, CHECKS = "gates", "checks"
 
@@ -78,10 +56,9 @@ def measured(clock: Clock = time.process_time, *, from_start: bool = False) -> I
     """
     times = Times()
     stopwatch = Stopwatch(clock)
-    for name in PHASES:
-        stopwatch.account(name)
+    stopwatch.seconds |= {(name, ""): 0.0 for name in PHASES}
     if from_start:
-        stopwatch.account("start").seconds += clock()
+        stopwatch.seconds["start", ""] = clock()
     with ExitStack() as undo:
         undo.callback(_write, stopwatch, times)
         undo.enter_context(stopwatch.running())
@@ -95,11 +72,11 @@ def measured(clock: Clock = time.process_time, *, from_start: bool = False) -> I
 
 def _write(stopwatch: Stopwatch, times: Times) -> None:
     """Write down what was measured."""
-    for account in stopwatch.accounts.values():
-        times.phases[account.phase] = times.phases.get(account.phase, 0.0) + account.seconds
-        by_rule = {GATES: times.gates, CHECKS: times.checks}.get(account.phase)
-        if by_rule is not None and account.codes and account.seconds:
-            by_rule[account.codes] = account.seconds
+    for (name, codes), seconds in stopwatch.seconds.items():
+        times.phases[name] = times.phases.get(name, 0.0) + seconds
+        by_rule = {GATES: times.gates, CHECKS: times.checks}.get(name)
+        if by_rule is not None and codes and seconds:
+            by_rule[codes] = seconds
 
 
 def table(times: Times) -> str:

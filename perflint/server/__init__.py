@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import logging
 import os
 import signal
 import sys
 
 from perflint.commands import CommandError
+from perflint.output.console import Console
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, _: Console) -> int:
     """Serve one editor until it disconnects; return the exit status.
 
     Raises:
@@ -23,14 +25,14 @@ def run(options: argparse.Namespace) -> int:
     out = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
 
-    from perflint.server.client import log_port, log_to_stderr
+    from perflint.server.client import log_to_stderr
     from perflint.server.language_server import make
 
     signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))  # otherwise it would wait for input
     log_to_stderr()
     server = make()
     if options.tcp is not None:
-        log_port()
+        logging.getLogger("pygls.server").setLevel(logging.INFO)  # it logs the port
         try:
             server.start_tcp("127.0.0.1", options.tcp)
         except (OSError, OverflowError) as error:

@@ -7,7 +7,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -30,6 +31,12 @@ from perflint.text.visible import visible
 log = logging.getLogger(__name__)
 
 
+def _told(path: str) -> bool:
+    """A field that is true if a client names a capability, under this path in what it sends."""
+    found: bool = field(default=False, metadata={"path": path})
+    return found
+
+
 @dataclass(frozen=True)
 class Client:
     """The capabilities that matter to this server."""
@@ -41,18 +48,18 @@ class Client:
     fades: bool = False
     """It can show code as unused."""
     keeps_data: bool = False
-    takes_versions: bool = False
-    """Edits may name the document version that they apply to."""
-    has_action_kinds: bool = False
-    shows_disabled_actions: bool = False
-    shows_preferred_actions: bool = False
-    keeps_action_data: bool = False
     resolves_edits: bool = False
     reads_markdown: bool = False
-    shows_progress: bool = False
-    answers_configuration: bool = False
-    registers_configuration: bool = False
-    registers_watchers: bool = False
+    takes_versions: bool = _told("workspace.workspace_edit.document_changes")
+    """Edits may name the document version that they apply to."""
+    has_action_kinds: bool = _told("text_document.code_action.code_action_literal_support")
+    shows_disabled_actions: bool = _told("text_document.code_action.disabled_support")
+    shows_preferred_actions: bool = _told("text_document.code_action.is_preferred_support")
+    keeps_action_data: bool = _told("text_document.code_action.data_support")
+    shows_progress: bool = _told("window.work_done_progress")
+    answers_configuration: bool = _told("workspace.configuration")
+    registers_configuration: bool = _told("workspace.did_change_configuration.dynamic_registration")
+    registers_watchers: bool = _told("workspace.did_change_watched_files.dynamic_registration")
 
     @staticmethod
     def of(capabilities: types.ClientCapabilities) -> Client:
@@ -76,17 +83,9 @@ class Client:
             shows_links=has(f"{shown}.code_description_support") or has(f"{published}.code_description_support"),
             fades=types.DiagnosticTag.Unnecessary in values(f"{published}.tag_support.value_set"),
             keeps_data=has(f"{shown}.data_support") or has(f"{published}.data_support"),
-            takes_versions=has("workspace.workspace_edit.document_changes"),
-            has_action_kinds=has("text_document.code_action.code_action_literal_support"),
-            shows_disabled_actions=has("text_document.code_action.disabled_support"),
-            shows_preferred_actions=has("text_document.code_action.is_preferred_support"),
-            keeps_action_data=has("text_document.code_action.data_support"),
             resolves_edits="edit" in values("text_document.code_action.resolve_support.properties"),
             reads_markdown=next(formats, "") == types.MarkupKind.Markdown,
-            shows_progress=has("window.work_done_progress"),
-            answers_configuration=has("workspace.configuration"),
-            registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
-            registers_watchers=has("workspace.did_change_watched_files.dynamic_registration"),
+            **{each.name: has(each.metadata["path"]) for each in fields(Client) if each.metadata},
         )
 
 
@@ -125,16 +124,13 @@ def read_settings(given: object) -> tuple[EditorSettings, list[str]]:
     found: dict[str, Any] = {}
     problems = []
     for key, value in _values(given).items():
-        reader = _READERS.get(key)
-        if reader is None:
-            if key not in _OF_THE_EDITOR:
-                problems.append(f"{SECTION}.{key}: there is no such setting; there are {', '.join(_READERS)}")
-            continue
-        attribute, expected, is_right = reader
-        if not is_right(value):
+        attribute, expected, is_right = _READERS.get(key, ("", "", None))
+        if is_right is not None and is_right(value):
+            found[attribute] = tuple(value) if isinstance(value, list | tuple) else value
+        elif is_right is not None:
             problems.append(f"{SECTION}.{key}: expected {expected}, found {value!r}")
-            continue
-        found[attribute] = tuple(value) if isinstance(value, list | tuple) else value
+        elif key not in _OF_THE_EDITOR:
+            problems.append(f"{SECTION}.{key}: there is no such setting; there are {', '.join(_READERS)}")
     return EditorSettings(**found), problems
 
 
@@ -284,9 +280,8 @@ class Preferences:
             if problem not in self._told:
                 self._told.add(problem)
                 log.error(problem)
-                self._server.window_show_message(
-                    types.ShowMessageParams(types.MessageType.Error, f"perflint: {problem}")
-                )
+                shown = types.ShowMessageParams(types.MessageType.Error, f"perflint: {problem}")
+                self._server.window_show_message(shown)
         return settings
 
 
@@ -307,21 +302,11 @@ async def register_watchers(server: LanguageServer, client: Client) -> None:
         beside = dict.fromkeys([*(f"**/{name}" for name in _NAMES), *input_files.patterns()])
         patterns = ["**/*.py", *(pattern for pattern in beside if not pattern.endswith(".py"))]
         watchers = [types.FileSystemWatcher(pattern) for pattern in patterns]
-        wanted.append(
-            types.Registration(
-                "perflint-files",
-                types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
-                types.DidChangeWatchedFilesRegistrationOptions(watchers),
-            )
-        )
+        files = types.DidChangeWatchedFilesRegistrationOptions(watchers)
+        wanted.append(types.Registration("perflint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, files))
     if client.registers_configuration:
-        wanted.append(
-            types.Registration(
-                "perflint-settings",
-                types.WORKSPACE_DID_CHANGE_CONFIGURATION,
-                types.DidChangeConfigurationRegistrationOptions(section=SECTION),
-            )
-        )
+        section = types.DidChangeConfigurationRegistrationOptions(section=SECTION)
+        wanted.append(types.Registration("perflint-settings", types.WORKSPACE_DID_CHANGE_CONFIGURATION, section))
     if wanted:
         await server.client_register_capability_async(types.RegistrationParams(wanted))
 
@@ -362,10 +347,8 @@ class EditorHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Send one record."""
-        try:
+        with suppress(Exception):  # the connection is closed
             self._send(record.levelno, self.format(record))
-        except Exception:  # the connection is closed
-            return
 
 
 class Brief(logging.Formatter):
@@ -382,11 +365,6 @@ class Brief(logging.Formatter):
         """The formatted record."""
         record.exc_text = None  # another formatter may have left it
         return visible(super().format(record), keep="\n\t")
-
-
-def log_port() -> None:
-    """Make pygls log the port that it listens on."""
-    logging.getLogger("pygls.server").setLevel(logging.INFO)
 
 
 def log_to_stderr() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import accumulate
 from typing import Any
 
 from lsprotocol import types
@@ -38,9 +39,7 @@ def workspace_edit(document: Document, edits: Iterable[Edit], client: Client) ->
 def between(before: str, after: str) -> Iterator[Edit]:
     """Edits of whole rows that turn one text into another; the editor keeps its cursors and marks in all other rows."""
     old, new = lines_of(before), lines_of(after)
-    starts = [0]
-    for row in old:
-        starts.append(starts[-1] + len(row))
+    starts = [*accumulate(map(len, old), initial=0)]
     for kind, first, last, new_first, new_last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             yield Edit(starts[first], starts[last], "".join(new[new_first:new_last]))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from perflint import catalogue
 from perflint.catalogue import CatalogueError
@@ -18,39 +20,57 @@ from perflint.ranking.shares import Profiled, UnusableProfile
 from perflint.server import client
 from perflint.server.client import Complaint, EditorSettings, Tell
 from perflint.server.kept import Wanted
-from perflint.suppress.baseline import Baseline, BaselineError, read
+from perflint.suppress.baseline import BaselineError, read
 from perflint.text.source import Source
 
+Content = TypeVar("Content")
 
-class ProfileGains:
-    """A profile, which is read again when its file changes.
+
+class NamedFile(Generic[Content]):
+    """A file that the settings name, which is read again when it changes.
 
     The user is told once if it cannot be used.
     """
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: Tell, read: Callable[[Path], Content | None]) -> None:
+        self.content: Content | None = None
         self._problem = Complaint(tell)
+        self._read = read
         self._file: tuple[Path | None, Stamp | None] = None, None
-        self._profile: Profiled | None = None
 
     def look(self, path: Path | None) -> None:
-        """Read the profile again if it has changed; the file need not exist, and None means no profile."""
+        """Read the file again if it has changed; None means that the settings name none."""
         file = path, stamp_of(path) if path is not None else None
         if file == self._file:
             return
-        self._file, self._profile = file, None
-        problem = ""
+        if path != self._file[0]:
+            self.content = None
+        self._file, problem = file, ""
         try:
-            self._profile = open_profile(path) if path is not None and file[1] is not None else None
-        except UnusableProfile as error:
-            problem = f"{path} cannot be used as a profile: {error}"
+            self.content = self._read(path) if path is not None else None
+        except (BaselineError, UnusableProfile) as error:
+            problem = str(error)
         self._problem.update(problem)
+
+
+class ProfileGains(NamedFile[Profiled]):
+    """What the findings can save by a profile, which need not exist."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(tell, self._opened)
+
+    def _opened(self, path: Path) -> Profiled | None:
+        self.content = None
+        try:
+            return open_profile(path) if path.exists() else None
+        except UnusableProfile as error:
+            raise UnusableProfile(f"{path} cannot be used as a profile: {error}") from error
 
     def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
         """Findings of one file, each with what it can save after its message."""
-        if self._profile is None or not findings:
+        if self.content is None or not findings:
             return findings
-        ranking = rank([self._profile], findings, {source.path: source}, catalogue.shipped())
+        ranking = rank([self.content], findings, {source.path: source}, catalogue.shipped())
         return [_told(finding, ranking.of(finding).text) for finding in findings]
 
 
@@ -70,9 +90,7 @@ class Configured:
         self._editor: EditorSettings | None = None
         self._stamps: list[Stamp | None] = []
         self._problem = Complaint(tell)
-        self._baseline: Baseline | None = None
-        self._baseline_file: tuple[Path | None, Stamp | None] = None, None
-        self._baseline_problem = Complaint(tell)
+        self._baseline = NamedFile(tell, read)
         self._gains = ProfileGains(tell)
         self.settings: Settings | None = None
         """None until there are settings that can be used."""
@@ -83,15 +101,15 @@ class Configured:
         if self.settings is not None:
             inputs = read_inputs([str(self._start / "any.py")], self.settings.root)
             self.settings = replace(self.settings, inputs=inputs)
-        self._look_at_baseline()
         settings = self.settings
+        self._baseline.look(settings.root / settings.baseline if settings is not None and settings.baseline else None)
         self._gains.look(settings.root / settings.profile if settings is not None and settings.profile else None)
 
     def left(self, source: Source, findings: list[Finding]) -> list[Finding]:
         """The findings of one file that the baseline does not list."""
-        if self._baseline is None or not findings:
+        if self._baseline.content is None or not findings:
             return findings
-        return self._baseline.split(findings, {source.path: source}).new
+        return self._baseline.content.split(findings, {source.path: source}).new
 
     def told(self, source: Source, findings: list[Finding]) -> list[Finding]:
         """Findings of one file, with what the profile says about them in their messages."""
@@ -113,19 +131,3 @@ class Configured:
             return
         if self._problem.update(""):
             self._tell.note("the configuration can be used again")
-
-    def _look_at_baseline(self) -> None:
-        settings = self.settings
-        path = settings.root / settings.baseline if settings is not None and settings.baseline else None
-        file = path, stamp_of(path) if path is not None else None
-        if file == self._baseline_file and (path is None or file[1] is not None):
-            return
-        if path != self._baseline_file[0]:
-            self._baseline = None
-        self._baseline_file = file
-        problem = ""
-        try:
-            self._baseline = read(path) if path is not None else None
-        except BaselineError as error:
-            problem = str(error)
-        self._baseline_problem.update(problem)

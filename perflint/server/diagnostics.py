@@ -35,10 +35,7 @@ _SEVERITIES = {
 def diagnostics(result: Result, client: Client) -> list[types.Diagnostic]:
     """The diagnostics of a document, in the order of its findings."""
     names = _fingerprints(result) if client.keeps_data else [""] * len(result.findings)
-    return [
-        _diagnostic(finding, name, result.document, client)
-        for finding, name in zip(result.findings, names, strict=True)
-    ]
+    return [_diagnostic(*pair, result.document, client) for pair in zip(result.findings, names, strict=True)]
 
 
 def range_of(document: Document, start: int, end: int) -> types.Range:

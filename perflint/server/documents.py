@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import tokenize
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from pathlib import Path
 
 from perflint.findings import Finding
 from perflint.run import discovery
 from perflint.server.client import EditorSettings
-from perflint.text.source import BOM, LineTable, Source, UnreadableSource
+from perflint.text.source import BOM, LineTable, Source
 
 Place = tuple[int, int]
 """Row and column, both from 0."""
@@ -42,24 +44,23 @@ class Positions:
 
     def offset(self, row: int, column: int) -> int:
         """The offset of a position; one past the end of a row, or of the text, gives that end."""
-        return max(self._offset(row, column) - self._shift, 0)
+        table = self._table
+        if row >= table.rows:
+            at = len(table.text)
+        else:
+            line = table.line(row + 1)
+            at = table.line_start(row + 1) + self._characters(line, column)
+        return max(at - self._shift, 0)
 
     def line(self, row: int) -> str:
         """The text of a row without its line end; empty past the last one."""
         return self._table.line(row + 1).removeprefix(BOM) if row < self._table.rows else ""
 
-    def _offset(self, row: int, column: int) -> int:
-        if row >= self._table.rows:
-            return len(self._table.text)
-        start, line = self._table.line_start(row + 1), self._table.line(row + 1)
+    def _characters(self, line: str, column: int) -> int:
+        """How many characters of a row are before a column; one inside a character counts as its start."""
         if self._encoding == "utf-32" or line.isascii():
-            return start + min(column, len(line))
-        units = 0
-        for index, character in enumerate(line):
-            units += self._units(character)
-            if units > column:  # a column inside a character counts as its start
-                return start + index
-        return start + len(line)
+            return min(column, len(line))
+        return bisect_right([*accumulate(map(self._units, line))], column)
 
     def _units(self, text: str) -> int:
         if self._encoding == "utf-32" or text.isascii():
@@ -137,18 +138,11 @@ def source_of(path: str, text: str) -> Source | Finding:
     """
     bom = text.startswith(BOM)
     text = text.removeprefix(BOM)
+    if "\0" in text:
+        return discovery.unreadable_file(path, "it holds a null byte, as binary files do")
     try:
-        if "\0" in text:
-            raise UnreadableSource("it holds a null byte, as binary files do")
-        return Source(path, text, _encoding(text), bom)
-    except UnreadableSource as error:
-        return discovery.unreadable_file(path, error)
-
-
-def _encoding(text: str) -> str:
-    """The encoding that the first two rows name."""
-    try:
-        text.encode("utf-8")  # lone surrogates, which no file can contain
-        return tokenize.detect_encoding(io.BytesIO(text.encode("utf-8")).readline)[0]
+        data = text.encode("utf-8")  # no file can contain lone surrogates
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except (SyntaxError, UnicodeEncodeError) as error:
-        raise UnreadableSource(f"it cannot be decoded: {error}") from error
+        return discovery.unreadable_file(path, f"it cannot be decoded: {error}")
+    return Source(path, text, encoding, bom)

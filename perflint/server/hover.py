@@ -51,9 +51,9 @@ def page(rule: Rule, finding: Finding | None = None) -> list[Section]:
     It does not contain the message, which editors show as well.
     """
     fix = finding.fix if finding is not None else None
-    level = fix.level if fix is not None else rule.fix_level
-    what = fix.message if fix is not None else rule.fix_title
-    reason = fix.reason if fix is not None else rule.fix_reason
+    level, what, reason = rule.fix_level, rule.fix_title, rule.fix_reason
+    if fix is not None:
+        level, what, reason = fix.level, fix.message, fix.reason
     bottleneck = facts(rule.code).bottleneck
     sections = [
         (f"{rule.code} {rule.name}", rule.summary),

@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from perflint.commands import failing_file
@@ -116,7 +115,7 @@ class KeptFindings:
         assert settings is not None
         try:
             session = self._prepare([path])
-            text = fixed_text(source, lambda text: session.edit(path, text), level, wanted, self._sources)
+            text = fixed_text(source, lambda now: wanted(now, session.edit(path, now.text)), level, self._sources)
             self.found[path] = session.edit(path, source.text)
         except Exception:
             self._start_over(settings)
@@ -255,29 +254,20 @@ class Alone:
 
     def fixed(self, source: Source, settings: Settings, level: Level, wanted: Wanted) -> str:
         """The text of a file after the ``wanted`` fixes."""
-        return fixed_text(source, lambda text: self.check(replace(source, text=text), settings), level, wanted)
+        return fixed_text(source, lambda now: wanted(now, self.check(now, settings)), level, {})
 
 
 def fixed_text(
-    source: Source,
-    check: Callable[[str], list[Finding]],
-    level: Level,
-    wanted: Wanted,
-    others: Mapping[str, Source] | None = None,
+    source: Source, check: Callable[[Source], list[Finding]], level: Level, others: Mapping[str, Source]
 ) -> str:
     """The text of a file after all fixes of ``level`` and above, round after round like ``check --fix``.
 
     Args:
         source: the file.
-        check: finds the findings in the file with another text.
+        check: gives the findings to fix in the file, which may have another text.
         level: the lowest level to fix.
-        wanted: which findings to fix.
         others: the files that may take names from it, by path.
     """
-
-    def found(sources: Mapping[str, Source]) -> list[Finding]:
-        now = sources[source.path]
-        return wanted(now, check(now.text))
-
-    outcome = fix_all({**(others or {}), source.path: source}, found, level)
+    sources = {**others, source.path: source}
+    outcome = fix_all(sources, lambda now: check(now[source.path]), level)
     return outcome.changed.get(source.path, source).text

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +39,7 @@ class PerflintServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("perflint", __version__, text_document_sync_kind=types.TextDocumentSyncKind.Full)
         self.client = Client()
-        tell = Tell(partial(self._soon, self._note), partial(self._soon, self._complain))
+        tell = Tell(partial(self._soon, log.info), partial(self._soon, self._complain))
         self.state = EditorState(Checking(tell, partial(self._soon, self._enter)))
         self.publisher = Publisher(self, self.client)
         self.preferences = Preferences(self)
@@ -84,14 +85,9 @@ class PerflintServer(LanguageServer):
 
     def _soon(self, action: Callable[..., None], *arguments: object) -> None:
         """Run an action in the event loop; nothing happens if the loop has ended."""
-        try:
-            if self._loop is not None:
+        if self._loop is not None:
+            with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(action, *arguments)
-        except RuntimeError:
-            return
-
-    def _note(self, message: str) -> None:
-        log.info(message)
 
     def _complain(self, message: str) -> None:
         log.error(message)
@@ -132,9 +128,10 @@ def _initialize(server: PerflintServer, params: types.InitializeParams) -> None:
         )
         _add(server, types.TEXT_DOCUMENT_DIAGNOSTIC, _diagnostic, options)
     if client.has_action_kinds:
-        _add(server, types.TEXT_DOCUMENT_CODE_ACTION, _code_actions, code_actions.options(client))
+        answer = partial(code_actions.answer, server.state, client)
+        server.feature(types.TEXT_DOCUMENT_CODE_ACTION, code_actions.options(client))(answer)
         if client.resolves_edits:
-            _add(server, types.CODE_ACTION_RESOLVE, _resolve)
+            server.feature(types.CODE_ACTION_RESOLVE)(partial(code_actions.resolve, server.state, client))
 
 
 async def _initialized(server: PerflintServer, _: types.InitializedParams) -> None:
@@ -143,8 +140,6 @@ async def _initialized(server: PerflintServer, _: types.InitializedParams) -> No
     server.state.checking.go_on()
     try:
         await client.register_watchers(server, server.client)
-    except asyncio.CancelledError:
-        raise
     except Exception as error:  # some editors claim that they can, but cannot
         log.warning("the editor does not watch files: %s", error)
         server.client = replace(server.client, registers_watchers=False)
@@ -196,14 +191,6 @@ def _hover(server: PerflintServer, params: types.HoverParams) -> types.Hover | N
     return hover.answer(server.state, server.client, params)
 
 
-async def _code_actions(server: PerflintServer, params: types.CodeActionParams) -> list[types.CodeAction] | None:
-    return await code_actions.answer(server.state, server.client, params)
-
-
-async def _resolve(server: PerflintServer, action: types.CodeAction) -> types.CodeAction:
-    return await code_actions.resolve(server.state, server.client, action)
-
-
 # -- what is around them ---------------------------------------------------------------------------------------------
 
 
@@ -227,8 +214,6 @@ async def _ask_for_settings(server: PerflintServer) -> None:
     if server.client.answers_configuration:
         try:
             settings = await server.preferences.asked(server.state.view.folders)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:  # some editors claim that they can, but cannot
             log.warning("the editor does not send its settings: %s", error)
     server.state.configure(settings)

@@ -28,7 +28,8 @@ class EditorState:
         self.checking = checking
         self.view = View()
         self._results: dict[str, Result] = {}
-        self._waiting: list[asyncio.Future[None]] = []
+        self._news = asyncio.Event()
+        """Set when results have come, or a document is closed; then there is another one."""
 
     # -- what the editor shows -----------------------------------------------------------------------------------
 
@@ -98,16 +99,12 @@ class EditorState:
                 return result
             if at_once:
                 self.checking.show(self.view)
-            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(waiting)
-            await waiting
+            await self._news.wait()
         return None
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        self._news.set()
+        self._news = asyncio.Event()
 
 
 PATIENCE = 1.0
@@ -136,8 +133,6 @@ class Waiting:
         self._is_shown = True
         try:
             await self._show(state, uri)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:  # some editors claim that they can, but cannot
             log.debug("the editor does not show progress: %s", error)
         finally:

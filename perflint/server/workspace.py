@@ -45,13 +45,14 @@ class Workspace:
         for root in self._folders.keys() - set(view.folders):
             self._folders.pop(root).kept.drop()
         for root in view.folders:
-            folder = self._folders.get(root)
-            is_new = folder is None
-            if folder is None:
-                folder = self._folders[root] = Folder(root, self._tell)
+            is_new = root not in self._folders
+            if is_new:
+                self._folders[root] = Folder(root, self._tell)
+            folder = self._folders[root]
             if looks or is_new:
                 folder.look(view.settings_for(root))
-            folder.show(self._documents_in(folder))
+            shown = (each for each in view.documents.values() if each.is_checked and each.is_file)
+            folder.show(each for each in shown if folder.contains(each.path))
         self._outside.take(view, looks)
 
     def results(self) -> list[Result]:
@@ -105,10 +106,6 @@ class Workspace:
         holding = [folder for folder in self._folders.values() if folder.contains(document.path)]
         return max(holding, key=lambda folder: len(folder.root), default=None)
 
-    def _documents_in(self, folder: Folder) -> Iterable[Document]:
-        documents = self._view.documents.values()
-        return [each for each in documents if each.is_checked and each.is_file and folder.contains(each.path)]
-
 
 # -- folders ----------------------------------------------------------------------------------------------------------
 
@@ -151,13 +148,8 @@ class Folder:
         if not self._open and not self.kept.is_begun:
             return  # nobody would see the findings
         shared = [path for path in self._open if self._is_shared(path)]
-        sources = dict(self._disk.sources)
-        for path in shared:
-            source = self._open[path]
-            if isinstance(source, Source):
-                sources[path] = source
-            else:
-                sources.pop(path, None)
+        there = {**self._disk.sources, **{path: self._open[path] for path in shared}}
+        sources = {path: source for path, source in there.items() if isinstance(source, Source)}
         if sources.keys() - self._disk.sources.keys():
             sources = dict(sorted(sources.items()))
         known = replace(settings, whole_project=self._disk.is_whole, inputs=self._disk.inputs)
@@ -256,14 +248,12 @@ class Disk:
             )
         self.sources, unreadable = self._reading.read_all([] if self.is_too_big else found.files)
         places = [Path(self._root), *_context(settings)] if settings is not None else []
-        self._enter(read_inputs(self.sources, settings.root) if settings is not None else Inputs())
-        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
-
-    def _enter(self, inputs: Inputs) -> None:
+        inputs = read_inputs(self.sources, settings.root) if settings is not None else Inputs()
         for problem in inputs.problems:
             if problem not in self.inputs.problems:
                 self._tell.note(problem)
         self.inputs = inputs
+        self.is_whole = not unreadable and settings is not None and is_whole(places, settings.root)
 
     def path_of(self, path: str) -> str | None:
         """The path that findings in this file carry; None for files outside this folder."""

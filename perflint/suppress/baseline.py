@@ -47,7 +47,8 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         first, last = source.lines.rows_of(finding.start, finding.end) if source is not None else (0, 0)
         place = finding.code, finding.path, first, last
         if place not in begun:  # the row may be megabytes long, and contain thousands of findings
-            words = _words(source, first, last) if source is not None else ""
+            rows = [source.lines.line(row) for row in range(first, last + 1)] if source is not None else []
+            words = " ".join(" ".join(rows).split())  # the text without its formatting
             text = "\0".join((finding.code, relative(finding.path, root), words, ""))
             begun[place] = hashlib.sha256(text.encode("utf-8", "surrogatepass"))
         alike = begun[place].digest()
@@ -56,11 +57,6 @@ def fingerprints(findings: Sequence[Finding], sources: Mapping[str, Source], roo
         seen[alike] += 1
         found.append(digest.hexdigest()[:_LENGTH])
     return found
-
-
-def _words(source: Source, first: int, last: int) -> str:
-    """The text of some rows, without formatting."""
-    return " ".join(" ".join(source.lines.line(row) for row in range(first, last + 1)).split())
 
 
 NAME = "perflint-baseline.json"
@@ -150,14 +146,12 @@ class Baseline:
 
     def _moved(self, findings: Sequence[Finding], sources: Mapping[str, Source]) -> dict[int, str]:
         """The entries for findings in renamed files, by the ``id`` of the finding."""
-        by_old: dict[str, int] = defaultdict(int)
-        for entry in self.entries.values():
-            by_old[entry.path] += 1
+        known = {entry.path for entry in self.entries.values()}
         by_new: dict[str, list[Finding]] = defaultdict(list)
         for finding in findings:
-            if _place(finding.path, self.root) not in by_old:
+            if _place(finding.path, self.root) not in known:
                 by_new[finding.path].append(finding)
-        gone = [path for path in sorted(by_old) if by_new and not _is_there(Path(self.root) / path)]
+        gone = [path for path in sorted(known) if by_new and not _is_there(Path(self.root) / path)]
         found: dict[int, str] = {}
         if len(gone) * len(by_new) > _MOST_MOVES:
             return found
@@ -188,7 +182,7 @@ def entries(findings: Sequence[Finding], sources: Mapping[str, Source], root: st
         source = sources.get(finding.path)
         row = source.lines.position(finding.start)[0] if source is not None else 0
         if (finding.path, row) not in texts:
-            texts[finding.path, row] = _text(source, row)
+            texts[finding.path, row] = _shortened(source.lines.line(row)) if source is not None else ""
         found.append(Entry(places[finding.path], finding.code, texts[finding.path, row], each))
     return found
 
@@ -206,10 +200,6 @@ def _place(path: str, root: str) -> str:
 
 def _is_there(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110 - which does not raise where a name is too long
-
-
-def _text(source: Source | None, row: int) -> str:
-    return _shortened(source.lines.line(row)) if source is not None else ""
 
 
 def _texts(source: Source) -> set[str]:

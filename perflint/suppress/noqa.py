@@ -32,8 +32,8 @@ def suppressed(finding: Finding, source: Source) -> bool:
     triple-quoted string or after a backslash counts as one line with those that follow, text in a string counts like a
     comment, a listed code silences all codes that begin with it, and codes are case-sensitive.
     """
-    rows = _rows(source)
-    return rows is not None and any(rows.silence(row, finding.code) for row in rows_of(finding, source))
+    silenced = _silenced(source)
+    return bool(silenced) and any(finding.code.startswith(silenced.get(row, ())) for row in rows_of(finding, source))
 
 
 def skips_file(source: Source) -> bool:
@@ -69,38 +69,21 @@ def _statements(source: Source) -> dict[int, tuple[int, int]]:
     return {row: (first, last) for first, last in ends.items() for row in range(first, last + 1)}
 
 
-class _Rows:
-    """What the comments of a file silence: each line is examined only once, however long it is."""
-
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        # Without lines, each row counts separately, as in flake8 for a file that cannot be tokenized to its end.
-        lines = [line for line in code_lines(source) or () if line.first < line.last]
-        self._lines = {row: line for line in lines for row in range(line.first, line.last + 1)}
-        self._codes: dict[CodeLine | int, tuple[str, ...]] = {}
-
-    def silence(self, row: int, code: str) -> bool:
-        """Whether a comment on the line of a row silences findings of a rule there."""
-        line = self._lines.get(row, row)
-        if line not in self._codes:
-            text = joined_text(self._source, line) if isinstance(line, CodeLine) else self._source.lines.line(row)
-            self._codes[line] = _silenced(text)
-        return code.startswith(self._codes[line])
-
-
-def _silenced(line: str) -> tuple[str, ...]:
-    """The prefixes of codes that a line silences."""
-    match = DIRECTIVE.search(line)
-    if match is None:
-        return ()
-    codes = match["codes"]
-    return ("",) if codes is None else tuple(filter(None, CODE_END.split(codes)))
-
-
 @lru_cache(maxsize=16)
-def _rows(source: Source) -> _Rows | None:
-    """The rows of a file; None if the file has no ``# noqa`` at all."""
-    return _Rows(source) if DIRECTIVE.search(source.text) is not None else None
+def _silenced(source: Source) -> dict[int, tuple[str, ...]]:
+    """The prefixes of codes that comments silence, by row; each line is examined only once, however long it is."""
+    found: dict[int, tuple[str, ...]] = {}
+    # Without lines, each row counts separately, as in flake8 for a file that cannot be tokenized to its end.
+    comments = [source.lines.position(match.start())[0] for match in DIRECTIVE.finditer(source.text)]
+    lines = [line for line in code_lines(source) or () if line.first < line.last] if comments else []
+    joined = {row: line for line in lines for row in range(line.first, line.last + 1)}
+    for row in comments:
+        line = joined.get(row, CodeLine(row, row, None, None))
+        match = DIRECTIVE.search(joined_text(source, line)) if row not in found else None
+        if match is not None:
+            codes = ("",) if match["codes"] is None else tuple(filter(None, CODE_END.split(match["codes"])))
+            found |= dict.fromkeys(range(line.first, line.last + 1), codes)
+    return found
 
 
 def joined_text(source: Source, line: CodeLine) -> str:

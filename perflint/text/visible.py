@@ -26,11 +26,8 @@ from typing import NamedTuple, TextIO
 
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Control and format characters, lone surrogates, separators of lines and paragraphs."""
-_BLANK_LETTERS = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0))
-"""Letters that are invisible."""
-_NO_CHARACTERS = frozenset((0xFFFE, 0xFFFF))
-"""Characters that XML does not allow."""
-_SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
+_ALSO_HIDDEN = frozenset((0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, 0xFFFE, 0xFFFF))
+"""Letters that are invisible, and two characters that XML does not allow."""
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)", re.IGNORECASE)
 """Azure Pipelines, GitHub and TeamCity search for these anywhere in a line."""
 _HASH = r"\x23"
@@ -38,8 +35,7 @@ _HASH = r"\x23"
 
 def is_plain(char: str) -> bool:
     """Whether a character is shown unchanged: it is visible, and not a control character."""
-    code = ord(char)
-    return unicodedata.category(char) not in _HIDDEN and code not in _BLANK_LETTERS and code not in _NO_CHARACTERS
+    return unicodedata.category(char) not in _HIDDEN and ord(char) not in _ALSO_HIDDEN
 
 
 def pieces(text: str) -> list[str]:
@@ -85,21 +81,18 @@ class _Table(dict[int, str]):
     """What is shown for a character, by its code; computed when it first occurs."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = shown = chr(code) if is_plain(chr(code)) else _escape(code)
+        self[code] = shown = chr(code) if is_plain(chr(code)) else escaped(chr(code))
         return shown
 
 
 _TABLE = _Table()
 
 
-def _escape(code: int) -> str:
-    if chr(code) in _SHORT:
-        return _SHORT[chr(code)]
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that os.fsdecode could not decode
-        return f"\\x{code - 0xDC00:02x}"
-    if code <= 0xFF:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+def escaped(char: str) -> str:
+    """A character as an escape, as in a Python string; a byte that ``os.fsdecode`` could not decode as that byte."""
+    if "\udc80" <= char <= "\udcff":
+        return f"\\x{ord(char) - 0xDC00:02x}"
+    return char.encode("unicode_escape").decode("ascii")
 
 
 # --- width on a terminal
@@ -249,7 +242,7 @@ def palette(stream: TextIO, when: str = "auto") -> Palette:
     return Palette(enabled, enabled and wants_links(stream))
 
 
-def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when: str = "auto") -> bool:
+def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ, when: str = "auto") -> bool:
     """Whether to use colour: on a terminal, unless ``when`` (``always``, ``never``) or the environment decides.
 
     A non-empty NO_COLOR turns it off. Otherwise a non-empty FORCE_COLOR turns it on, and so does a CLICOLOR_FORCE other
@@ -257,7 +250,6 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
     """
     if when in (ALWAYS, NEVER):
         return when == ALWAYS
-    environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR"):
         return False
     if environ.get("FORCE_COLOR") or environ.get("CLICOLOR_FORCE", "0") not in ("", "0"):
@@ -265,9 +257,8 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] | None = None, when:
     return takes_codes(stream, environ)
 
 
-def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+def takes_codes(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether a stream writes to a terminal that supports ANSI codes."""
-    environ = os.environ if environ is None else environ
     if environ.get("TERM") == "dumb":
         return False
     if sys.platform == "win32" and not (environ.get("WT_SESSION") or environ.get("TERM")):
@@ -275,12 +266,11 @@ def takes_codes(stream: TextIO, environ: Mapping[str, str] | None = None) -> boo
     return stream.isatty()
 
 
-def wants_links(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
+def wants_links(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
     """Whether to write hyperlinks: on a terminal known to show them, or if FORCE_HYPERLINK is set (0: never).
 
     Other terminals may show the address itself, or nothing.
     """
-    environ = os.environ if environ is None else environ
     if not stream.isatty() or environ.get("TERM") == "dumb":
         return False
     if forced := environ.get("FORCE_HYPERLINK"):

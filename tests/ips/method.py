@@ -48,6 +48,10 @@ METHODS: dict[int, dict[str, str]] = {
         "aa6a9aa907d801db": "987d7b2, dc81606: static graphs are known, and a heartbeat takes microseconds",
         "e7aecea82810af50": "6d7abc5: wider intervals where their width decides on the rounds, which it does not here",
         "4df43d4705c67213": "the module that runs a script, which names the exception of the time limit, is script_run",
+        "c6758a657f3b38f5": "what is hooked is named in one place, not by each hook",
+        "89e0de8d331695fe": "the finished rounds of a measurement are one object",
+        "55f427028b08f273": "the interval of the milliseconds is computed where these are",
+        "f7af96596cdd7cb9": "a recorder is also told which loader has started",
     },
 }
 """The text of each method, as a hash, and what is different from the text before it.

@@ -64,7 +64,7 @@ class Trial:
         """The milliseconds by which a step is truly longer."""
         before = summary(self.report.variants[0])
         assert before is not None, "a run without steps is refused before"
-        return self.planted_ms or self.planted_part * before.batch_ms
+        return self.planted_ms or self.planted_part * before.batch_ms.mean
 
     @property
     def found_ms(self) -> tuple[float, float, float]:

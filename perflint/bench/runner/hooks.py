@@ -17,6 +17,8 @@ from typing import Any
 
 from .recorder import Recorder
 
+_HOOKED = ("io.DataLoader", "Tensor.backward", "optimizer.Optimizer", "amp.GradScaler")
+
 
 def after_import(name: str, then: Callable[[Any], None]) -> None:
     """Call ``then`` with a package once the script has imported it: not earlier: it may set variables first."""
@@ -45,6 +47,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 def hook(paddle: Any, recorder: Recorder) -> None:
     """Wrap what the module's docstring names."""
     recorder.paddle = paddle
+    recorder.hooked = [f"paddle.{name}" for name in _HOOKED]
     _hook_loader(paddle.io.DataLoader, recorder)
     _hook_backward(paddle.Tensor, recorder)
     _hook_optimizer(paddle.optimizer.Optimizer, recorder)
@@ -58,14 +61,13 @@ def _hook_loader(loader: Any, recorder: Recorder) -> None:
 
     def iterate(self: Any) -> Any:
         iterator = recorder.read(begin, self)
-        recorder.opened(iterator)
+        recorder.opened(iterator, self)
         if type(iterator) not in wrapped:
             wrapped.add(type(iterator))
             _hook_next(type(iterator), recorder)
         return iterator
 
     loader.__iter__ = iterate
-    recorder.hooked.append("paddle.io.DataLoader")
 
 
 def _hook_next(kind: Any, recorder: Recorder) -> None:
@@ -87,7 +89,6 @@ def _hook_backward(tensor: Any, recorder: Recorder) -> None:
         return backward(self, *arguments, **keywords)
 
     tensor.backward = record
-    recorder.hooked.append("paddle.Tensor.backward")
 
 
 def _hook_optimizer(base: Any, recorder: Recorder) -> None:
@@ -104,13 +105,11 @@ def _hook_optimizer(base: Any, recorder: Recorder) -> None:
 
     wrap(base)
     base.__init_subclass__ = classmethod(later)
-    recorder.hooked.append("paddle.optimizer.Optimizer")
 
 
 def _hook_scaler(kind: Any, recorder: Recorder) -> None:
     for name in ("step", "minimize"):
         setattr(kind, name, _stepping(getattr(kind, name), recorder, owner=1))
-    recorder.hooked.append("paddle.amp.GradScaler")
 
 
 def _stepping(function: Any, recorder: Recorder, owner: int) -> Any:
@@ -147,9 +146,7 @@ def _hook_static(paddle: Any, recorder: Recorder) -> None:
         if id(which) not in known:
             known[id(which)] = which, _Trained() if _has_gradients(which) else None
         trained = known[id(which)][1]
-        if trained is None:
-            return recorder.predict(run, given, keywords)
-        return recorder.execute(train, trained, given, keywords)
+        return recorder.execute(train if trained else run, trained, given, keywords)
 
     executor.run = record
     recorder.hooked.append("paddle.static.Executor")

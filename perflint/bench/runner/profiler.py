@@ -10,7 +10,7 @@ import hashlib
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -77,17 +77,12 @@ class Profiler(Watcher):
         self._whole = False
         self._mark = time.perf_counter()
         self._after = _after("", 0)
-        self._seconds: dict[Spent, float] = {}
-        self._times: dict[Spent, int] = {}
-        self._all_seconds: dict[Spent, float] = {}
-        self._all_times: dict[Spent, int] = {}
-        self._sampler = Sampler(self, self._thread)
+        self._step: defaultdict[Spent, list[float]] = defaultdict(_nothing)
+        """The seconds and the number of calls in this step."""
+        self._all: defaultdict[Spent, list[float]] = defaultdict(_nothing)
+        """Those in all measured steps."""
+        self._looks: Counter[Any] = Counter()
         super().__init__(plan)
-
-    @property
-    def between(self) -> Spent | None:
-        """What time is charged to while no wrapped call is running; None while one is, or perflint itself is."""
-        return None if self._running or self._whole else self._after
 
     def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
         """Call a wrapped function and charge its time, unless it is part of a call that is already charged."""
@@ -111,7 +106,7 @@ class Profiler(Watcher):
     def _timed(self, spent: Spent, function: Any, arguments: Any, keywords: Any) -> Any:
         self._charge(time.perf_counter())
         self._running.append(spent)
-        self._times[spent] = self._times.get(spent, 0) + 1
+        self._step[spent][1] += 1
         self._whole = spent.kind not in _INSIDE
         try:
             return function(*arguments, **keywords)
@@ -124,7 +119,7 @@ class Profiler(Watcher):
     def _charge(self, now: float) -> None:
         """Charge the time since the last charge."""
         spent = self._running[-1] if self._running else self._after
-        self._seconds[spent] = self._seconds.get(spent, 0.0) + now - self._mark
+        self._step[spent][0] += now - self._mark
         self._mark = now
 
     def read(self, function: Any, owner: Any) -> Any:
@@ -139,28 +134,16 @@ class Profiler(Watcher):
 
     def step(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:
         """Call a function of an optimizer, and charge it; without perflint's own work at the end of the step."""
-        what = f"{type(arguments[0]).__name__}.{function.__name__}"
-        return super().step(
-            self._charging(WatchedCall(step_kinds.OPTIMIZER, what), function), optimizer, arguments, keywords
-        )
+        call = WatchedCall(step_kinds.OPTIMIZER, f"{type(arguments[0]).__name__}.{function.__name__}")
+        return super().step(self.through(call, function), optimizer, arguments, keywords)
 
     def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor, and charge it: forward, backward and optimizer are one call there."""
-        call = WatchedCall(
-            step_kinds.FORWARD, "Executor.run", note=lambda *_, **__: "the whole graph: backward and optimizer too"
-        )
-        return super().execute(self._charging(call, function), program, arguments, keywords)
-
-    def predict(self, function: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor with a graph that does not train, and charge that."""
-        function = self._charging(WatchedCall(step_kinds.EVALUATE, "Executor.run"), function)
-        return super().predict(function, arguments, keywords)
-
-    def _charging(self, call: WatchedCall, function: Any) -> Any:
-        def charged(*arguments: Any, **keywords: Any) -> Any:
-            return self.around(call, function, arguments, keywords)
-
-        return charged
+        """Call an executor, and charge it: if the graph trains, forward, backward and optimizer are one call."""
+        call = WatchedCall(step_kinds.EVALUATE, "Executor.run")
+        if program is not None:
+            note = "the whole graph: backward and optimizer too"
+            call = WatchedCall(step_kinds.FORWARD, "Executor.run", note=lambda *_, **__: note)
+        return super().execute(self.through(call, function), program, arguments, keywords)
 
     def _end(self, optimizer: Any) -> None:
         whole, self._whole = self._whole, True  # perflint's own work at the end of a step is not an event
@@ -173,11 +156,11 @@ class Profiler(Watcher):
         if self._seen["steps"]:
             self._charge(self._ends[-1])
             if self._seen["steps"] > self._plan["warmup"]:
-                _add(self._all_seconds, self._seconds)
-                _add(self._all_times, self._times)
+                for spent, (seconds, times) in self._step.items():
+                    self._all[spent] = [self._all[spent][0] + seconds, self._all[spent][1] + times]
             elif self._seen["steps"] == self._plan["warmup"]:
-                self._sampler.start()
-        self._seconds, self._times = {}, {}
+                self._start_looking()
+        self._step.clear()
         super()._next_step()
 
     def finish(self, status: str) -> None:
@@ -187,17 +170,14 @@ class Profiler(Watcher):
 
     def result(self, status: str) -> dict[str, Any]:
         """The result, including what the time of the measured steps was spent on."""
-        spent = [
-            {**key._asdict(), "seconds": seconds, "times": self._all_times.get(key, 0)}
-            for key, seconds in self._all_seconds.items()
-        ]
+        spent = [{**key._asdict(), "seconds": seconds, "times": times} for key, (seconds, times) in self._all.items()]
         root, script = Path(self._plan["copy"]), self._plan["script"]
         files = {*surroundings.files(self._plan["copy"]), script[len(self.root) :]}
         return {
             **super().result(status),
             "profile": {
                 "spent": spent,
-                "sampled": [[*place, count] for place, count in self._sampler.counts.items()],
+                "sampled": [[*place, count] for place, count in self._looks.items()],
                 "sha256": {
                     Path(file).as_posix(): hashlib.sha256((root / file).read_bytes()).hexdigest()
                     for file in sorted(files)
@@ -206,48 +186,35 @@ class Profiler(Watcher):
             },
         }
 
+    def _start_looking(self) -> None:
+        """Look from now on, until the process ends, which line runs between two wrapped calls.
+
+        How long the code between two wrapped calls takes is known exactly. The counts only divide it among its lines:
+        Python does not switch to this thread at arbitrary places, so samples alone would say little about time.
+        """
+        threading.Thread(target=self._look_on, daemon=True, name="perflint").start()
+
+    def _look_on(self) -> None:
+        while True:
+            _sleep(PERIOD)
+            self._look(sys._current_frames().get(self._thread))
+
+    def _look(self, frame: FrameType | None) -> None:
+        """Count the line of the project that a frame is at, by the line of the wrapped call before it as well."""
+        after = None if self._running or self._whole else self._after  # None: a call is charged, or perflint works
+        while frame is not None and after is not None:
+            place = self.place_of(frame)
+            if place is not None:
+                self._looks.update([(after.path, after.line, *place)])
+                return
+            frame = frame.f_back
+
+
+def _nothing() -> list[float]:
+    return [0.0, 0]
+
 
 @functools.cache  # "cache" came with Python 3.9
 def _after(path: str, line: int) -> Spent:
     """What the code after a call on this line is charged to, until the next call."""
     return Spent(step_kinds.OTHER, "other code", "", path, line, AFTER, False)
-
-
-def _add(total: dict[Any, Any], more: dict[Any, Any]) -> None:
-    for key, value in more.items():
-        total[key] = total.get(key, 0) + value
-
-
-class Sampler:
-    """Counts how often a line was seen to run, by the line of the wrapped call before it, and by its own place.
-
-    How long the code between two wrapped calls takes is known exactly. The counts only divide it among its lines:
-    Python does not switch to this thread at arbitrary places, so samples alone would say little about time. Call
-    ``start`` when the measured steps begin.
-    """
-
-    def __init__(self, profiler: Profiler, thread: int) -> None:
-        """Sample the thread with this number."""
-        self.counts: Counter[Any] = Counter()
-        self._profiler = profiler
-        self._thread = thread
-
-    def start(self) -> None:
-        """Sample from now on, until the process ends."""
-        threading.Thread(target=self._run, daemon=True, name="perflint").start()
-
-    def _run(self) -> None:
-        while True:
-            _sleep(PERIOD)
-            after = self._profiler.between
-            if after is not None:
-                self._look(after, sys._current_frames().get(self._thread))
-
-    def _look(self, after: Spent, frame: FrameType | None) -> None:
-        while frame is not None:
-            place = self._profiler.place_of(frame)
-            if place is not None:
-                path, line = place
-                self.counts[after.path, after.line, path, line] += 1
-                return
-            frame = frame.f_back

@@ -150,7 +150,7 @@ class Recorder:
         self._plan = plan
         self._beat = Heartbeat(Path(plan["beat"])) if "beat" in plan else None
         self._pid = os.getpid()
-        self._seen = {"batches": 0, "backward": 0, "runs": 0, "steps": 0}
+        self._seen = {"batches": 0, "backward": 0, "steps": 0}
         self._ends: list[float] = []
         self._readers: list[float] = []
         self._samples: list[int] = []
@@ -183,7 +183,7 @@ class Recorder:
             self._reader += time.perf_counter() - start
             self._reading = False
 
-    def opened(self, iterator: Any) -> None:
+    def opened(self, iterator: Any, loader: Any) -> None:
         """Note that a loader has started: its iterator is to be closed at the end."""
         self._iterators.add(iterator)
 
@@ -219,14 +219,10 @@ class Recorder:
             return function(*arguments, **keywords)
         return self.stepped(function, optimizer, arguments, keywords)
 
-    def predict(self, function: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor with a static graph that does not train: one that starts, or evaluates."""
-        self._seen["runs"] += 1
-        return function(*arguments, **keywords)
-
     def execute(self, function: Any, program: Any, arguments: Any, keywords: Any) -> Any:
-        """Call an executor with a static graph that trains; when it returns, a step is finished."""
-        self._seen["runs"] += 1
+        """Call an executor with a static graph; if ``program`` trains (it is not None), this is a step."""
+        if program is None:
+            return function(*arguments, **keywords)
         return self.stepped(function, program, arguments, keywords)
 
     def stepped(self, function: Any, optimizer: Any, arguments: Any, keywords: Any) -> Any:

@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("numpy",)
-
 
 def device(paddle: Any) -> str:
     """``cpu`` or ``gpu:0``; empty before Paddle is imported."""
@@ -52,11 +50,10 @@ def _peak_of_process() -> float:
 
 
 def versions(paddle: Any) -> dict[str, str]:
-    """The versions of Python, Paddle and other packages that affect the speed."""
+    """The versions of Python, Paddle and numpy."""
     found = {"python": platform.python_version(), "paddle": str(getattr(paddle, "__version__", ""))}
-    for name in _PACKAGES:
-        if name in sys.modules:
-            found[name] = str(getattr(sys.modules[name], "__version__", ""))
+    if "numpy" in sys.modules:
+        found["numpy"] = str(getattr(sys.modules["numpy"], "__version__", ""))
     return found
 
 

@@ -22,23 +22,9 @@ from .hooks import after_import
 from .recorder import Recorder
 
 READS = (
-    "numpy",
-    "item",
-    "tolist",
-    "__float__",
-    "__int__",
-    "__long__",
-    "__bool__",
-    "__nonzero__",
-    "__index__",
-    "__array__",
-    "__format__",
-    "__str__",
-    "__repr__",
-    "cpu",
-    "gradient",
-    "get_value",
-    "__dlpack__",
+    *("numpy", "item", "tolist", "cpu", "gradient", "get_value", "__array__", "__dlpack__"),
+    *("__float__", "__int__", "__long__", "__bool__", "__nonzero__", "__index__"),
+    *("__format__", "__str__", "__repr__"),
 )
 """Methods of a tensor that need its value on the host."""
 SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
@@ -61,12 +47,14 @@ class WatchedCall(NamedTuple):
         what: its name for people, such as ``Tensor.numpy``.
         direct: whether it counts only if the project itself calls it, with no library in between.
         note: makes a text with more information from the arguments, such as "a number".
+        counts: whether a call with these arguments counts at all (None: all do).
     """
 
     kind: str
     what: str
     direct: bool = False
     note: Callable[..., str] | None = None
+    counts: Callable[..., bool] | None = None
 
 
 class Watcher(Recorder):
@@ -84,6 +72,17 @@ class Watcher(Recorder):
     def around(self, call: WatchedCall, function: Any, arguments: Any, keywords: Any) -> Any:
         """Call a wrapped function, record it, and return its result."""
         raise NotImplementedError
+
+    def through(self, call: WatchedCall, function: Any) -> Any:
+        """A function whose calls go through ``around``."""
+
+        @functools.wraps(function)
+        def watched(*arguments: Any, **keywords: Any) -> Any:
+            if call.counts is not None and not call.counts(*arguments, **keywords):
+                return function(*arguments, **keywords)
+            return self.around(call, function, arguments, keywords)
+
+        return watched
 
     def frames(self, most: int) -> tuple[list[Any], str]:
         """The lines of the project that are running, and the library function that the innermost one has called.
@@ -127,6 +126,11 @@ class Watcher(Recorder):
         if stack:
             self.made[id(loader)] = stack[0]
 
+    def opened(self, iterator: Any, loader: Any) -> None:
+        """Note that a loader has started, and which one it is."""
+        iterator._watched_loader = loader
+        super().opened(iterator, loader)
+
     def loader_of(self, owner: Any) -> tuple[Any, Any]:
         """The loader of an iterator, or the loader itself; and the place where it was made (("?", 0): not known)."""
         loader = getattr(owner, "_watched_loader", owner)
@@ -160,8 +164,19 @@ def watch(paddle: Any, watcher: Watcher) -> None:
     for name in SIZED:
         for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
             wrap(watcher, owner, name, WatchedCall(step_kinds.SIZED, f"{title}.{name}"))
-    _where(watcher, paddle, tensor)
-    _masks(watcher, paddle, tensor)
+
+    def has_places(condition: Any, x: Any = None, y: Any = None, *_: Any, **__: Any) -> bool:
+        return x is None and y is None  # paddle.where(condition) alone returns the places, as many as there are
+
+    for owner in (paddle, tensor):
+        wrap(watcher, owner, "where", WatchedCall(step_kinds.SIZED, "paddle.where", counts=has_places))
+
+    def has_mask(self: Any, item: Any, *_: Any) -> bool:
+        parts = item if isinstance(item, tuple) else (item,)
+        return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
+
+    wrap(watcher, tensor, "__getitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask]", counts=has_mask))
+    wrap(watcher, tensor, "__setitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask] = ...", counts=has_mask))
     wrap(watcher, paddle, "to_tensor", WatchedCall(step_kinds.COPY, "paddle.to_tensor", direct=True, note=_made_of))
     for place in ("", "framework", "framework.io"):
         wrap(watcher, named(paddle, place), "save", WatchedCall(step_kinds.SAVE, "paddle.save"))
@@ -206,15 +221,9 @@ def wrap(watcher: Watcher, owner: Any, name: str, call: WatchedCall) -> None:
         call: the description passed to the watcher.
     """
     function = getattr(owner, name, None)
-    if function is None or getattr(function, "_watched", False):
-        return
-
-    @functools.wraps(function)
-    def watched(*arguments: Any, **keywords: Any) -> Any:
-        return watcher.around(call, function, arguments, keywords)
-
-    watched._watched = True  # type: ignore[attr-defined]  # a function takes any attribute
-    setattr(owner, name, watched)
+    if function is not None and not getattr(function, "_watched", False):
+        setattr(owner, name, watcher.through(call, function))
+        getattr(owner, name)._watched = True
 
 
 def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
@@ -225,47 +234,6 @@ def _made_of(data: Any = None, *_: Any, **__: Any) -> str:
     if isinstance(size, int):
         return "an array"
     return f"a {type(data).__name__}"
-
-
-def _where(watcher: Watcher, paddle: Any, tensor: Any) -> None:
-    """``paddle.where(condition)`` alone returns the places, as many as there are."""
-    function = getattr(paddle, "where", None)
-    if function is None:
-        return
-    call = WatchedCall(step_kinds.SIZED, "paddle.where")
-
-    @functools.wraps(function)
-    def where(condition: Any, x: Any = None, y: Any = None, *rest: Any, **keywords: Any) -> Any:
-        if x is None and y is None:
-            return watcher.around(call, function, (condition, x, y, *rest), keywords)
-        return function(condition, x, y, *rest, **keywords)
-
-    paddle.where = where
-    tensor.where = where
-
-
-def _masks(watcher: Watcher, paddle: Any, tensor: Any) -> None:
-    """``x[mask]``, and ``x[mask] = value``."""
-
-    def is_mask(item: Any) -> bool:
-        parts = item if isinstance(item, tuple) else (item,)
-        return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
-
-    def through(name: str, what: str) -> None:
-        function = getattr(tensor, name, None)
-        if function is None:
-            return
-        call = WatchedCall(step_kinds.SIZED, what)
-
-        def indexed(self: Any, item: Any, *value: Any) -> Any:
-            if is_mask(item):
-                return watcher.around(call, function, (self, item, *value), {})
-            return function(self, item, *value)
-
-        setattr(tensor, name, indexed)
-
-    through("__getitem__", "Tensor[mask]")
-    through("__setitem__", "Tensor[mask] = ...")
 
 
 def _mode(watcher: Watcher, layer: Any, name: str) -> None:
@@ -283,20 +251,14 @@ def _mode(watcher: Watcher, layer: Any, name: str) -> None:
 
 
 def _loaders(watcher: Watcher, loader: Any) -> None:
-    make, begin = loader.__init__, loader.__iter__
+    make = loader.__init__
 
     @functools.wraps(make)
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807  # its name in Paddle
         make(self, *arguments, **keywords)
         watcher.made_loader(self)
 
-    @functools.wraps(begin)
-    def __iter__(self: Any) -> Any:  # noqa: N807  # its name in Paddle
-        iterator = begin(self)
-        iterator._watched_loader = self
-        return iterator
-
-    loader.__init__, loader.__iter__ = __init__, __iter__
+    loader.__init__ = __init__
 
 
 def watch_pauses(watcher: Watcher) -> None:
@@ -315,8 +277,7 @@ def watch_steps(paddle: Any, watcher: Watcher) -> None:
     wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(step_kinds.BACKWARD, "paddle.autograd.backward"))
     for name in _GRADIENTS:
         for kind in _with_subclasses(paddle.optimizer.Optimizer):
-            if name in vars(kind):
-                wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
+            wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
     for name in _SCALER:
         wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(step_kinds.OPTIMIZER, f"GradScaler.{name}"))
     for path in _SAVES:
