@@ -340,9 +340,10 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
         "Show what each training step does, in order and through all calls that can be followed: where the host waits "
         "for the device, copies, logs and saves. Nothing is run."
     )
-    add = parser.add_argument
-    add("paths", nargs="*", type=Path, metavar="PATH", help="file or directory (default: .)")
-    add("--output-format", choices=("text", "json"), default="text", metavar="FORMAT", help="text (default) or json")
+    add = _adder(parser)
+    add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
+    shown = "how steps are shown: text (default) or json"
+    add("--output-format", shown, choices=("text", "json"), default="text", metavar="FORMAT")
     _add_settings(parser)
     parser.set_defaults(stdin_filename=None, force_exclude=False)
 

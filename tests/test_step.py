@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from perflint.cli import main
 from perflint.flow.resolving import opened
 from perflint.output.step_text import as_json, text
 from perflint.trace.events import EventKind
 from perflint.trace.steps import StepTrace, most_at_each_step, occurrences, traces, unknown_calls
 from tests.support import sources
 
+ROOT = Path(__file__).parents[1]
 NET = """\
 import paddle
 
@@ -142,7 +145,9 @@ def test_what_cannot_be_followed_is_said() -> None:
 
 
 def test_functions_that_call_each_other_end() -> None:
-    helpers = "\n\ndef ping(loss, n):\n    loss.item()\n    pong(loss, n)\n\n\ndef pong(loss, n):\n    ping(loss, n - 1)\n"
+    helpers = (
+        "\n\ndef ping(loss, n):\n    loss.item()\n    pong(loss, n)\n\n\ndef pong(loss, n):\n    ping(loss, n - 1)\n"
+    )
     found = events(in_loop("ping(loss, 3)", before=helpers))
     assert [kind for _, _, kind in found if kind == "read"] != []
 
@@ -181,3 +186,31 @@ def test_json_says_the_same() -> None:
     assert [each["type"] for each in found["nodes"]] == ["call", "event", "event", "call", "loop", "choice"]
     (inside,) = found["nodes"][0]["runs"][0]["nodes"]
     assert (inside["path"], inside["row"], inside["kind"], inside["waits"]) == ("models/net.py", 11, "decision", True)
+
+
+def test_the_page_shows_what_the_command_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["step", "--isolated", "examples/segmentation.py"]) == 0
+    page = (ROOT / "docs" / "step.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in page
+
+
+def test_a_project_without_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["step", "--isolated"]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err[:26]) == ("", "No training step was found")
+
+
+def test_steps_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "net.py").write_text(NET)
+    monkeypatch.chdir(tmp_path)
+    assert main(["step", "--isolated", "--output-format", "json", "train.py"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)
+    assert (step["path"], step["row"], step["most_at_each_step"]["waits for the device"]) == ("train.py", 13, 3)

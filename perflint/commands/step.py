@@ -10,20 +10,19 @@ from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
 from perflint.output.step_text import as_json, text
-from perflint.run.engine import collector_paused
+from perflint.run.engine import undisturbed
 from perflint.trace.steps import StepTrace, traces
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, console: Console) -> int:
     """Show the steps of the files and directories that are named; return 0.
 
     Raises:
         CommandError: a path does not exist, or the configuration cannot be used.
     """
     batch = read(options)
-    console = Console()
     found: list[StepTrace] = []
-    with collector_paused():
+    with undisturbed():
         for sources in split(batch.sources).projects:
             found += (each for each in traces(opened(sources)) if each.place.file.path not in batch.paths.hidden)
     names = batch.paths.names
@@ -33,5 +32,4 @@ def run(options: argparse.Namespace) -> int:
         console.write("\n".join(text(trace, names) for trace in found))
     if not found:
         console.note("No training step was found: name the files with the loop that trains, and those it calls.")
-    console.close()
     return 0

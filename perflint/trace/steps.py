@@ -25,7 +25,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss
+from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.trace.events import Event, events_at, gives_tensors, model_of
 from perflint.training.every import HowOften
 from perflint.training.live import live
@@ -233,6 +233,8 @@ class _Reader:
         name = dotted(call.func)
         if name is None or evaluator.kind(call.func).tag != UNKNOWN_TAG or not gives_tensors(call, evaluator):
             return False
+        if means_scaler(name.rpartition(".")[0]):
+            return False  # ``scaler.scale(loss)`` of Paddle is one product
         first, _, rest = name.partition(".")
         own = first in self._at.scope.parameters and not (
             rest and evaluator.kind(ast.Name(first, ast.Load())).is_tensor
