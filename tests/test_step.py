@@ -13,7 +13,8 @@ from perflint.cli import main
 from perflint.flow.resolving import opened
 from perflint.output.step_text import as_json, text
 from perflint.trace.events import EventKind
-from perflint.trace.steps import StepTrace, most_at_each_step, occurrences, traces, unknown_calls
+from perflint.trace.loading import loadings
+from perflint.trace.step_trace import StepTrace, most_at_each_step, occurrences, traces, unknown_calls
 from tests.support import sources
 
 ROOT = Path(__file__).parents[1]
@@ -177,6 +178,45 @@ def test_the_text() -> None:
         At most, at each step: 3 waits for the device, 1 log line.
         """
     )
+
+
+LOADERS = """\
+import paddle
+from paddle.io import DataLoader
+
+
+def build(data, workers={default}):
+    return DataLoader(data, shuffle=True, num_workers=workers)
+
+
+def train(model, optimizer, data, args):
+    loader = build(data{given})
+    for x, y in enumerate(loader):
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "given", "workers"),
+    [
+        (0, "", (0,)),
+        (4, "", (4,)),
+        (0, ", 2", (2,)),
+        (0, ", args.workers", (None,)),
+    ],
+)
+def test_the_loader_of_a_step_and_its_workers(default: int, given: str, workers: tuple[int | None, ...]) -> None:
+    step = trace(LOADERS.format(default=default, given=given))
+    (found,) = loadings(step.place, step.loop)
+    assert (found.row, found.workers, found.is_in_process) == (6, workers, workers == (0,))
+
+
+def test_a_step_that_draws_from_a_list_has_no_loader() -> None:
+    step = trace(LOADERS.format(default=0, given="").replace("enumerate(loader)", "zip([1, 2], args.names)"))
+    assert loadings(step.place, step.loop) == []
 
 
 def test_json_says_the_same() -> None:

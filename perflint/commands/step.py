@@ -11,7 +11,7 @@ from perflint.inputs.projects import split
 from perflint.output.console import Console
 from perflint.output.step_text import as_json, text
 from perflint.run.engine import undisturbed
-from perflint.trace.steps import StepTrace, traces
+from perflint.trace.step_trace import StepTrace, traces
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

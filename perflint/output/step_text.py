@@ -9,12 +9,13 @@ from typing import Any
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
 from perflint.text.visible import visible_line
-from perflint.trace.events import WORDS, Event, EventKind
-from perflint.trace.steps import (
-    Call,
-    Choice,
+from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.loading import loadings
+from perflint.trace.step_trace import (
+    Alternatives,
     Node,
     Repeat,
+    StepCall,
     StepTrace,
     Summary,
     most_at_each_step,
@@ -47,8 +48,18 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     rows = [(trace.loop.lineno, _short(first), "each iteration is a step"), *_rows(trace.nodes, 1, set(), names)]
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
-    lines = [f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}", *lines, *_totals(trace)]
+    heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
+    lines = [heading, *_batches(trace, names), *lines, *_totals(trace)]
     return "".join(visible_line(line) + "\n" for line in lines)
+
+
+def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+    """Where the batches come from."""
+    for each in loadings(trace.place, trace.loop):
+        where = f"{_named(each.made.place, names)}:{each.row}"
+        numbers = " or ".join("an unknown number of" if number is None else str(number) for number in each.workers)
+        inside = ": each step waits until its batch is loaded" if each.is_in_process else ""
+        yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
 def _totals(trace: StepTrace) -> Iterator[str]:
@@ -66,9 +77,9 @@ def _rows(
     indent = "  " * depth
     for node in nodes:
         row = node.node.lineno
-        if isinstance(node, Event):
+        if isinstance(node, StepEvent):
             yield row, indent + _code(node.node), _said(node)
-        elif isinstance(node, Call):
+        elif isinstance(node, StepCall):
             for reached in node.reached:
                 if reached.nodes:
                     yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
@@ -78,7 +89,7 @@ def _rows(
         elif isinstance(node, Repeat):
             yield row, f"{indent}for each of {_short(node.times)}", ""
             yield from _rows(node.body, depth + 1, seen, names)
-        elif isinstance(node, Choice):
+        elif isinstance(node, Alternatives):
             for number, (test, arm) in enumerate(node.arms):
                 if arm:
                     yield (
@@ -91,7 +102,7 @@ def _rows(
             yield row, f"{indent}? {_code(node.node)}", node.why
 
 
-def _entered(call: Call, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
+def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
     """What a call runs: the function, and its file if that is another one."""
     function = reached.function
     where = "" if function.file is call.place.file else f" of {_named(function, names)}"
@@ -114,7 +125,7 @@ def _short(code: str) -> str:
     return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
 
 
-def _said(event: Event) -> str:
+def _said(event: StepEvent) -> str:
     often = _often(event.every)
     return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
 
@@ -129,20 +140,24 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
         "path": names.get(trace.place.file.path, trace.place.file.path),
         "row": trace.loop.lineno,
         "function": trace.place.scope.qualname,
+        "loaders": [
+            {"path": _named(each.made.place, names), "row": each.row, "workers": [*each.workers]}
+            for each in loadings(trace.place, trace.loop)
+        ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
         "nodes": [_object(node, frozenset(), names) for node in trace.nodes],
     }
 
 
 def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> dict[str, Any]:
-    place = node.point.place if isinstance(node, Event) else node.place
+    place = node.point.place if isinstance(node, StepEvent) else node.place
     path = names.get(place.file.path, place.file.path)
     found: dict[str, Any] = {"path": path, "row": node.node.lineno}
-    if isinstance(node, Event):
+    if isinstance(node, StepEvent):
         return {"type": "event", **found, "kind": node.kind.value, "waits": node.kind.waits, **_when(node.every)} | {
             "code": _code(node.node)
         }
-    if isinstance(node, Call):
+    if isinstance(node, StepCall):
         inside = [
             {
                 "function": each.function.scope.qualname,
@@ -161,7 +176,7 @@ def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> 
     if isinstance(node, Repeat):
         body = [_object(each, above, names) for each in node.body]
         return {"type": "loop", **found, "over": _short(node.times), "nodes": body}
-    if isinstance(node, Choice):
+    if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": [_object(each, above, names) for each in arm]} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
     return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}

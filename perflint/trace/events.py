@@ -83,7 +83,7 @@ _BY_NAME = {
 
 
 @dataclass(frozen=True)
-class Event:
+class StepEvent:
     """Something that a step does: what, where, and how often."""
 
     kind: EventKind

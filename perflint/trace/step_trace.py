@@ -26,7 +26,7 @@ from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
-from perflint.trace.events import Event, events_at, gives_tensors, model_of
+from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
 from perflint.training.every import HowOften
 from perflint.training.live import live
 from perflint.training.looks import kinds_given, step_loops
@@ -37,7 +37,7 @@ _DEEPEST = 12
 
 
 @dataclass(frozen=True)
-class Call:
+class StepCall:
     """A call of functions of the project, with what each of them does; several if it is not known which one runs.
 
     ``is_sure``: names and types lead there; a method that only its name leads to is not sure.
@@ -61,7 +61,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Alternatives:
     """Alternatives, of which one runs: the statements of ``if``, of each ``elif``, and of ``else``."""
 
     node: ast.stmt
@@ -79,7 +79,7 @@ class Unknown:
     why: str
 
 
-Node = Event | Call | Repeat | Choice | Unknown
+Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class _Reader:
             arms = ((ast.unparse(case.pattern), tuple(self.block(case.body))) for case in node.cases)
             found = tuple((test, nodes) for test, nodes in arms if nodes)
             if found:
-                yield Choice(node, self._at, found)
+                yield Alternatives(node, self._at, found)
         else:
             yield from self._own(statement, runs)
 
@@ -186,7 +186,7 @@ class _Reader:
             if rest is None and following:
                 arms.append(("", tuple(self.block(following))))
         if any(nodes for _, nodes in arms):
-            yield Choice(node, self._at, tuple(arms))
+            yield Alternatives(node, self._at, tuple(arms))
 
     def _own(self, statement: Statement, runs: Every) -> Iterator[Node]:
         """The events of the statement's own expressions, and what its calls do."""
@@ -194,7 +194,7 @@ class _Reader:
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
         for node, kind in events_at(point, runs):
             if kind is not None:
-                yield Event(kind, point, node, runs)
+                yield StepEvent(kind, point, node, runs)
             elif isinstance(node, ast.Call):
                 yield from self._called(node, point, runs)
 
@@ -203,7 +203,7 @@ class _Reader:
         targets = self._targets(call, point, evaluator)
         reached = [summary for target in targets if (summary := self._inside(target, call, evaluator)) is not None]
         if any(summary.nodes for summary in reached):
-            yield Call(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
+            yield StepCall(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
         elif not targets and self._may_lead_on(call, evaluator):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
 
@@ -250,8 +250,8 @@ def _is_followed(file: FileIndex, target: Scope) -> bool:
 class Occurrence(NamedTuple):
     """An event as a step meets it: through which calls, in which loops inside the step, and how often."""
 
-    event: Event
-    calls: tuple[Call, ...]
+    event: StepEvent
+    calls: tuple[StepCall, ...]
     repeats: tuple[Repeat, ...]
     every: Every
 
@@ -270,32 +270,32 @@ def occurrences(trace: StepTrace) -> list[Occurrence]:
 
 
 def _occurrences(
-    nodes: Iterable[Node], calls: tuple[Call, ...], repeats: tuple[Repeat, ...], every: Every
+    nodes: Iterable[Node], calls: tuple[StepCall, ...], repeats: tuple[Repeat, ...], every: Every
 ) -> Iterator[Occurrence]:
     for node in nodes:
-        if isinstance(node, Event):
+        if isinstance(node, StepEvent):
             yield Occurrence(node, calls, repeats, node.every.within(every))
-        elif isinstance(node, Call):
+        elif isinstance(node, StepCall):
             for reached in node.reached:
                 yield from _occurrences(reached.nodes, (*calls, node), repeats, node.every.within(every))
         elif isinstance(node, Repeat):
             yield from _occurrences(node.body, calls, (*repeats, node), every)
-        elif isinstance(node, Choice):
+        elif isinstance(node, Alternatives):
             for _, arm in node.arms:
                 yield from _occurrences(arm, calls, repeats, every)
 
 
-def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[Event], bool]) -> int:
+def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[StepEvent], bool]) -> int:
     """How many events a step meets at most, at each step; in a loop inside the step, those of one pass."""
     found = 0
     for node in nodes:
-        if isinstance(node, Event):
+        if isinstance(node, StepEvent):
             found += node.every.often is Often.EACH_STEP and wanted(node)
-        elif isinstance(node, Call) and node.every.often is Often.EACH_STEP:
+        elif isinstance(node, StepCall) and node.every.often is Often.EACH_STEP:
             found += max(most_at_each_step(reached.nodes, wanted) for reached in node.reached)
         elif isinstance(node, Repeat):
             found += most_at_each_step(node.body, wanted)
-        elif isinstance(node, Choice):
+        elif isinstance(node, Alternatives):
             found += max(most_at_each_step(arm, wanted) for _, arm in node.arms)
     return found
 
@@ -310,9 +310,9 @@ def unknown_calls(nodes: Iterable[Node]) -> Iterator[Unknown]:
             if node.node not in seen:
                 seen.add(node.node)
                 yield node
-        elif isinstance(node, Call):
+        elif isinstance(node, StepCall):
             waiting += [each for reached in node.reached for each in reached.nodes][::-1]
         elif isinstance(node, Repeat):
             waiting += node.body[::-1]
-        elif isinstance(node, Choice):
+        elif isinstance(node, Alternatives):
             waiting += [each for _, arm in node.arms for each in arm][::-1]
