@@ -26,7 +26,7 @@ from perflint.rules.width_chain import (
     is_off,
     width_arguments,
 )
-from perflint.syntax.names import dotted, spellings
+from perflint.syntax.names import spellings
 from perflint.syntax.parameters import arguments_of
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
@@ -89,7 +89,7 @@ def _layer_calls(file: FileIndex) -> Iterator[tuple[Place, ast.Call, str]]:
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
         for scope, statement, call in file.calls_named(name):
-            kind = file.names.resolve(dotted(call.func) or "")
+            kind = file.names.qualified(call.func)
             if kind in KINDS:
                 yield Place(file, scope, statement), call, kind
 

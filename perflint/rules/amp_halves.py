@@ -19,7 +19,7 @@ from perflint.rules.arguments import set_argument, shown_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import is_literal, string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -46,19 +46,17 @@ def scalers(file: FileIndex) -> list[tuple[Scope, Statement, ast.Call]]:
     One with dynamic scaling turns itself off at its first ``scale`` outside of float16, with a warning: so do Paddle
     2.5 to 3.3.1 (``AmpScaler.scale``).
     """
-    return list(_scalers(file))
-
-
-def _scalers(file: FileIndex) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+    found = []
     for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names):
-        if file.names.resolve(dotted(call.func) or "") != SCALER or not _is_on(argument_of(call, "enable", 0)):
+        if file.names.qualified(call.func) != SCALER or not _is_on(argument_of(call, "enable", 0)):
             continue
         if not _is_off(argument_of(call, "use_dynamic_loss_scaling", _DYNAMIC)):
             continue
         node = statement.node
         name = dotted(node.targets[0]) if isinstance(node, ast.Assign) and node.value is call else None
         if name and is_always_reached(Place(file, scope), statement) and file.matches(_scaled_by(name)):
-            yield scope, statement, call
+            found.append((scope, statement, call))
+    return found
 
 
 def _scaled_by(name: str) -> re.Pattern[str]:
@@ -66,7 +64,7 @@ def _scaled_by(name: str) -> re.Pattern[str]:
 
 
 def _is_on(enable: ast.expr | None) -> bool:
-    return enable is None or (isinstance(enable, ast.Constant) and enable.value is True)
+    return enable is None or is_literal(enable, True)
 
 
 def _is_off(enable: ast.expr | None) -> bool:
@@ -85,7 +83,7 @@ def has_only_bfloat16(file: FileIndex) -> bool:
     found = False
     for one in files_with(file):
         for _, _, call in amp.amp_calls(one.scopes.scopes, one.names) if amp.mentions_amp(one) else ():
-            name = one.names.resolve(dotted(call.func) or "")
+            name = one.names.qualified(call.func)
             if name == SCALER or (name == AUTO_CAST and _is_off(argument_of(call, "enable", 0))):
                 continue
             if name not in POSITIONS or value_of(call, name, "dtype") != "bfloat16":
@@ -158,7 +156,7 @@ def o2_alone(call: ast.Call, context: Context) -> None:
         return
     level = argument_of(call, "level", POSITIONS[AUTO_CAST]["level"])
     enable = argument_of(call, "enable", 0)
-    if level is None or not _says(level, "O2") or not (enable is None or _says(enable, True)):
+    if level is None or not is_literal(level, "O2") or not _is_on(enable):
         return
     point = context.here
     if not programs.is_always_reached(point.function, point.statement):
@@ -168,7 +166,3 @@ def o2_alone(call: ast.Call, context: Context) -> None:
     said = catalogue.shipped()[O2]
     fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
     context.report(fix, shown_argument(call, level), step=context.step)
-
-
-def _says(node: ast.expr, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value == value

@@ -60,7 +60,7 @@ def _in_sequences(file: FileIndex) -> Iterator[Bias]:
     for scope in file.scopes.scopes:
         for statement in scope.statements:
             for call in statement.calls:
-                if file.names.resolve(dotted(call.func) or "") not in _SEQUENTIAL:
+                if file.names.qualified(call.func) not in _SEQUENTIAL:
                     continue
                 layers = [_named(argument) for argument in call.args]
                 for one, other in pairwise(layers):
@@ -78,7 +78,7 @@ def _has_bias(file: FileIndex, node: ast.expr | None) -> bool:
     """Whether a call creates a layer with the default bias."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
-    position = BIAS_AT.get(file.names.resolve(dotted(node.func) or ""))
+    position = BIAS_AT.get(file.names.qualified(node.func))
     if position is None or argument_of(node, "bias", None) is not None:
         return False
     return argument_of(node, "bias_attr", position) is None
@@ -88,7 +88,7 @@ def _is_norm(file: FileIndex, node: ast.expr | None) -> bool:
     """Whether a call creates a batch norm that uses the mean of each batch."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
-    is_one = file.names.resolve(dotted(node.func) or "") in _NORMS
+    is_one = file.names.qualified(node.func) in _NORMS
     return is_one and argument_of(node, "use_global_stats", None) is None
 
 

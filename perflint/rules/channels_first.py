@@ -19,8 +19,8 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Class, Scope, headers
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import is_literal
 from perflint.training.steps import Point, points_of
 
 # Finds where a model's 2-D convolutions have their channels: first (NCHW, Paddle's default), last (NHWC), or open.
@@ -82,19 +82,15 @@ def _made_in(at: Place) -> frozenset[_Made]:
     names: set[str] = set()
     for statement in at.scope.statements:
         for call in statement.calls:
-            name = at.file.names.resolve(dotted(call.func) or "")
+            name = at.file.names.qualified(call.func)
             if name in _SEQUENCES or name in _LINEAR:
                 found.add((call, name))
             elif name in _CONVOLUTIONS and not _is_minor(call):
                 found.add((call, _layout(call)))
-        parts = (part for header in headers(statement.node) for part in walk(header))
-        names.update(filter(None, (dotted(part) for part in parts if isinstance(part, (ast.Name, ast.Attribute)))))
+        names.update(filter(None, map(dotted, statement.nodes)))
     for name in sorted(names):
-        named = (
-            Modules.of(at.file.project).find(at.file.names.resolve(name), at.file)
-            if _may_lead_on(at.file, name)
-            else None
-        )
+        may_lead_on = at.file.names.is_bound(name.partition(".")[0]) or bool(at.file.names.stars)
+        named = Modules.of(at.file.project).find(at.file.names.resolve(name), at.file) if may_lead_on else None
         if named is not None and isinstance(named[1], Class):
             found |= _made_by(named[0], named[1])
         elif named is not None and isinstance(named[1], Scope) and named[1] is not at.scope:
@@ -102,14 +98,10 @@ def _made_in(at: Place) -> frozenset[_Made]:
     return frozenset(found)
 
 
-def _may_lead_on(file: FileIndex, name: str) -> bool:
-    return file.names.is_bound(name.partition(".")[0]) or bool(file.names.stars)
-
-
 def _is_minor(call: ast.Call) -> bool:
     """Whether a convolution is grouped or small."""
     outputs, groups = argument_of(call, "out_channels", _OUTPUTS), argument_of(call, "groups", _GROUPS)
-    if groups is not None and not (isinstance(groups, ast.Constant) and groups.value == 1):
+    if groups is not None and not is_literal(groups, 1):
         return True
     return isinstance(outputs, ast.Constant) and isinstance(outputs.value, int) and outputs.value < _SMALL
 
@@ -142,9 +134,9 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
     confidence = amp.confidence_in(file)
     if confidence is None or any(other.has_words("set_config") for other in mentions.of("autotune")):
         return
-    for node in dict.fromkeys(statement.node for _, statement, _ in amp.places(file)):
-        calls = (item for part in headers(node) for item in walk(part) if isinstance(item, ast.Call))
-        yield from (Candidate(call, node, confidence=confidence) for call in calls)
+    for statement in dict.fromkeys(statement for _, statement, _ in amp.places(file)):
+        for call in statement.calls:
+            yield Candidate(call, statement.node, confidence=confidence)
 
 
 @rule(CODE, at=At.ANYWHERE, find=_places, heeds_claims=False)

@@ -22,8 +22,8 @@ from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.parameters import argument_of, arguments_of, is_none, is_spread
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import string_of, walk
 
 # Finds the methods that create the samples of a dataset, and the parts of a sample: ``return {"x": x}, label``.
@@ -120,7 +120,7 @@ def _inside(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.Dict):
         return node.values
     if isinstance(node, ast.Call) and dotted(node.func) in ("dict", "tuple", "list"):
-        return [*node.args, *(keyword.value for keyword in node.keywords)]
+        return arguments_of(node)
     return [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
 
 
@@ -216,7 +216,7 @@ def _is_tensor(file: FileIndex, node: ast.expr) -> bool:
     """Whether a part of a sample is a tensor that stays one: from a function of Paddle, or from ``ToTensor``."""
     if not isinstance(node, ast.Call):
         return False
-    name = file.names.resolve(dotted(node.func) or "")
+    name = file.names.qualified(node.func)
     is_made = name.startswith("paddle.") and name.rpartition(".")[2].islower()
     return is_made or (_is_transformed(node) and (file.has("ToTensor") or "to_tensor" in name))
 
@@ -272,23 +272,18 @@ def is_collated(file: FileIndex, owner: str) -> bool:
         _is_given(argument_of(call, "collate_fn", None)) and not _is_of_another(Place(user, scope), call, owner)
         for user in users
         if user.has_words("collate_fn")
-        for scope in user.scopes.scopes
-        for statement in scope.statements
-        for call in statement.calls
+        for scope, _, call in user.calls
     )
 
 
 def _is_given(collate: ast.expr | None) -> bool:
-    is_none = isinstance(collate, ast.Constant) and collate.value is None
-    return collate is not None and not is_none and "default_collate" not in (dotted(collate) or "")
+    return collate is not None and not is_none(collate) and "default_collate" not in (dotted(collate) or "")
 
 
 def _is_of_another(at: Place, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    made = (
-        () if dataset is None else sources(dataset, Place(at.file, at.scope), through=Through.NAME | Through.ATTRIBUTE)
-    )
+    made = sources(dataset, at, through=Through.NAME | Through.ATTRIBUTE) if dataset is not None else ()
     names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
 
@@ -300,18 +295,16 @@ def is_indexed(file: FileIndex, owner: str) -> bool:
 
 
 def _indexes(file: FileIndex, owner: str) -> bool:
-    statements = [statement for scope in file.scopes.scopes for statement in scope.statements]
     made = {
         name
-        for statement in statements
+        for _, statement in file.statements
         for target, value in targets_and_values(statement.node)
         if isinstance(value, ast.Call) and terminal(value) == owner and (name := dotted(target))
     }
     return bool(made) and any(
         isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and dotted(item.value) in made
-        for statement in statements
-        for part in own_parts(statement.node)
-        for item in walk(part)
+        for _, statement in file.statements
+        for item in statement.nodes
     )
 
 
@@ -340,7 +333,7 @@ def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
         same = same and _means_the_same(node.func.attr, node)
         node = node.func.value
-    is_tensor = isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") == TO_TENSOR
+    is_tensor = isinstance(node, ast.Call) and file.names.qualified(node.func) == TO_TENSOR
     return (node if isinstance(node, ast.Call) and is_tensor else None), same
 
 
@@ -366,14 +359,14 @@ def _means_the_same(method: str, call: ast.Call) -> bool:
     if method not in _BOTH:
         return False
     if method == "astype":
-        kinds = [*call.args, *(keyword.value for keyword in call.keywords)]
+        kinds = arguments_of(call)
         return len(kinds) == 1 and string_of(kinds[0]) is not None
     return not call.keywords
 
 
 def _dtype(node: ast.expr | None) -> str | None:
     """The requested type, as named in NumPy; None if NumPy does not have it, or it is unknown."""
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+    if node is None or is_none(node):
         return ""
     said = string_of(node) or (dotted(node) or "").rpartition(".")[2]
     return said if _DTYPE.match(said) else None
@@ -424,10 +417,8 @@ def _fix(found: TensorSample, file: FileIndex) -> Fix:
 
 
 def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
-    source = file.source
-    data = source.text[slice(*source.lines.span(tensor.data))]
     dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
-    return Edit(*source.lines.span(tensor.call), f"{asarray}({data}{dtype})")
+    return Edit(*file.source.lines.span(tensor.call), f"{asarray}({file.source.code(tensor.data)}{dtype})")
 
 
 # Finds files that a dataset reads again for each sample, although they are the same each time.
@@ -470,7 +461,7 @@ def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
     """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
     jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in at.scope.calls)
     for statement in at.scope.statements:
-        if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
+        if jumps or _is_kept(statement) or any(_asks_for_kept(test) for test, _ in statement.conditions):
             continue
         inside: set[ast.AST] = set()
         for call in statement.calls:
@@ -480,8 +471,8 @@ def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
 
 
 def _reads_the_same(at: Place, statement: Statement, call: ast.Call) -> bool:
-    qualified = at.file.names.resolve(dotted(call.func) or "")
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    qualified = at.file.names.qualified(call.func)
+    values = arguments_of(call)
     if not _READS.match(qualified) or not values:
         return False
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
@@ -515,7 +506,7 @@ def _is_same_source(source: ValueSource) -> bool:
         return node.id == "self" or hasattr(builtins, node.id) or file.names.is_bound(node.id)
     if scope is file.scopes.module:
         return True
-    opens = isinstance(node, ast.Call) and _READS.match(file.names.resolve(dotted(node.func) or ""))
+    opens = isinstance(node, ast.Call) and _READS.match(file.names.qualified(node.func))
     return not opens and _is_same(source)
 
 
@@ -529,14 +520,10 @@ def _is_set_at_the_start(at: Place, name: str) -> bool:
 
 def _gives_the_same(file: FileIndex, call: ast.Call) -> bool:
     """Whether a call returns the same for the same arguments."""
-    qualified = file.names.resolve(dotted(call.func) or "")
+    qualified = file.names.qualified(call.func)
     if _SAME.match(qualified) or _READS.match(qualified):
         return True
     return isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_METHODS
-
-
-def _tests(statement: Statement) -> Iterator[ast.expr]:
-    return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
 
 
 def _asks_for_kept(test: ast.expr) -> bool:

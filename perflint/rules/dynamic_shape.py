@@ -16,8 +16,7 @@ from perflint.rules.excuses import is_untrained
 from perflint.rules.spelled import paddle_at
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import headers, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import terminal
 from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point
 
@@ -74,7 +73,7 @@ _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cro
 def _operations(point: Point) -> Iterator[tuple[ast.expr, tuple[str, Confidence], Confidence]]:
     step = point.step
     most = Confidence.LOW if step is not None and _picks(point, step.function) else Confidence.HIGH
-    for item in (item for header in headers(point.statement.node) for item in walk(header)):
+    for item in point.statement.nodes:
         if not isinstance(item, (ast.Call, ast.Subscript)) or not _is_worth_asking(item):
             continue
         found = dynamic_op(point, item)

@@ -221,7 +221,7 @@ def _wrapped(at: Place) -> Iterator[tuple[str, Statement]]:
 
 
 def _wraps(call: ast.Call, file: FileIndex) -> bool:
-    return file.names.resolve(dotted(call.func) or "") in PARALLEL
+    return file.names.qualified(call.func) in PARALLEL
 
 
 def _is_called_on(name: str, wrap: Statement, statement: Statement, at: Place) -> bool:
@@ -476,7 +476,7 @@ class _Finder(Part):
             return found
         for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
-            if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
+            if target and file.names.qualified(call.func) in _SPAWNS:
                 reached = Values.of(self._project).callee(Place(file, scope), target, {})
                 if reached is not None:
                     found[reached.scope] = (file.path, file.row(call))
@@ -499,7 +499,7 @@ def _open_saves(at: Place) -> Iterator[tuple[ast.Call, Link | None]]:
         return
     for statement in at.scope.statements:
         for call in statement.calls:
-            if at.file.names.resolve(dotted(call.func) or "") not in _SAVES or ranks.guarded(statement, call, at):
+            if at.file.names.qualified(call.func) not in _SAVES or ranks.guarded(statement, call, at):
                 continue
             is_own = any(ranks.is_per_rank(path, at) for path in targets_of(call))
             if not is_own and not writes_memory(call, at):
@@ -517,9 +517,7 @@ def _starts(at: Place) -> bool:
 def _calls_one(at: Place, names: Container[str]) -> bool:
     """Whether a function calls one of these by name."""
     return any(
-        at.file.names.resolve(dotted(call.func) or "") in names
-        for statement in at.scope.statements
-        for call in statement.calls
+        at.file.names.qualified(call.func) in names for statement in at.scope.statements for call in statement.calls
     )
 
 
@@ -549,7 +547,7 @@ _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_
 def _places(file: FileIndex) -> Iterator[Candidate]:
     known = every_rank_in(file)
     for node, statement in nodes_at(file, known):
-        name = file.names.resolve(dotted(node.func) or "") if isinstance(node, ast.Call) else ""
+        name = file.names.qualified(node.func) if isinstance(node, ast.Call) else ""
         if name in _SAVES:
             yield Candidate(node, statement, known[file.source.lines.span(node)[0]])
 

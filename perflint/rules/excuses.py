@@ -56,7 +56,7 @@ def beside(calls: tuple[str, ...], context: Context) -> bool:
     siblings = [other for other in context.here.scope.statements if other.place is statement.place]
     at = siblings.index(statement)
     near = siblings[max(at - 1, 0) : at] + siblings[at + 1 : at + 2]
-    names = {context.file.names.resolve(dotted(call.func) or "") for other in near for call in other.calls}
+    names = {context.file.names.qualified(call.func) for other in near for call in other.calls}
     return not names.isdisjoint(calls)
 
 
@@ -67,9 +67,8 @@ def called(calls: tuple[str, ...], context: Context) -> bool:
 
 def called_in(calls: tuple[str, ...], file: FileIndex) -> bool:
     """Whether a file contains one of these calls (qualified names)."""
-    resolve = file.names.resolve
     found = (call for name in calls for _, _, call in file.calls_named(name.rpartition(".")[2]))
-    return any(resolve(dotted(call.func) or "") in calls for call in found)
+    return any(file.names.qualified(call.func) in calls for call in found)
 
 
 def in_inner_loop(context: Context) -> bool:

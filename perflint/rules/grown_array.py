@@ -92,7 +92,7 @@ class Grown:
 
     def is_of_numpy(self, file: FileIndex) -> bool:
         """Whether it is an array of NumPy, not a tensor."""
-        return file.names.resolve(dotted(self.call.func) or "").startswith("numpy.")
+        return file.names.qualified(self.call.func).startswith("numpy.")
 
 
 @query
@@ -116,7 +116,7 @@ def _grown(place: Place, statement: Statement) -> Grown | None:
     target, call = node.targets[0], node.value
     if not isinstance(target, ast.Name) or not isinstance(call, ast.Call):
         return None
-    if place.file.names.resolve(dotted(call.func) or "") not in _JOINS or is_spread(call):
+    if place.file.names.qualified(call.func) not in _JOINS or is_spread(call):
         return None
     parts = call.args[0] if call.args else None
     listed = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []

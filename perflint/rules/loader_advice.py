@@ -12,7 +12,7 @@ from perflint.findings import Fix, Level
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.names import plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
@@ -158,7 +158,7 @@ def _given(file: FileIndex, own: ast.Call) -> list[tuple[Scope, Statement, ast.e
     found: list[tuple[Scope, Statement, ast.expr]] = []
     for scope, statement, call in file.calls_named("DataLoader"):
         value = argument_of(call, WORKERS, _POSITION)
-        if call is own or value is None or is_zero(value) or file.names.resolve(dotted(call.func) or "") != LOADER:
+        if call is own or value is None or is_zero(value) or file.names.qualified(call.func) != LOADER:
             continue
         if isinstance(value, ast.Constant) and not (isinstance(value.value, int) and value.value > 1):
             continue

@@ -58,7 +58,7 @@ def _exchanged(point: Point, call: ast.Call) -> str | None:
 def _is_collective(file: FileIndex, call: ast.Call) -> bool:
     if terminal(call) not in COLLECTIVES:
         return False
-    return file.names.resolve(dotted(call.func) or "").startswith(_MODULES)
+    return file.names.qualified(call.func).startswith(_MODULES)
 
 
 _MOST_FUNCTIONS = 30

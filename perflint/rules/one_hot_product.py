@@ -115,11 +115,7 @@ def _product(place: Place, statement: Statement, node: ast.AST) -> LookUp | None
     is_turned = False
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         left, table = node.left, node.right
-    elif (
-        isinstance(node, ast.Call)
-        and place.file.names.resolve(dotted(node.func) or "") in _PRODUCTS
-        and not is_spread(node)
-    ):
+    elif isinstance(node, ast.Call) and place.file.names.qualified(node.func) in _PRODUCTS and not is_spread(node):
         given = [argument_of(node, name, at) for at, name in enumerate(("x", "y", "transpose_x", "transpose_y"))]
         if given[0] is None or given[1] is None or _may_be_true(given[2]):
             return None
@@ -134,7 +130,7 @@ def _sum(at: Place, statement: Statement, node: ast.AST) -> LookUp | None:
     """``(one_hot(ids, n) * x).sum(-1)``, which takes one number from each row of ``x``."""
     if not isinstance(node, ast.Call) or terminal(node) != "sum" or is_spread(node):
         return None
-    is_function = at.file.names.resolve(dotted(node.func) or "") == "paddle.sum"
+    is_function = at.file.names.qualified(node.func) == "paddle.sum"
     summed = argument_of(node, "x", 0) if is_function else getattr(node.func, "value", None)
     axis = argument_of(node, "axis", 1 if is_function else 0)
     if not isinstance(summed, ast.BinOp) or not isinstance(summed.op, ast.Mult) or axis is None:
@@ -185,7 +181,7 @@ def _one_hot(at: Place, statement: Statement, node: ast.expr) -> tuple[Statement
         if at.file.names.is_bound((dotted(node.func) or "").partition(".")[0]):
             break
         node = node.func.value
-    is_one = isinstance(node, ast.Call) and at.file.names.resolve(dotted(node.func) or "") in _ONE_HOT
+    is_one = isinstance(node, ast.Call) and at.file.names.qualified(node.func) in _ONE_HOT
     return (binding, node) if is_one and isinstance(node, ast.Call) and not is_spread(node) else (None, None)
 
 

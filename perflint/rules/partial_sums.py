@@ -100,7 +100,7 @@ def _wrapper(file: FileIndex) -> tuple[ast.Call, FileIndex] | None:
 def _wrappings(file: FileIndex) -> Iterator[tuple[ast.Call, str]]:
     for last in WRAPPERS:
         for _, _, call in file.calls_named(last):
-            name = file.names.resolve(dotted(call.func) or "")
+            name = file.names.qualified(call.func)
             if name in _WRAPPERS:
                 yield call, name
 

@@ -157,9 +157,8 @@ def _sent_back(name: str, context: Context) -> Edit | None:
 
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
-    resolve = context.file.names.resolve
     for call in statement.calls:
-        if list(map(dotted, call.args)) == [name] and not call.keywords and resolve(dotted(call.func) or "") in NAMES:
+        if list(map(dotted, call.args)) == [name] and not call.keywords and context.name(call.func) in NAMES:
             return call
     return None
 

@@ -20,7 +20,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, plain_names
-from perflint.syntax.scopes import Scope, Statement, headers, terminal
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import base_of, indices_of, walk
 from perflint.training.outcomes import filters_select_one, repeating_loops
 from perflint.training.steps import Point
@@ -283,8 +283,7 @@ def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
 
 
 def _is_repeated(statement: Statement) -> bool:
-    parts = (item for header in headers(statement.node) for item in walk(header))
-    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in parts)
+    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in statement.nodes)
 
 
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:
@@ -297,7 +296,7 @@ def _read(call: ast.Call, file: FileIndex) -> _Read | None:
     if isinstance(function, ast.Name) and function.id in NUMBER_CONVERSIONS:
         is_alone = len(call.args) + len(call.keywords) == 1
         return _of(first, function.id) if is_alone and not file.names.is_bound(function.id) else None
-    return _of(first, "array") if file.names.resolve(dotted(function) or "") in _ARRAYS else None
+    return _of(first, "array") if file.names.qualified(function) in _ARRAYS else None
 
 
 def _of(tensor: ast.expr, spelling: str) -> _Read | None:

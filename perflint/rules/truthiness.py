@@ -12,17 +12,17 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.rules.edits import has_own_rows
+from perflint.rules.edits import call_in, has_own_rows
 from perflint.rules.guard import counter_here
 from perflint.rules.read_advice import aims_of
 from perflint.rules.spelled import paddle_at
 from perflint.rules.tensor_reads import Evidence
 from perflint.syntax import scopes
-from perflint.syntax.bindings import bindings_of
+from perflint.syntax.bindings import bindings_of, plain_assignment
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of, is_none
-from perflint.syntax.scopes import Class, Scope, headers, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Class, Scope, terminal
+from perflint.syntax.tree import calls_in, walk
 from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step, of_point
@@ -121,8 +121,7 @@ def fix_of_decision(node: ast.expr, context: Context) -> Fix:
 
 def advice(node: ast.expr, context: Context) -> str:
     """What to do instead, in a clause: that depends on what the branch does."""
-    interval = context.settings.log_interval
-    return _words(node, context).format(interval=interval)
+    return _words(node, context).format(interval=context.settings.log_interval)
 
 
 def _words(node: ast.expr, context: Context) -> str:
@@ -130,7 +129,7 @@ def _words(node: ast.expr, context: Context) -> str:
     if picked is not None:
         return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
     owner, _ = _owner(node, context)
-    is_forward = context.hot is not None and context.hot.forward
+    is_forward = context.running.forward
     if _gives_none(node, context.here):
         return _NONE
     if picks_in_a_branch(context.here, node):
@@ -147,16 +146,10 @@ def _words(node: ast.expr, context: Context) -> str:
 def _gives_none(expression: ast.expr, point: Point) -> bool:
     """Whether a test only decides to drop a value: ``if not mask.any(): mask = None``"""
     statement = point.statement.node
-    if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
+    if isinstance(statement, ast.If) and not statement.orelse and expression in walk(statement.test):
         return all(isinstance(item, ast.Assign) and is_none(item.value) for item in statement.body)
-    choices = (item for part in headers(statement) for item in walk(part) if isinstance(item, ast.IfExp))
-    return any(
-        _holds(choice.test, expression) and (is_none(choice.body) or is_none(choice.orelse)) for choice in choices
-    )
-
-
-def _holds(node: ast.expr, expression: ast.expr) -> bool:
-    return any(item is expression for item in walk(node))
+    choices = (item for item in point.statement.nodes if isinstance(item, ast.IfExp) and expression in walk(item.test))
+    return any(is_none(choice.body) or is_none(choice.orelse) for choice in choices)
 
 
 def _is_check(statement: ast.stmt) -> bool:
@@ -169,8 +162,8 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 def _only_says(statement: ast.stmt) -> bool:
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and terminal(call) in _SAYS
+    call = call_in(statement)
+    return call is not None and terminal(call) in _SAYS
 
 
 def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
@@ -231,13 +224,8 @@ def _choice(owner: ast.If, node: ast.expr, context: Context) -> Fix | None:
 
 def _assigned(body: list[ast.stmt], context: Context) -> tuple[str, ast.expr] | None:
     """The name and the value of a block that is one assignment."""
-    statement = body[0]
-    if len(body) != 1 or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or not has_own_rows(statement, context.file.source):
-        return None
-    return target.id, statement.value
+    is_alone = len(body) == 1 and has_own_rows(body[0], context.file.source)
+    return plain_assignment(body[0]) if is_alone else None
 
 
 def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, name: str = "") -> Fix:
@@ -313,7 +301,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, context: Context) -> Fix:
-    if context.hot is not None and context.hot.forward:
+    if context.running.forward:
         return Fix(_words(expression, context), (), Level.DISPLAY, _FORWARD)
     interval = context.settings.log_interval
     only_leaves = isinstance(owner, ast.Assert) or isinstance(_last(owner), (ast.Raise, ast.Break))
@@ -322,8 +310,8 @@ def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, cont
         return Fix(_words(expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
     reason = _LATE.format(interval=interval)
     title = f"check every {interval}th step"
-    may_wait = not _binds(test)
-    if not may_wait or not isinstance(owner, (ast.If, ast.Assert)) or getattr(owner, "orelse", None):
+    binds_a_name = any(isinstance(item, ast.NamedExpr) for item in walk(test))  # then only at some steps
+    if binds_a_name or not isinstance(owner, (ast.If, ast.Assert)) or getattr(owner, "orelse", None):
         return Fix(title, (), Level.DISPLAY, reason)
     if context.here.loop is None:
         return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
@@ -338,13 +326,8 @@ def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, cont
     return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
 
 
-def _binds(test: ast.expr) -> bool:
-    """Whether a test binds a name, which would be bound only at some steps if the test ran less often."""
-    return any(isinstance(item, ast.NamedExpr) for item in walk(test))
-
-
 def _asks_if_finite(node: ast.expr) -> bool:
-    return any(isinstance(item, ast.Call) and terminal(item) in _NOT_FINITE for item in walk(node))
+    return any(terminal(call) in _NOT_FINITE for call in calls_in(node))
 
 
 def _last(owner: ast.AST | None) -> ast.stmt | None:
@@ -385,12 +368,10 @@ def decision(kind: Kind, context: Context) -> None:
         confidence = Confidence.LOW  # for a forward pass, it is unknown whether callers pass the optional argument
     if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
         confidence = Confidence.LOW  # usually float16, which most programs do not train in
-    fix = fix_of_decision(node, context)
     message = FILTER_MESSAGE if is_filter(node, context) else ""
     if asks_for_presence(node, point):
         message = PRESENCE_MESSAGE
-    said = advice(node, context)
-    context.report(fix, confidence=confidence, message=message, advice=said)
+    context.report(fix_of_decision(node, context), confidence=confidence, message=message, advice=advice(node, context))
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:
@@ -477,8 +458,8 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None
     # In a forward pass the arguments are tensors only by convention, so a call has to show it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
-    calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
-    if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
+    calls = (call for part in evidence.sources(node) for call in calls_in(part) if not (picks and call is node))
+    if any(_is_certain(call, evidence) for call in calls):
         return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
 
@@ -492,11 +473,10 @@ def _only_predicts(owner: Class, forward: Scope) -> bool:
 def _reduces(node: ast.expr, evidence: Evidence) -> bool:
     """Whether a decision itself calls a method such as ``mask.any()``, which numbers and lists do not have."""
     return any(
-        isinstance(item, ast.Call)
-        and isinstance(item.func, ast.Attribute)
-        and evidence.kind(item.func.value).is_tensor
-        and _is_certain(item, evidence)
-        for item in walk(node)
+        isinstance(call.func, ast.Attribute)
+        and evidence.kind(call.func.value).is_tensor
+        and _is_certain(call, evidence)
+        for call in calls_in(node)
     )
 
 

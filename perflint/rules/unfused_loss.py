@@ -163,7 +163,7 @@ def _reached(at: Place, statement: Statement, call: ast.Call, wanted: Mapping[st
     if is_method and f"{_FUNCTIONAL}.{terminal(call)}" in wanted:
         return _Reached(wanted[f"{_FUNCTIONAL}.{terminal(call)}"], call, _Way.METHOD)
     layer = _layer_called(at.scope, statement, call)
-    made = at.file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
+    made = at.file.names.qualified(layer.func) if layer is not None else ""
     return _Reached(wanted[made], layer, _Way.LAYER) if layer is not None and made in wanted else None
 
 

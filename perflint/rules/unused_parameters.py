@@ -56,13 +56,9 @@ def _is_strategy(node: ast.expr, context: Context) -> bool:
     name, point = dotted(node), context.point
     if not name or point is None:
         return False
-    owner = point.scope.owner
-    if owner is not None and name.startswith("self.") and name.count(".") == 1:
-        values = [value for value, _ in owner.attributes.get(name[5:], ())]
-    else:
-        bound = Values.of(context.file.project).definitions(point.function).get(name)
-        values = [bound] if bound is not None else []
-    called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
+    bound = Values.of(context.file.project).definitions(point.function).get(name)
+    values = point.scope.values_of(name) or [value for value in (bound,) if value is not None]
+    called = [context.name(value.func) for value in values if isinstance(value, ast.Call)]
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))
 
 
@@ -79,8 +75,7 @@ def _report(node: ast.AST, value: ast.expr, context: Context) -> None:
 def _confidence(context: Context) -> Confidence:
     """The confidence; the user has to judge if parts of the training alternate: networks, branches, experts."""
     calls = context.here.scope.calls if context.point is not None else ()
-    resolve = context.file.names.resolve
-    wrappers = (call for call in calls if call.args and resolve(dotted(call.func) or "") in _WRAPPERS)
+    wrappers = (call for call in calls if call.args and context.name(call.func) in _WRAPPERS)
     wrapped = {ast.unparse(call.args[0]) for call in wrappers}
     takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)
     return Confidence.LOW if takes_turns else Confidence.MEDIUM

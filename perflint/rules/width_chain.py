@@ -415,7 +415,7 @@ def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Co
         for statement in scope.statements:
             for outer in statement.calls:
                 is_around = outer is not call and any(item is call for item in walk(outer))
-                if not is_around or file.names.resolve(dotted(outer.func) or "") != SEQUENTIAL:
+                if not is_around or file.names.qualified(outer.func) != SEQUENTIAL:
                     continue
                 chain = parts.chain(outer)
                 try:

@@ -404,9 +404,7 @@ def _rate_of_layer(name: str, at: Place) -> str | None:
     owner = at.scope.owner
     values = owner.attributes.get(name[5:], []) if owner is not None and name.startswith("self.") else []
     calls = [value for value, _ in values if isinstance(value, ast.Call)]
-    is_layer = (
-        len(values) == len(calls) == 1 and at.file.names.resolve(dotted(calls[0].func) or "") == "paddle.nn.Dropout"
-    )
+    is_layer = len(values) == len(calls) == 1 and at.file.names.qualified(calls[0].func) == "paddle.nn.Dropout"
     return f"{name}.p" if is_layer and argument_of(calls[0], "mode", 2) is None else None
 
 

@@ -94,6 +94,11 @@ class Statement:
         return (self._parts or self._look())[0]
 
     @property
+    def nodes(self) -> list[ast.AST]:
+        """The nodes of its own expressions and targets (not of nested statements)."""
+        return [item for part in own_parts(self.node) for item in walk(part)]
+
+    @property
     def formats(self) -> bool:
         """Whether it formats values to a string (an f-string or ``%``)."""
         return (self._parts or self._look())[1]
@@ -227,6 +232,11 @@ class Scope:
         args = self.node.args
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    def values_of(self, name: str) -> list[ast.expr]:
+        """What the class sets an attribute of its object to, by the name in a method: ``self.x``; else nothing."""
+        first, _, last = name.partition(".")
+        return [value for value, _ in self.owner.attributes.get(last, ())] if self.owner and first == "self" else []
 
     def statements_in(self, loop: ast.stmt) -> list[Statement]:
         """The statements in the body of one of its loops."""
