@@ -6,7 +6,7 @@ tests read it from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
-from perflint.findings import ImpactLevel, Level
+from perflint.findings import Edit, Fix, ImpactLevel, Level
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so they have no bottleneck and cannot be suppressed."""
@@ -218,6 +218,10 @@ class Rule:
     fix_level: Level
     fix_title: str
     fix_reason: str
+    fixes: Mapping[str, Fix] = field(default_factory=dict)
+    """Fixes in words for the cases in which that one does not apply, each under a word for its case."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Further sentences of its findings and clauses of their fixes, each under a word for what it is about."""
     calls: tuple[str, ...] = ()
     match: tuple[ArgumentMatch, ...]
     examples: tuple[Example, ...]
@@ -250,6 +254,19 @@ class Rule:
     def url(self) -> str:
         """Where the rule can be read."""
         return URL.format(code=self.code)
+
+    def words(self, case: str = "", **fields: str) -> Fix:
+        """The fix in words for a case, or in general; ``fields`` fill its placeholders."""
+        fix = self.fixes[case] if case else Fix(self.fix_title, (), Level.DISPLAY, self.fix_reason)
+        if not fields:
+            return fix
+        return replace(fix, message=fix.message.format(**fields), reason=fix.reason.format(**fields))
+
+    def fix(self, edits: Iterable[Edit], level: Level | None = None, reason: str = "", paddle: str = "") -> Fix:
+        """The fix with its edits; ``level`` and ``reason``: what differs from the rule's file here."""
+        level = self.fix_level if level is None else level
+        said = "" if level is Level.SAFE else reason or self.fix_reason
+        return Fix(self.fix_title, tuple(edits), level, said, paddle=paddle)
 
 
 def rules_directory() -> Path:
@@ -390,12 +407,14 @@ _LEVELS = {str(level): level for level in Level}
 def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     keys = _Keys(path, _read_mapping(path))
     fix = _Keys(path, keys.take("fix", dict))
+    title = fix.take("title", str)
     rule = keys.read(
         Rule,
         bottleneck=keys.choice("bottleneck", BOTTLENECKS),
         fix_level=_LEVELS[fix.choice("level", _LEVELS)],
-        fix_title=fix.take("title", str),
+        fix_title=title,
         fix_reason=fix.take("reason", str, ""),
+        fixes={case: _read_fix(path, title, item) for case, item in keys.take("fixes", dict, {}).items()},
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
         examples=tuple(_read_example(path, item) for item in keys.take("examples", list)),
         references=tuple(_Keys(path, item).read(Reference) for item in keys.take("references", list)),
@@ -411,6 +430,14 @@ def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     if path.stem != rule.code:
         raise CatalogueError(f"{path}: holds {rule.code}; name the file {rule.code}.yaml")
     return rule
+
+
+def _read_fix(path: Path, title: str, data: dict[str, Any]) -> Fix:
+    """A fix in words; its title is the usual one unless it has its own."""
+    keys = _Keys(path, data)
+    fix = Fix(keys.take("title", str, title), (), Level.DISPLAY, keys.take("reason", str, ""))
+    keys.finish()
+    return fix
 
 
 def _read_phase(path: Path, value: str | list[str]) -> tuple[str, ...]:

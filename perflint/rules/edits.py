@@ -94,6 +94,12 @@ def _space(source: Source, row: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t\f"))]
 
 
+def insert_row_above(source: Source, node: ast.stmt, line: str) -> Edit:
+    """A new row above a statement, with its indentation."""
+    at = source.lines.line_start(node.lineno)
+    return Edit(at, at, f"{indentation(source, node.lineno)}{line}{source.newline}")
+
+
 def insert_row_after(source: Source, row: int, line: str) -> Edit:
     """A new line below a row (and a missing line end of the last row)."""
     at = source.lines.line_end(row)

@@ -20,6 +20,7 @@ from perflint.query import query
 from perflint.rules import to_tensor_fix
 from perflint.rules.excuses import is_untrained
 from perflint.rules.tensor_reads import Evidence
+from perflint.rules.to_tensor_fix import RULE
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_for, argument_of, default_of
 from perflint.syntax.reaching import mutated_in
@@ -101,50 +102,15 @@ def _is_literal(node: ast.expr | None) -> bool:
 
 # PPF205: a tensor created from host data at each step, or from constants in each forward pass.
 
-CODE = "PPF205"
 _FILLED = to_tensor_fix.FILLED
 _SAME = to_tensor_fix.SAME_NUMBER
 _PLAIN = "plain"
-_MESSAGES = {
-    "literal": "`{what}` copies a constant to the device at {where}; fill it there, with `{full}`.",
-    _PLAIN: "`{what}` copies a constant to the device at {where}; write the number itself, or fill it there, with "
-    "`{full}`.",
-    _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
-    "invariant": "`{what}` copies the same values to the device at {where}; create the tensor once, {once}.",
-    _SAME: "`{what}` copies the same number to the device at {where}; use the number itself (`x / number` for "
-    "`x.divide(tensor)`), or fill a tensor there, with `{full}`.",
-    to_tensor_fix.RANGE: "`{what}` copies a constant to the device at {where}; fill it there, with `{arange}`.",
-    to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; create one tensor of "
-    "them, {once}, and change a `.clone()` of it.",
-    "made": "`{what}` lets NumPy fill an array and copies it to the device at {where}; fill the tensor there, with "
-    "`{filler}`.",
-    "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
-    "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    to_tensor_fix.OPERAND: "`{what}` copies a Python number to the device at {where}; use the number itself, with "
-    "`{operation}`.",
-    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a "
-    "`{loader}` create the tensors in the background (its batches need no copy).",
-    "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; "
-    "create one tensor of the whole array {once}, if it fits on the device, and slice that.",
-    "copy": "`{what}` copies a batch that already is a tensor, at {where}; use it unchanged.",
-    "cast": "`{what}` copies a batch that already is a tensor, only to cast it, at {where}; write "
-    "`.astype({dtype})`, or give it that dtype in the dataset.",
-    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`, "
-    "or `.detach().clone()` if it is changed in place later, as gradients are.",
-    "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
-    "host": "`{what}` copies what the host has computed to the device at {where}; compute it on the device, or in the "
-    "dataset.",
-    "unknown": "`{what}` creates a tensor from host data at {where}; create it once, or in the dataset.",
-}
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")
 }
 CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
 
-_ONCE = "before the loop"
-_ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
-_ONCE_FOR_CALLER = "in the `__init__` of the layer that calls, with `register_buffer(..., persistable=False)`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, origins.SLICE, "copy", "cast"})
@@ -186,7 +152,7 @@ def data_of(call: ast.Call) -> ast.expr | None:
     return argument_of(call, "data", 0) or argument_of(call, "value", 0)
 
 
-@rule(CODE, at=At.HOT, calls=CALLS, is_close=True, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.HOT, calls=CALLS, is_close=True, claims=False, heeds_claims=False)
 def to_tensor(call: ast.Call, context: Context) -> None:
     """Report a call that moves host data to the device at each step."""
     step, point = context.running, context.here
@@ -220,7 +186,7 @@ def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: 
         call.func if is_part else call,
         confidence=_confidence(found, call, node, context),
         event=_ON_DEVICE if found.kind in ("copy", "cast") else "",
-        message=_MESSAGES[said],
+        message=RULE.texts[said],
         once=_once(step, context.here),
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype) if dtype is not None else "",
@@ -234,9 +200,8 @@ def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: 
 
 def _once(step: Step, point: Point) -> str:
     """Where to create a tensor that stays the same; a function that is not a method gets it from its caller."""
-    if not step.forward:
-        return _ONCE
-    return _ONCE_IN_FORWARD if point.scope.owner is not None else _ONCE_FOR_CALLER
+    where = "the caller" if point.scope.owner is None else "the layer"
+    return RULE.texts[f"once in {where}" if step.forward else "once in the loop"]
 
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
