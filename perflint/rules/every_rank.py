@@ -6,9 +6,10 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
+from perflint.catalogue import shipped
 from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
@@ -530,16 +531,7 @@ def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
 
 
-CODE = "PPF403"
-_TITLE = "save only on rank 0"
-_REASON = (
-    "the other ranks no longer write or wait: they need a barrier before they read the file; on several "
-    "machines only the first has the file"
-)
-_READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"
-_BY_HAND = "where the rank is known, and what else belongs under the test, is for you to decide"
-_TOGETHER = "what it saves is computed by a call that may need all ranks: make that call before the test of the rank"
-_OLD = "put it under a test of the rank that this release of Paddle has"
+RULE = shipped()["PPF403"]
 # Calls that do not communicate with other ranks, so that one rank may do them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
@@ -552,7 +544,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(node, statement, known[file.source.lines.span(node)[0]])
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
 def save_on_every_rank(found: EveryRank, context: Context) -> None:
     """Report a save without a rank test, in a program that runs on several cards."""
     call = context.node
@@ -574,27 +566,27 @@ def save_on_every_rank(found: EveryRank, context: Context) -> None:
 def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     """The save, and those that follow it directly, under ``if paddle.distributed.get_rank() == 0:``."""
     if _is_old(dotted(call.func) or "", context):
-        return Fix(_TITLE, (), Level.DISPLAY, _OLD)
+        return RULE.words("old")
     here = _in_index(call, context)
     if here is None or call_in(here[1].node) is None or not has_own_rows(here[1].node, context.file.source):
-        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+        return RULE.words("by hand")
     scope, statement = here
     following = dropwhile(lambda node: node is not statement.node, block_of(statement, scope))
     run = list(takewhile(lambda node: _save_in(node, context) is not None, following))
     saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
-        return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
+        return RULE.words("computed together")
     reader = _reader(saves, Place(context.file, scope), statement)
     if reader:
-        return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
+        return RULE.words("read back", line=str(reader))
     spelled = spelling("paddle", statement.node, context.file)
     if spelled is None:
-        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+        return RULE.words("by hand")
     header = f"if {spelled.name}.distributed.get_rank() == 0:"
     edits = guard_edits((run[0], run[-1]), header, scope, statement, context.file.source)
     if len(run) - 1 != found.more:
-        return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, spelled.imports)
-    return spelled.trusted(Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, spelled.imports))
+        return replace(RULE.words("by hand"), edits=tuple(edits), imports=spelled.imports)
+    return spelled.trusted(RULE.fix(edits, Level.UNSAFE, RULE.texts["reason"]))
 
 
 def _reader(run: list[ast.Call], place: Place, at: Statement) -> int:

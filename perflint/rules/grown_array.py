@@ -7,14 +7,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Edit, Fix
 from perflint.flow.branches import Switches
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.rules.edits import indentation, insert_row_after_loop, one_level
+from perflint.rules.edits import indentation, insert_row_above, insert_row_after_loop, one_level
 from perflint.syntax.bindings import bindings_of, loads_of
 from perflint.syntax.names import dotted, hands_on, names_in
 from perflint.syntax.parameters import is_spread
@@ -244,15 +245,9 @@ def _is_of_a_shape(item: ast.AST) -> bool:
 
 # PPF901: an array that a loop copies in each iteration, to append one more part.
 
-CODE = "PPF901"
+RULE = shipped()["PPF901"]
 _SMALL = "small grown array"
 """The event if there are as many parts as samples in a batch."""
-_TITLE = "collect the parts in a list, and concatenate them after the loop"
-_KEPT = "all parts are kept until the loop ends, and the array does not exist before"
-_NO_PASS = (
-    "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
-)
-_LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
@@ -260,7 +255,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.statement.node, found.statement.node, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def grown_array(found: Grown, context: Context) -> None:
     """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
     file = context.file
@@ -288,18 +283,17 @@ def _fix(found: Grown, file: FileIndex) -> Fix:
     """The edits that collect the parts, and concatenate them after the loop."""
     source = file.source
     if any(isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom)) for item in walk(found.loop)):
-        return Fix(_TITLE, (), Level.DISPLAY, _LEAVES)
+        return RULE.words("left early")
     name = _free_name(found, file)
     inside = _appending(found, name, source)
-    loop_row = found.loop.lineno
-    start = source.lines.line_start(loop_row)
     begun = "[]" if found.choice is not None else f"[{found.name}]"
-    above = Edit(start, start, f"{indentation(source, loop_row)}{name} = {begun}{source.newline}")
+    above = insert_row_above(source, found.loop, f"{name} = {begun}")
     below = insert_row_after_loop(source, found.loop, _put_together(found, name, source))
     if inside is None or _begins_within_a_row(found.loop, source):
-        return Fix(_TITLE, (), Level.DISPLAY, "there is a comment in the lines that would change")
-    reason = _KEPT if found.choice is None or _may_stay_empty(found) else f"{_KEPT}; {_NO_PASS}"
-    return Fix(_TITLE, tuple(sorted((above, *inside, below))), Level.UNSAFE, reason)
+        return RULE.words("comment")
+    may_fail = found.choice is not None and not _may_stay_empty(found)
+    reason = f"{RULE.fix_reason}; {RULE.texts['no pass']}" if may_fail else ""
+    return RULE.fix(sorted((above, *inside, below)), reason=reason)
 
 
 def _free_name(found: Grown, file: FileIndex) -> str:

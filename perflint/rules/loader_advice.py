@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from perflint.catalogue import ArgumentMatch
+from perflint.catalogue import ArgumentMatch, shipped
 from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
-from perflint.findings import Fix, Level
+from perflint.findings import Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
@@ -24,20 +25,7 @@ from perflint.training.steps import Point
 
 _FITS = {"paddle.Model.fit": "train_data", "paddle.Model.evaluate": "eval_data"}
 _TRAINS, _EVALUATED, _IN_MEMORY, _OTHER = "batch", "evaluated batch", "ready batch", "other batch"
-_CONSEQUENCES = {
-    Worth.TRAINS: "each batch for the training at {reader} is loaded in the training process while the GPU waits",
-    Worth.EVALUATES_OFTEN: "the evaluation at {reader}, which training waits for, loads each batch itself",
-    Worth.EVALUATES: "the evaluation at {reader} loads each batch itself",
-    Worth.PREDICTS: "the prediction at {reader} loads each batch itself",
-}
-_UNSEEN = {
-    Worth.TRAINS: "the training process loads each batch itself "
-    "(the name of the loader or its shuffling suggests training)",
-    Worth.PREDICTS: "the code that predicts loads each batch itself (the name of the loader suggests prediction)",
-}
-_NOBODY = "the code that reads the loader, which perflint cannot see, loads each batch itself"
-_TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle tensors (`{text}` at {place})"
-_EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}` at {place}): fix that first"
+RULE = shipped()["PPF101"]
 
 
 def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | None:
@@ -72,20 +60,23 @@ def consequence(found: LoaderReading | None, context: Context) -> str:
     """What follows from a loader without workers, in a clause."""
     if found is None:
         return ""
-    if found.line and found.worth in _CONSEQUENCES:
-        return _CONSEQUENCES[found.worth].format(reader=_place(found.path, found.line, context))
-    return _UNSEEN.get(found.worth, _NOBODY)
+    who = found.worth.name.lower()
+    seen = RULE.texts.get(f"{who} at a place") if found.line else None
+    if seen is not None:
+        return seen.format(reader=place(found.path, found.line, context))
+    return RULE.texts.get(f"{who} somewhere", RULE.texts["unknown somewhere"])
 
 
 def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
     """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not pass on."""
     if hinders is None:
         return otherwise
-    words = _EMPTY if hinders.empty else _TENSORS
-    return words.format(text=hinders.text, place=_place(hinders.path, hinders.line, context))
+    words = RULE.texts["samples are empty" if hinders.empty else "samples are tensors"]
+    return words.format(text=hinders.text, place=place(hinders.path, hinders.line, context))
 
 
-def _place(path: str, line: int, context: Context) -> str:
+def place(path: str, line: int, context: Context) -> str:
+    """A place of the project in a sentence about a finding of the current file."""
     return f"line {line}" if path == context.file.path else f"{path}:{line}"
 
 
@@ -96,14 +87,6 @@ _DATASETS = {
     "paddle.Model.fit": (("train_data", 0), ("eval_data", 1)),
     "paddle.Model.evaluate": (("eval_data", 0),),
 }
-_LOADER_SAMPLES_TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
-_ARRAYS = _LOADER_SAMPLES_TENSORS + "; return NumPy arrays instead, since the loader turns them into tensors anyway"
-_TRANSFORMS = (
-    _LOADER_SAMPLES_TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` instead give the same numbers as arrays"
-)
-_COLLATOR = _LOADER_SAMPLES_TENSORS + '; pass `return_tensors="np"`, since the loader turns arrays into tensors anyway'
-_LOADER_SAMPLES_EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
-_ONE_ROW = _LOADER_SAMPLES_EMPTY + ": give such a sample one row and a mask, or also pass use_shared_memory=False"
 
 
 def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle | None:
@@ -117,15 +100,15 @@ def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle |
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
     """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
     if shared_memory:
-        reason = _LOADER_SAMPLES_EMPTY if found.empty else _LOADER_SAMPLES_TENSORS
+        case = f"shared memory, {'empty' if found.empty else 'tensors'}"
     elif found.empty:
-        reason = _ONE_ROW
+        case = "empty"
     elif found.text.startswith("paddlenlp.data."):
-        reason = _COLLATOR
+        case = "collator"
     else:
-        reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
-    place = _place(found.path, found.line, context)
-    return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))
+        case = "transforms" if found.text.endswith("ToTensor") else "tensors"
+    fix = RULE.words(case, text=found.text, place=place(found.path, found.line, context))
+    return replace(fix, message=title)
 
 
 # Finds how many workers the other loaders of a file have: the fix uses the same number.
@@ -148,7 +131,7 @@ def sibling_workers(call: ast.Call, match: ArgumentMatch, context: Context) -> s
     source = context.file.source
     for scope, statement, value in _given(context.file, call):
         if _means_the_same(value, scope, statement, point):
-            text = source.text[slice(*source.lines.span(value))]
+            text = source.code(value)
             return "" if spans_rows(text) else text
     return ""
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from perflint import catalogue
 from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.flow.by_statement import Flow
 from perflint.flow.calls import CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
@@ -29,6 +28,7 @@ from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import insert_argument
 from perflint.rules.excuses import explained
+from perflint.rules.loader_advice import RULE
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, terminal
@@ -321,20 +321,6 @@ def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:
 
 # PPF101 if the 0 is elsewhere: in an option, a default, a constant, a dict, or a wrapper's call.
 
-CODE = "PPF101"
-_MESSAGES = {
-    "option": "The default `{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
-    "fallback": "A configuration without this setting gets `{what}` from here, so the loader at {place} has no "
-    "workers, and {consequence}; {advice}.",
-    "value": "`{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
-    "missing": "`{what}` makes a loader without workers, so {consequence}; {advice}.",
-}
-_ADVICE = {
-    "option": "make {workers} the default",
-    "fallback": "fall back to {workers}",
-    "value": "write {workers}",
-    "missing": "give it {insert}={workers} to load in the background",
-}
 _MOST_CALLERS = 5
 """How many calls a finding names: one edit of the default fixes them all."""
 _LIKE = {"unknown": "fallback", "parameter": "option"}
@@ -351,18 +337,17 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(node, statement, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
 def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
     """Report the place that leaves a training loader in this or another file without workers."""
     node = context.node
-    if explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
+    if explained(node, RULE.match[0].unless_comment, context):
         return
     shown = context.range(node) if isinstance(node, ast.Call) else _shown(context)
     text = context.file.source.text[slice(*shown)]
     written = f"{text}=0" if isinstance(context.parent(node), ast.arguments) else shorten(text)
-    path, kind = context.file.path, _LIKE.get(found.kind, found.kind)
-    advice = _ADVICE[kind].format(workers=context.settings.default_workers, insert=found.insert)
-    where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
+    kind = _LIKE.get(found.kind, found.kind)
+    advice = RULE.texts[f"advice for {kind}"].format(workers=context.settings.default_workers, insert=found.insert)
     related = [] if isinstance(node, ast.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
     related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
@@ -370,10 +355,10 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
         related=tuple(related),
         confidence=_confidence(found),
         event=loader_advice.event(found.reading),
-        message=_MESSAGES[kind],
+        message=RULE.texts[f"message for {kind}"],
         what=written,
         span=shown,
-        place=where,
+        place=loader_advice.place(found.path, found.line, context),
         consequence=loader_advice.consequence(found.reading, context),
         advice=loader_advice.advice(found.obstacle, advice, context),
     )
@@ -408,11 +393,11 @@ def _is_before(parameter: ast.arg, node: ast.AST) -> bool:
 
 
 def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
-    said, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
+    value = str(context.settings.default_workers)
     if found.obstacle is not None:
-        return loader_advice.words(found.obstacle, said.fix_title, context)
+        return loader_advice.words(found.obstacle, RULE.fix_title, context)
     if isinstance(node, ast.Call):
         edits = insert_argument(node, f"{found.insert}={value}", context.file)
     else:
         edits = [Edit(*context.range(node), value)]
-    return Fix(said.fix_title, tuple(edits), Level.UNSAFE, said.fix_reason)
+    return RULE.fix(edits)
