@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from perflint.catalogue import Rule
 from perflint.facts.entry_points import EntryPoint, entries_of
-from perflint.findings import Confidence, Edit, Fix, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.index.project import FileIndex
 from perflint.lint.registry import Candidate
-from perflint.rules.edits import indent_rows, indentation, insert_row_above, one_level, rows_inside_strings
+from perflint.rules.edits import insert_row_above
 from perflint.rules.spelled import spelling
-from perflint.syntax.scopes import LOOPS, Scope, Statement
-from perflint.text.source import Source
+from perflint.syntax.scopes import LOOPS
 
 _MOST_SHOWN = 3
 """How many places like the reported one are listed with it."""
@@ -55,15 +54,6 @@ def rows_of_their_own(nodes: Sequence[ast.stmt], around: ast.AST) -> bool:
 
 def _ends(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, node.end_lineno or node.lineno
-
-
-def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Scope, backward: Statement) -> list[Edit]:
-    """Edits that put statements before a backward pass under a header: ``with paddle.amp.auto_cast():``."""
-    first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
-    around = [indentation(source, link.node.lineno) for link in backward.around]
-    function = indentation(source, scope.row)
-    unit = one_level(indentation(source, first), *around, function)
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:

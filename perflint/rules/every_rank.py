@@ -24,8 +24,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, nodes_at, rule
 from perflint.paddle.call_results import PARALLEL
 from perflint.query import query
-from perflint.rules.edits import block_of, call_in, has_own_rows
-from perflint.rules.guard import guard_edits
+from perflint.rules.edits import block_of, call_in, has_own_rows, put_under
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.bindings import targets_of as assigned_to
@@ -583,7 +582,7 @@ def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     if spelled is None:
         return RULE.words("by hand")
     header = f"if {spelled.name}.distributed.get_rank() == 0:"
-    edits = guard_edits((run[0], run[-1]), header, scope, statement, context.file.source)
+    edits = put_under(header, (run[0], run[-1]), scope, statement, context.file.source)
     if len(run) - 1 != found.more:
         return replace(RULE.words("by hand"), edits=tuple(edits), imports=spelled.imports)
     return spelled.trusted(RULE.fix(edits, Level.UNSAFE, RULE.texts["reason"]))

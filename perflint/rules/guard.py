@@ -17,20 +17,16 @@ from perflint.rules.arguments import declaration, given
 from perflint.rules.edits import (
     call_in,
     has_own_rows,
-    indent_rows,
-    indentation,
     keep_aligned,
-    one_level,
-    rows_inside_strings,
+    put_under,
 )
 from perflint.rules.tensor_reads import tensor_read_by
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Scope
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
-from perflint.text.source import Source
 from perflint.training.counting import StepIndex, handed_counter, step_index
 from perflint.training.every import every
 from perflint.training.intent import says_predict
@@ -406,7 +402,7 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
 def _every_nth(run: Run, counter: StepIndex, interval: int, context: Context) -> list[Edit]:
     """Put some statements under a test of the step counter, which the loop gets if it has none."""
     point, header = context.here, f"if {counter.name} % {interval} == 0:"
-    guarded = guard_edits(run, header, point.scope, point.statement, context.file.source)
+    guarded = put_under(header, run, point.scope, point.statement, context.file.source)
     return [*_header_edits(context, counter), *guarded]
 
 
@@ -463,15 +459,6 @@ def _own_line(context: Context) -> ast.stmt | None:
     """The current statement, if the current call is all of it and of its row."""
     node = context.here.statement.node
     return node if call_in(node) is context.node and has_own_rows(node, context.file.source) else None
-
-
-def guard_edits(run: Run, header: str, scope: Scope, statement: Statement, source: Source) -> list[Edit]:
-    """Put the statements of a block, from one to another, under a header line; ``statement``: one of them."""
-    first, last = run[0].lineno, run[1].end_lineno or run[1].lineno
-    rows = [link.node.lineno for link in statement.around if link.branch != "after"]
-    around = rows if isinstance(scope.node, ast.Module) else [*rows, scope.row]
-    unit = one_level(indentation(source, first), *(indentation(source, row) for row in around))
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:
