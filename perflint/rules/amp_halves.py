@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts import amp, programs
 from perflint.facts.programs import files_with, is_always_reached
-from perflint.findings import Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
@@ -106,7 +105,7 @@ def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
 
 # Incomplete AMP: a scaler without ``auto_cast`` (PPF304) or in bfloat16 (PPF305), O2 without ``decorate`` (PPF302).
 
-O2, NO_CAST, BFLOAT16 = "PPF302", "PPF304", "PPF305"
+O2, NO_CAST, BFLOAT16 = (shipped()[code] for code in ("PPF302", "PPF304", "PPF305"))
 
 
 def _without_cast(file: FileIndex) -> Iterator[Candidate]:
@@ -127,16 +126,14 @@ def _made(file: FileIndex) -> Iterator[Candidate]:
     return (Candidate(call, statement.node) for _, statement, call in scalers(file))
 
 
-@rule(NO_CAST, BFLOAT16, at=At.ANYWHERE, find={NO_CAST: _without_cast, BFLOAT16: _for_bfloat16})
+@rule(NO_CAST.code, BFLOAT16.code, at=At.ANYWHERE, find={NO_CAST.code: _without_cast, BFLOAT16.code: _for_bfloat16})
 def scaler(call: ast.Call, context: Context) -> None:
     """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
     if has_no_half(context.file):
-        said = catalogue.shipped()[NO_CAST]
-        context.report(Fix(said.fix_title, (), said.fix_level, said.fix_reason), code=NO_CAST)
+        context.report(NO_CAST.fix(()), code=NO_CAST.code)
     elif has_only_bfloat16(context.file):
-        said = catalogue.shipped()[BFLOAT16]
         edits = set_argument(call, argument_of(call, "enable", 0), "enable", "False", context)
-        context.report(Fix(said.fix_title, tuple(edits), said.fix_level, said.fix_reason), code=BFLOAT16)
+        context.report(BFLOAT16.fix(edits), code=BFLOAT16.code)
 
 
 def _o2(file: FileIndex) -> Iterator[Candidate]:
@@ -149,7 +146,7 @@ def _o2(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement.node)
 
 
-@rule(O2, at=At.ANYWHERE, find=_o2)
+@rule(O2.code, at=At.ANYWHERE, find=_o2)
 def o2_alone(call: ast.Call, context: Context) -> None:
     """Report ``auto_cast(level="O2")`` at a step of a program that leaves the weights in float32."""
     if context.callee(call) != AUTO_CAST or context.step is None:
@@ -163,6 +160,4 @@ def o2_alone(call: ast.Call, context: Context) -> None:
         return
     dtype = argument_of(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""
-    said = catalogue.shipped()[O2]
-    fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
-    context.report(fix, shown_argument(call, level), step=context.step)
+    context.report(O2.words(dtype=given), shown_argument(call, level), step=context.step)

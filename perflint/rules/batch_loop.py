@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from perflint.findings import Confidence, Fix, Level
+from perflint.catalogue import shipped
+from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -18,9 +19,7 @@ from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import sized_by_shape, walk
 from perflint.training.steps import Point
 
-CODE = "PPF907"
-_TITLE = "write it for the whole batch at once"
-_REASON = "the operations have to be rewritten with the batch as their first axis"
+RULE = shipped()["PPF907"]
 _SIZES_DIFFER = frozenset(
     {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "topk", "where"}
 )
@@ -45,11 +44,10 @@ def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
         yield node.iter, batch
 
 
-@rule(CODE, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
 def batch_loop(batch: str, context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
-    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
+    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from perflint.catalogue import shipped
 from perflint.facts import amp
-from perflint.findings import Confidence, Fix, Level, Related
+from perflint.findings import Confidence, Level, Related
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
@@ -117,13 +118,8 @@ def _layout(call: ast.Call) -> Channels:
 
 # PPF307: a convolutional model that is trained with AMP in the channels-first layout.
 
-CODE = "PPF307"
+RULE = shipped()["PPF307"]
 _SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
-_TITLE = 'give every 2-D layer of the model `data_format="NHWC"`, and its batches that order'
-_REASON = (
-    "sums are rounded differently, and code that relies on channels being axis 1 has to be changed; layout tuning "
-    "(`paddle.incubate.autotune`) does it for you, but turns views off, so writing into a slice changes a copy"
-)
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
@@ -139,7 +135,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement.node, confidence=confidence)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, heeds_claims=False)
 def channels_first(call: ast.Call, context: Context) -> None:
     """Report AMP that is turned on for a model whose convolutions have their channels first."""
     point, confidence = context.here, amp.confidence_in(context.file) or Confidence.LOW
@@ -150,7 +146,7 @@ def channels_first(call: ast.Call, context: Context) -> None:
     if len(first) == 1 == len([model for model in models if channels_of(*model)]):
         ((file, owner),) = first
         related = (Related(file.path, file.row(owner.node), "the model"),)
-        fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+        fix = RULE.fix((), Level.DISPLAY, RULE.texts["reason"])
         context.report(fix, related=related, confidence=confidence, model=owner.name)
 
 

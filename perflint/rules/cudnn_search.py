@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import partial
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
@@ -369,7 +369,7 @@ def _by_chance(test: ast.expr) -> bool:
 
 # PPF706: a convolutional network on images of one size, for which cuDNN only estimates which kernels are fastest.
 
-CODE = "PPF706"
+RULE = shipped()["PPF706"]
 _CHOSEN = (
     *("FLAGS_cudnn_exhaustive_search", "cudnn_exhaustive_search", "FLAGS_cudnn_deterministic", "cudnn_deterministic"),
     *("FLAGS_use_autotune", "use_autotune", "autotune", "deterministic"),
@@ -392,12 +392,11 @@ def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
     return sizes_of_images(entry) is Sizes.ONE
 
 
-@rule(CODE, at=At.ANYWHERE, find=partial(models_in, is_worth=leaves_cudnn_to_guess), claims=False, heeds_claims=False)
+_models = partial(models_in, is_worth=leaves_cudnn_to_guess)
+
+
+@rule(RULE.code, at=At.ANYWHERE, find=_models, claims=False, heeds_claims=False)
 def no_search(entry: EntryPoint, context: Context) -> None:
     """Report the model of a training step whose convolutions use kernels that cuDNN only estimates to be fastest."""
-    fix = above_training(entry, _LINES, catalogue.shipped()[CODE])
-    context.report(
-        fix,
-        related=places_beside(entry),
-        confidence=Confidence.MEDIUM,
-    )
+    fix = above_training(entry, _LINES, RULE)
+    context.report(fix, related=places_beside(entry), confidence=Confidence.MEDIUM)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from perflint import catalogue
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Place
@@ -18,6 +18,7 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.query import query
+from perflint.rules.edits import call_in
 from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
@@ -35,11 +36,8 @@ def sample_methods(file: FileIndex) -> tuple[Scope, ...]:
     if not file.has_words("__getitem__") or file.is_quiet or file.is_foreign or file.is_offline:
         return ()
     base_names = Hierarchy.of(file.project).base_names
-    return tuple(
-        owner.methods["__getitem__"]
-        for owner in file.scopes.classes.values()
-        if "__getitem__" in owner.methods and "paddle.io.Dataset" in base_names(file, owner)
-    )
+    owners = (owner for owner in file.scopes.classes.values() if "__getitem__" in owner.methods)
+    return tuple(owner.methods["__getitem__"] for owner in owners if "paddle.io.Dataset" in base_names(file, owner))
 
 
 class SamplePart(NamedTuple):
@@ -129,8 +127,8 @@ def _put_into(name: str, node: ast.stmt) -> Iterator[ast.expr]:
         for target in node.targets:
             if isinstance(target, ast.Subscript) and dotted(target.value) == name:
                 yield node.value
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.append":
+    call = call_in(node)
+    if call is not None and dotted(call.func) == f"{name}.append":
         yield from call.args
 
 
@@ -374,11 +372,7 @@ def _dtype(node: ast.expr | None) -> str | None:
 
 # PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch.
 
-TENSORS = "PPF106"
-_UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
-_DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
-_TAKEN = "`np` is another name there"
-_INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
+TENSORS = shipped()["PPF106"]
 _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
 
@@ -391,29 +385,29 @@ def _tensor_places(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement, sample)
 
 
-@rule(TENSORS, at=At.ANYWHERE, find=_tensor_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(TENSORS.code, at=At.ANYWHERE, find=_tensor_places, claims=False, heeds_claims=False, needs_kinds=False)
 def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
-    related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
-    count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
-    confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
-    event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(fix, related=related, confidence=confidence, event=event, count=count)
+    context.report(
+        _fix(found, context.file),
+        related=tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows),
+        confidence=Confidence.LOW if found.may_stay else Confidence.HIGH,
+        event=_OF_IMAGES if found.is_image else "",
+        count=f"{len(rows) + 1} tensors" if rows else "a tensor",
+    )
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:
-    said = catalogue.shipped()[TENSORS]
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
-        return Fix(said.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+        return TENSORS.words("untyped", data=ast.unparse(untyped.data))
     if found.is_drawn or found.is_indexed:
-        return Fix(said.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+        return TENSORS.words("drawn" if found.is_drawn else "indexed")
     spelled = spelling("numpy.asarray", found.tensors[0].call, file)
     if spelled is None:
-        return Fix(said.fix_title, (), Level.DISPLAY, _TAKEN)
-    edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
-    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports))
+        return TENSORS.words("taken")
+    return spelled.trusted(TENSORS.fix(_edit(tensor, spelled.name, file) for tensor in found.tensors))
 
 
 def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
@@ -437,15 +431,6 @@ _SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "repl
 _UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@query
-def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
-    """The calls of a file's datasets that read the same file for each sample."""
-    if not file.has_words(*_WORDS):
-        return ()
-    methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]
-    return tuple(call for scope in dict.fromkeys(methods) for call in _repeated_reads_of(Place(file, scope)))
-
-
 def _with_helpers(method: Scope) -> list[Scope]:
     """A method, and those of its class that it runs: ``self.load(index)``."""
     own = method.owner.methods if method.owner is not None else {}
@@ -457,7 +442,7 @@ def _with_helpers(method: Scope) -> list[Scope]:
     return found
 
 
-def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
+def _repeated_reads(at: Place) -> Iterator[Candidate]:
     """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
     jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in at.scope.calls)
     for statement in at.scope.statements:
@@ -466,7 +451,7 @@ def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
         inside: set[ast.AST] = set()
         for call in statement.calls:
             if call not in inside and _reads_the_same(at, statement, call):
-                yield call
+                yield Candidate(call, statement.node)
                 inside.update(walk(call))
 
 
@@ -538,28 +523,22 @@ def _asks_for_kept(test: ast.expr) -> bool:
 def _is_kept(statement: Statement) -> bool:
     """Whether a statement stores what it reads in the object: ``self.file = h5py.File(path)``."""
     targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-    return any(
-        isinstance(item, ast.Attribute) and dotted(item.value) == "self" for target in targets for item in walk(target)
-    )
+    return any((dotted(item) or "").startswith("self.") for target in targets for item in walk(target))
 
 
 # PPF108: a dataset that reads the same file again for each sample.
 
-READ_AGAIN = "PPF108"
-_LAZILY = "open it lazily and keep it in the object, since worker processes must not share a handle"
+READ_AGAIN = shipped()["PPF108"]
 _HANDLES = ("h5py.File", "lmdb.open")
 
 
 def _repeated_places(file: FileIndex) -> Iterator[Candidate]:
-    for call in repeated_reads(file):
-        statement = statement_around(file.tree, call)
-        if statement is not None:
-            yield Candidate(call, statement)
+    methods = sample_methods(file) if file.has_words(*_WORDS) else ()
+    scopes = dict.fromkeys(scope for method in methods for scope in _with_helpers(method))
+    yield from (read for scope in scopes for read in _repeated_reads(Place(file, scope)))
 
 
-@rule(READ_AGAIN, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(READ_AGAIN.code, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
 def reads_again(call: ast.Call, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    said = catalogue.shipped()[READ_AGAIN]
-    reason = _LAZILY if context.name(call.func) in _HANDLES else said.fix_reason
-    context.report(Fix(said.fix_title, (), Level.DISPLAY, reason))
+    context.report(READ_AGAIN.words("handle" if context.name(call.func) in _HANDLES else ""))

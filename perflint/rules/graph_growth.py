@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from perflint.catalogue import shipped
 from perflint.facts.accumulators import keeps_all, outlives_the_step, own_sum
 from perflint.facts.gradient_graphs import (
     NoGrad,
@@ -28,6 +29,7 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, arguments_of
@@ -42,8 +44,7 @@ _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set"})
-_HANDED = "`{name}` gets a tensor without its graph then, and may show that"
-_WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
+RULE = shipped()["PPF212"]
 
 
 @dataclass(frozen=True)
@@ -123,32 +124,29 @@ def _is_beside_growth(point: Point) -> bool:
 
 def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
-        return _WANTED
+        return RULE.texts["wanted"]
     handed = _handed_to(point, target, names)
     if handed:
-        return _HANDED.format(name=handed)
+        return RULE.texts["handed"].format(name=handed)
     name = dotted(base_of(target))
     return notices_detach(point.function, name) if name is not None else ""
 
 
 def _handed_to(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     """What gets the tensor on the way to where it is stored, and may show it: `partial` of ``partial(print, loss)``."""
-    inside = {id(name) for name in names}
     for call in point.statement.calls:
         called = dotted(call.func) or ""
         is_store = isinstance(call.func, ast.Attribute) and ast.dump(call.func.value) == ast.dump(target)
         if is_store or called in _CONTAINERS or point.file.names.resolve(called).startswith("paddle."):
             continue
-        if any(id(item) in inside for argument in arguments_of(call) for item in walk(argument)):
+        if any(item in names for argument in arguments_of(call) for item in walk(argument)):
             return called.rpartition(".")[2] or "a call"
     return ""
 
 
 def _retains_graphs(scope: Scope) -> bool:
-    calls = (call for statement in scope.statements for call in statement.calls)
-    return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _retains(call) for call in calls
-    )
+    backward = (call for call in scope.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "backward")
+    return any(map(_retains, backward))
 
 
 def _retains(call: ast.Call) -> bool:
@@ -213,8 +211,8 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
         return (node.target, node.value) if isinstance(node.op, ast.Add) else None
     if isinstance(node, ast.Assign):
         return own_sum(node)
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+    call = call_in(node)
+    if call is not None and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         return (call.func.value, call.args[0]) if call.func.attr in _APPENDS and not call.keywords else None
     return None
 
@@ -263,8 +261,7 @@ class _Carriers:
             isinstance(call.func, ast.Attribute)
             and call.func.attr in ("item", "numpy", "detach")
             and dotted(call.func.value) == name
-            for statement in self._point.scope.statements
-            for call in statement.calls
+            for call in self._point.scope.calls
         )
 
     def is_differentiated(self, node: ast.expr) -> bool:
@@ -308,13 +305,8 @@ class _Carriers:
 
     def feeds_backward(self, target: ast.expr) -> bool:
         """Whether the sum itself goes into a backward pass: then its graph is needed."""
-        name = dotted(target)
-        if name is None:
-            base = target.value if isinstance(target, ast.Subscript) else None
-            name = dotted(base) if base is not None else None
-        if name is None:
-            return True
-        return name in feeding_backward(self._point.scope)
+        name = dotted(target.value if isinstance(target, ast.Subscript) else target)
+        return name is None or name in feeding_backward(self._point.scope)
 
 
 def _returned_name(node: ast.Return, position: int | None) -> str | None:
@@ -328,22 +320,14 @@ def _returned_name(node: ast.Return, position: int | None) -> str | None:
 
 # PPF212: a loss that is summed up or stored with its graph, so that memory grows at each step.
 
-CODE = "PPF212"
-_TITLE = "keep the value without its graph: `.detach()`"
-_PLAIN = "a part of the loss that is a plain number at some steps has no `detach`"
-
 
 def _growth(point: Point) -> Growth | None:
     node = point.statement.node
     if point.step is None or point.step.forward:
         return None
-    if isinstance(node, ast.Expr):
-        call = node.value
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
-            return None
-    elif not isinstance(node, (ast.AugAssign, ast.Assign)):
-        return None
-    return growth(point)
+    call = call_in(node)
+    is_store = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in STORES
+    return growth(point) if is_store or isinstance(node, (ast.AugAssign, ast.Assign)) else None
 
 
 def _growing(point: Point) -> Iterator[tuple[ast.AST, Growth]]:
@@ -352,7 +336,7 @@ def _growing(point: Point) -> Iterator[tuple[ast.AST, Growth]]:
         yield node.value if isinstance(node, ast.Expr) else node, found
 
 
-@rule(CODE, at=At.STEP, find_at=_growing, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.STEP, find_at=_growing, claims=False, heeds_claims=False)
 def graph_grows(found: Growth, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that lives longer than the step."""
     names = ", ".join(dict.fromkeys(ast.unparse(name) for name in found.names))
@@ -362,6 +346,8 @@ def graph_grows(found: Growth, context: Context) -> None:
 
 def _fix(found: Growth, context: Context) -> Fix:
     ends = [context.file.source.lines.span(name)[1] for name in found.names]
-    reason = "; ".join(filter(None, (_PLAIN if found.may_be_numbers else "", found.seen)))
+    plain = RULE.texts["plain"] if found.may_be_numbers else ""
+    reason = "; ".join(filter(None, (plain, found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
-    return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)
+    edits = tuple(Edit(end, end, ".detach()") for end in sorted(ends))
+    return replace(RULE.words("detach"), edits=edits, level=level, reason=reason)
