@@ -232,7 +232,7 @@ def save_every_so_often(found: PeriodicSave, context: Context) -> None:
     call = context.node
     if not isinstance(call, ast.Call) or context.step is not None:
         return
-    if context.range(call)[0] in every_rank_in(context.file):
+    if call in every_rank_in(context.file):
         return
     step, interval, evaluates = found.reached
     context.report(
@@ -261,7 +261,7 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     loop = saves.loop_of(context.here.statement)
     if loop is None or writes_memory(call, context.here.function):
         return
-    if context.range(call)[0] in every_rank_in(context.file):
+    if call in every_rank_in(context.file):
         return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
     advice = EACH_EPOCH.texts["less often" if imports_fluid(context.file) else "in background"]

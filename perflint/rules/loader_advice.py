@@ -63,7 +63,7 @@ def consequence(found: LoaderReading | None, context: Context) -> str:
     who = found.worth.name.lower()
     seen = RULE.texts.get(f"{who} at a place") if found.line else None
     if seen is not None:
-        return seen.format(reader=place(found.path, found.line, context))
+        return seen.format(reader=context.where(found.path, found.line))
     return RULE.texts.get(f"{who} somewhere", RULE.texts["unknown somewhere"])
 
 
@@ -72,12 +72,7 @@ def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
     if hinders is None:
         return otherwise
     words = RULE.texts["samples are empty" if hinders.empty else "samples are tensors"]
-    return words.format(text=hinders.text, place=place(hinders.path, hinders.line, context))
-
-
-def place(path: str, line: int, context: Context) -> str:
-    """A place of the project in a sentence about a finding of the current file."""
-    return f"line {line}" if path == context.file.path else f"{path}:{line}"
+    return words.format(text=hinders.text, place=context.where(hinders.path, hinders.line))
 
 
 # Loaders whose samples workers cannot pass on: the fix is only words, since workers alone would crash.
@@ -107,7 +102,7 @@ def words(found: Obstacle, title: str, context: Context, shared_memory: bool = F
         case = "collator"
     else:
         case = "transforms" if found.text.endswith("ToTensor") else "tensors"
-    fix = RULE.words(case, text=found.text, place=place(found.path, found.line, context))
+    fix = RULE.words(case, text=found.text, place=context.where(found.path, found.line))
     return replace(fix, message=title)
 
 

@@ -23,7 +23,8 @@ from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place, Project
 from perflint.lint.context import Context, shorten
-from perflint.lint.registry import At, Candidate, nodes_at, rule
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import insert_argument
@@ -159,9 +160,9 @@ class WorkerDefault:
 
 
 @query
-def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
-    """The places in a whole project, by path and by the offsets of the 0 or of the call."""
-    found: dict[str, dict[tuple[int, int], WorkerDefault]] = {}
+def worker_defaults(project: Project) -> Mapping[str, Mapping[ast.expr, WorkerDefault]]:
+    """The places in a whole project, by path: the 0, or the call that leaves the number out."""
+    found: dict[str, dict[ast.expr, WorkerDefault]] = {}
     names = {"DataLoader", *(name.rpartition(".")[2] for name in project.loaders), *_loader_classes(project)}
     for file in project.files.values():
         if not (file.is_quiet or file.is_foreign or file.is_offline) and any(map(file.has, names)):
@@ -169,12 +170,6 @@ def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], W
                 for origin in _origins(loader):
                     _add(origin, loader, found)
     return found
-
-
-@query
-def worker_defaults_in(file: FileIndex) -> Mapping[tuple[int, int], WorkerDefault]:
-    """The places in a file, by the offsets of the 0 or of the call."""
-    return worker_defaults(file.project).get(file.path, {})
 
 
 class _Loader(NamedTuple):
@@ -204,10 +199,8 @@ def _loader_classes(project: Project) -> frozenset[str]:
 
 
 def _loaders(file: FileIndex) -> Iterator[_Loader]:
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            found = (_loader(call, Place(file, scope, statement)) for call in statement.calls)
-            yield from (loader for loader in found if loader is not None)
+    found = (_loader(call, Place(file, scope, statement)) for scope, statement, call in file.calls)
+    yield from (loader for loader in found if loader is not None)
 
 
 def _loader(call: ast.Call, place: Place) -> _Loader | None:
@@ -249,7 +242,7 @@ def _origins(loader: _Loader) -> list[WorkerOrigin]:
     return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
 
 
-def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[tuple[int, int], WorkerDefault]]) -> None:
+def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, WorkerDefault]]) -> None:
     file = origin.file
     if file.is_quiet or file.is_offline or file.is_foreign:
         return
@@ -260,16 +253,15 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[tuple[int,
     read = _reading(origin)
     if read.worth is Worth.NOTHING:
         return
-    start, end = file.source.lines.span(origin.node)
     call, place = _made(origin) or origin.calls[0]
     path, name = place.file.path, dotted(call.func) or "super().__init__"
     hinders = obstacle(loader.call, loader.place) or obstacle(call, place)
     default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, hinders)
     places = found.setdefault(file.path, {})
-    known = places.get((start, end))
+    known = places.get(origin.node)
     best = default if known is None or known.reading.worth > read.worth else known
     callers = {**dict.fromkeys(known.callers if known is not None else ()), **dict.fromkeys(_callers(origin))}
-    places[start, end] = replace(best, callers=tuple(callers))
+    places[origin.node] = replace(best, callers=tuple(callers))
 
 
 def _reading(origin: WorkerOrigin) -> LoaderReading:
@@ -330,10 +322,9 @@ _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": 
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
-    known = worker_defaults_in(file)
-    for node, statement in nodes_at(file, {start for start, _ in known}):
-        found = known.get(file.source.lines.span(node))
-        if found is not None:
+    for node, found in worker_defaults(file.project).get(file.path, {}).items():
+        statement = statement_around(file.tree, node)
+        if statement is not None:
             yield Candidate(node, statement, found)
 
 
@@ -358,7 +349,7 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
         message=RULE.texts[f"message for {kind}"],
         what=written,
         span=shown,
-        place=loader_advice.place(found.path, found.line, context),
+        place=context.where(found.path, found.line),
         consequence=loader_advice.consequence(found.reading, context),
         advice=loader_advice.advice(found.obstacle, advice, context),
     )
