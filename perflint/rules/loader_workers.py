@@ -212,11 +212,12 @@ def _loader(call: ast.Call, place: Place) -> _Loader | None:
     qualified = file.names.resolve(name)
     if qualified == LOADER:
         return _Loader(call, place)
-    declared = Values.of(project).declared(project.loaders, Place(file, scope), name, {})
+    values = Values.of(project)
+    declared = values.declared(project.loaders, place.function, name, {})
     if declared is not None:
         position = declared.position
         if position is None:
-            position = Values.of(project).place_of(Place(file, scope), name, declared.parameter)
+            position = values.place_of(place.function, name, declared.parameter)
         return _Loader(call, place, declared.parameter, position, True, declared.default == 0)
     if terminal(call) not in _loader_classes(project):
         return None
@@ -239,7 +240,8 @@ def _origins(loader: _Loader) -> list[WorkerOrigin]:
         return []
     values = constants.handed(call, loader.workers, place)
     origins = _zeros(values, loader.workers, Located(call, place))
-    return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
+    # a call without a number of workers has to create batches, like a loader for training
+    return [each for each in origins if each.kind != "missing" or loader.own or not _SHAPES.isdisjoint(each.names)]
 
 
 def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, WorkerDefault]]) -> None:
@@ -306,11 +308,6 @@ def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
     return [(place.file.path, place.file.row(call))]
 
 
-def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:
-    """Whether a call without a number of workers creates batches, like a loader for training."""
-    return loader.own or not _SHAPES.isdisjoint(origin.names)
-
-
 # PPF101 if the 0 is elsewhere: in an option, a default, a constant, a dict, or a wrapper's call.
 
 _MOST_CALLERS = 5
@@ -372,15 +369,10 @@ def _shown(context: Context) -> tuple[int, int]:
         key = next(key for key, value in zip(parent.keys, parent.values, strict=True) if value is node)
         return (context.range(key)[0], end) if key is not None else (start, end)
     if isinstance(parent, ast.arguments):
-        before = [item for item in (*parent.posonlyargs, *parent.args, *parent.kwonlyargs) if _is_before(item, node)]
-        name = max(before, key=lambda item: (item.lineno, item.col_offset))
-        start = context.range(name)[0]
-        return start, start + len(name.arg)
+        names = [(context.range(item)[0], item.arg) for item in (*parent.posonlyargs, *parent.args, *parent.kwonlyargs)]
+        begin, name = max(each for each in names if each[0] < start)
+        return begin, begin + len(name)
     return start, end
-
-
-def _is_before(parameter: ast.arg, node: ast.AST) -> bool:
-    return (parameter.lineno, parameter.col_offset) < (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
 
 
 def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:

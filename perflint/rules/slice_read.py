@@ -19,10 +19,10 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, terminal
-from perflint.syntax.tree import base_of, indices_of, walk
+from perflint.syntax.tree import base_of, indices_of, is_literal, walk
 from perflint.training.outcomes import filters_select_one, repeating_loops
 from perflint.training.steps import Point
 
@@ -146,7 +146,7 @@ def _levels(node: ast.expr) -> list[ast.Subscript]:
 def _sliced(index: ast.expr) -> Iterator[ast.expr]:
     """The parts of an index that only tensors accept: a slice (of a list it is a list, which has no ``numpy``)."""
     for part in indices_of(index):
-        if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
+        if isinstance(part, ast.Slice) or is_literal(part, ...):
             yield part
 
 
@@ -169,12 +169,8 @@ def _is_item_of_a_batch(base: ast.expr, point: Point) -> bool:
 
 def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
     """The names on which a function uses something that only tensors have."""
-    return frozenset(
-        dotted(item.value)
-        for statement in scope.node.body
-        for item in walk(statement)
-        if isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES
-    )
+    asked = (item for statement in scope.node.body for item in walk(statement) if isinstance(item, ast.Attribute))
+    return frozenset(dotted(item.value) for item in asked if item.attr in _ATTRIBUTES)
 
 
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
@@ -183,12 +179,11 @@ def _statements(point: Point, context: Context) -> Iterator[Loop]:
 
 
 def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
-    bound = {name for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
     if isinstance(node, ast.While):
         counters = {name for item in walk(node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
     else:
         counters = _counters(node.target, node.iter)
-    return Loop(node.lineno, frozenset(bound), frozenset(counters))
+    return Loop(node.lineno, frozenset(bound_in([node])), frozenset(counters))
 
 
 def _comprehensions(node: ast.AST, context: Context) -> Iterator[Loop]:
