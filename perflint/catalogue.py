@@ -262,11 +262,14 @@ class Rule:
             return fix
         return replace(fix, message=fix.message.format(**fields), reason=fix.reason.format(**fields))
 
-    def fix(self, edits: Iterable[Edit], level: Level | None = None, reason: str = "", paddle: str = "") -> Fix:
-        """The fix with its edits; ``level`` and ``reason``: what differs from the rule's file here."""
+    def fix(
+        self, edits: Iterable[Edit], level: Level | None = None, reason: str = "", paddle: str = "", **fields: str
+    ) -> Fix:
+        """The fix with its edits; ``level``, ``reason``: what differs from the file here, ``fields``: for its title."""
         level = self.fix_level if level is None else level
         said = "" if level is Level.SAFE else reason or self.fix_reason
-        return Fix(self.fix_title, tuple(edits), level, said, paddle=paddle)
+        title = self.fix_title.format(**fields) if fields else self.fix_title
+        return Fix(title, tuple(edits), level, said, paddle=paddle)
 
 
 def rules_directory() -> Path:

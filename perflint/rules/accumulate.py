@@ -87,9 +87,7 @@ def reading(look: SumLook, context: Context) -> list[Edit]:
 
 def always_follows(statement: Statement, earlier: Statement) -> bool:
     """Whether a statement never runs before another one of the same iteration of a loop has run."""
-    around = {(link.node, link.branch) for link in statement.around}
-    is_later = earlier.start < statement.start
-    return is_later and all((link.node, link.branch) in around for link in earlier.around)
+    return earlier.start < statement.start and set(earlier.branches).issubset(statement.branches)
 
 
 def _shows_its_text(name: ast.Name, statement: Statement, context: Context) -> bool:

@@ -532,10 +532,11 @@ READ_AGAIN = shipped()["PPF108"]
 _HANDLES = ("h5py.File", "lmdb.open")
 
 
-def _repeated_places(file: FileIndex) -> Iterator[Candidate]:
+@query
+def _repeated_places(file: FileIndex) -> list[Candidate]:
     methods = sample_methods(file) if file.has_words(*_WORDS) else ()
     scopes = dict.fromkeys(scope for method in methods for scope in _with_helpers(method))
-    yield from (read for scope in scopes for read in _repeated_reads(Place(file, scope)))
+    return [read for scope in scopes for read in _repeated_reads(Place(file, scope))]
 
 
 @rule(READ_AGAIN.code, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Edit
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, InFile, rule
@@ -123,8 +123,7 @@ def _report(entry: _Entry, rule: Rule, match: ArgumentMatch, context: Context) -
         return
     if match.before_import and not programs.is_before_import(point.statement, match.before_import, point.file):
         return
-    title, reason = rule.fix_title.format(value=match.set), "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    fix = Fix(title, (Edit(*context.range(value), match.set),), rule.fix_level, reason)
+    fix = rule.fix([Edit(*context.range(value), match.set)], value=match.set)
     context.report(fix, entry.shown, code=rule.code, span=place, message=match.message, entry=match.entry)
 
 

@@ -34,7 +34,7 @@ from perflint.syntax.names import dotted, names_in, stored_names
 from perflint.syntax.parameters import arguments_of, fits
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import is_literal, walk
 from perflint.syntax.vocabulary import (
     calibrates,
     calls_training,
@@ -191,11 +191,8 @@ def _is_made_of_data(name: str, at: Statement, scope: Scope) -> bool:
 
 
 def _sets(node: ast.Assign, attribute: str, value: bool) -> bool:
-    return (
-        isinstance(node.value, ast.Constant)
-        and node.value.value is value
-        and any(isinstance(target, ast.Attribute) and target.attr == attribute for target in node.targets)
-    )
+    targets = (target.attr for target in node.targets if isinstance(target, ast.Attribute))
+    return is_literal(node.value, value) and attribute in targets
 
 
 # Finds evaluation loops: loops over batches that call a model without needing gradients.
@@ -583,7 +580,7 @@ def _may_train(statement: Statement) -> bool:
     """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
     for call in statement.calls:
         receiver, _, last = (dotted(call.func) or "").rpartition(".")
-        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2] or receiver)
+        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2])
         if calls_training(last) and not switches and receiver != "self":
             return True
     return False
@@ -599,8 +596,7 @@ def _evaluates_at(before: Sequence[Mode], at: Statement) -> bool:
     """Whether the last of the switches before a statement, in a block around it, is ``model.eval()``."""
     if not before or before[-1].trains:
         return False
-    around = {link.node: link.branch for link in at.around}
-    return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
+    return set(before[-1].statement.branches).issubset(at.branches)
 
 
 def _modes_before(scope: Scope, at: Statement) -> list[Mode]:

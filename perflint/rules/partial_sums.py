@@ -155,7 +155,7 @@ def _accumulates(remainder: ast.BinOp) -> bool:
 
 def _test_around(point: Point, statement: Statement) -> ast.expr | None:
     """The test of a remainder of the steps around a statement, but not around the backward pass."""
-    around_pass = {(link.node, link.branch) for link in point.statement.around}
+    around_pass = point.statement.branches
     for link in statement.around:
         if link.node is point.loop:
             return None

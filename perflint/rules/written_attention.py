@@ -205,16 +205,12 @@ def _changed(inner: Weights, change: ast.BinOp, scope: Scope) -> Weights | None:
 
 def _is_beside(one: Statement, other: Statement) -> bool:
     """Whether two statements are in the same blocks."""
-    return _blocks(one) == _blocks(other)
+    return one.branches == other.branches
 
 
 def _is_around(one: Statement, other: Statement) -> bool:
     """Whether a statement is in the blocks around the innermost one of another statement."""
-    return _blocks(one) == _blocks(other)[1:]
-
-
-def _blocks(statement: Statement) -> list[tuple[ast.stmt, str]]:
-    return [(link.node, link.branch) for link in statement.around]
+    return one.branches == other.branches[1:]
 
 
 def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:

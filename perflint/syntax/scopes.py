@@ -148,6 +148,11 @@ class Statement:
         return self.place.chain() if self.place is not None else iter(())
 
     @property
+    def branches(self) -> list[tuple[ast.stmt, str]]:
+        """The compound statements around it, from the inside out, each with the part that it is in."""
+        return [(link.node, link.branch) for link in self.around]
+
+    @property
     def conditions(self) -> Iterator[tuple[ast.expr, bool]]:
         """The tests of the ``if`` statements around it, from the inside out, each with its result there."""
         return ((link.node.test, link.branch == "body") for link in self.around if isinstance(link.node, ast.If))
