@@ -181,8 +181,8 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     """Whether a function that the loop calls loads, moves or uploads a file: it may be the one still written."""
     file, scope = context.file, context.here.scope
     graph = CallGraph.of(file.project)
-    calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
-    waiting = [found for call in calls for found in graph.reached(Place(file, scope), call)]
+    at, calls = Place(file, scope), (call for statement in scope.statements_in(loop) for call in statement.calls)
+    waiting = [found for call in calls for found in graph.reached(at, call)]
     seen: set[Scope] = set()
     for _ in range(_DEEPEST):
         current = [place for place in waiting if place.scope not in seen]
@@ -196,9 +196,9 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
 def _model(call: ast.Call, context: Context) -> str | None:
     state = argument_of(call, "obj", 0)
     is_first = state is not None and arguments_of(call)[0] is state
-    if not is_first or not isinstance(state, ast.Call) or arguments_of(state):
+    if not is_first or not isinstance(state, ast.Call) or arguments_of(state) or terminal(state) != "state_dict":
         return None
-    if not isinstance(state.func, ast.Attribute) or state.func.attr != "state_dict":
+    if not isinstance(state.func, ast.Attribute):
         return None
     owner = state.func.value
     name = dotted(owner) or ""

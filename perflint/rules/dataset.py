@@ -185,8 +185,9 @@ def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
     """The tensors that each dataset of a file creates for a sample, without datasets that create none."""
     if not file.has_words("to_tensor"):
         return ()
-    methods = (scope for scope in sample_methods(file) if not _collates(Place(file, scope)))
-    return tuple(sample for scope in methods if (sample := _sample(Place(file, scope))) is not None)
+    places = (Place(file, scope) for scope in sample_methods(file))
+    samples = (_sample(at) for at in places if not _collates(at))
+    return tuple(sample for sample in samples if sample is not None)
 
 
 def _sample(at: Place) -> TensorSample | None:
@@ -199,8 +200,7 @@ def _sample(at: Place) -> TensorSample | None:
     owner = at.scope.owner.name if at.scope.owner is not None else ""
     if is_collated(at.file, owner):
         return None
-    made = [part.node for part in parts if part not in rest]
-    sources = [source for node in made for source in _sources(at.scope, node)]
+    sources = [source for part in parts if part not in rest for source in _sources(at.scope, part.node)]
     return TensorSample(
         tensors,
         may_stay=any(_is_transformed(part.node) for part in rest),
@@ -320,9 +320,9 @@ def _tensors_of(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleT
         if call is not None:
             tensor = _tensor(call, part) if same and not part.is_shared else None
             found[call] = tensor if found.get(call, tensor) is not None else None
-    tensors = (tensor for tensor in found.values() if tensor is not None)
-    ordered = tuple(sorted(tensors, key=lambda tensor: (tensor.call.lineno, tensor.call.col_offset)))
-    return ordered, len(ordered) < len(found)
+    tensors = [tensor for tensor in found.values() if tensor is not None]
+    tensors.sort(key=lambda tensor: (tensor.call.lineno, tensor.call.col_offset))
+    return tuple(tensors), len(tensors) < len(found)
 
 
 def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:

@@ -32,7 +32,7 @@ from perflint.lint.registry import At, rule
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, arguments_of
+from perflint.syntax.parameters import argument_for, argument_of, arguments_of
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point, of_point, points_of
@@ -67,21 +67,14 @@ class Growth:
 def growth(point: Point) -> Growth | None:
     """What a statement at a training step adds to an object that lives longer than it; None if it adds no graph."""
     carriers = _Carriers(point)
-    stored = _stored_graph(point, carriers, carriers.within)
-    if stored is None:
-        stored = _stored_graph(point, carriers, carriers.beside_a_loss)
-        if stored is None or not _is_beside_growth(point):
-            return None
-        sure = False
-    else:
-        sure = all(carriers.is_differentiated(name) for name in stored[1])
-    target, names = stored
-    return Growth(names, sure, _may_be_numbers(names, point), _seen(point, target, names))
-
-
-def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
-    surely = Surely.of(point.file.project)
-    return not all(surely.is_tensor(name, point.function) for name in names)
+    own = _stored_graph(point, carriers, carriers.within)
+    stored = own or _stored_graph(point, carriers, carriers.beside_a_loss)
+    if stored is None or (own is None and not _is_beside_growth(point)):
+        return None
+    (target, names), surely = stored, Surely.of(point.file.project)
+    sure = own is not None and all(map(carriers.is_differentiated, names))
+    may_be_numbers = not all(surely.is_tensor(name, point.function) for name in names)
+    return Growth(names, sure, may_be_numbers, _seen(point, target, names))
 
 
 def _stored_graph(
@@ -100,9 +93,7 @@ def _stored_graph(
         return None
     if call is None and NoGrad.of(point.file.project).over_statement(point.function, point.statement):
         return None
-    if _is_number(value, point):
-        return None
-    return (target, names) if outlives_the_step(target, point) else None
+    return (target, names) if not _is_number(value, point) and outlives_the_step(target, point) else None
 
 
 def _is_number(value: ast.expr, point: Point) -> bool:
@@ -115,11 +106,8 @@ def _is_beside_growth(point: Point) -> bool:
     """Whether another statement of the same step stores the graph of the loss."""
     points = (points_of(point.file).get(item.node) for item in point.scope.statements if item is not point.statement)
     beside = (other for other in points if other is not None and other.step is not None and other.loop is point.loop)
-    for other in islice(beside, _MOST_BESIDE):
-        carriers = _Carriers(other)
-        if _stored_graph(other, carriers, carriers.within) is not None:
-            return True
-    return False
+    examined = ((other, _Carriers(other)) for other in islice(beside, _MOST_BESIDE))
+    return any(_stored_graph(other, carriers, carriers.within) is not None for other, carriers in examined)
 
 
 def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
@@ -150,8 +138,8 @@ def _retains_graphs(scope: Scope) -> bool:
 
 
 def _retains(call: ast.Call) -> bool:
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "retain_graph"] + call.args[1:2]
-    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
+    given = argument_of(call, "retain_graph", 1)
+    return given is not None and not (isinstance(given, ast.Constant) and not given.value)
 
 
 def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
@@ -283,25 +271,19 @@ class _Carriers:
         results = results_of_calls(self._point.scope)
         loops = (self._point.statement.loop, self._point.loop)
         given = [results[name, loop] for loop in loops if (name, loop) in results]
-        if not given:
+        node, position = min(given, key=lambda item: item[0].lineno, default=(None, None))
+        if node is None or node.lineno >= self._point.statement.node.lineno or not isinstance(node.value, ast.Call):
             return False
-        node, position = min(given, key=lambda item: item[0].lineno)
-        call = node.value
-        if node.lineno >= self._point.statement.node.lineno or not isinstance(call, ast.Call):
-            return False
-        return self._returns_graph(call, position)
+        return self._returns_graph(node.value, position)
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
         point, name = self._point, dotted(call.func)
         found = Values.of(point.file.project).callee(point.function, name, point.env) if name else None
-        if found is None or isinstance(found.scope.node, ast.Module):
+        if found is None or NoGrad.of(found.file.project).decorated(found):
             return False
-        scope = found.scope
-        if NoGrad.of(found.file.project).decorated(found):
-            return False
-        returned = [statement.node for statement in scope.statements if isinstance(statement.node, ast.Return)]
+        returned = [each.node for each in found.scope.statements if isinstance(each.node, ast.Return)]
         names = [_returned_name(node, position) for node in returned]
-        return bool(names) and all(name in differentiated(scope) for name in names)
+        return bool(names) and all(name in differentiated(found.scope) for name in names)
 
     def feeds_backward(self, target: ast.expr) -> bool:
         """Whether the sum itself goes into a backward pass: then its graph is needed."""

@@ -14,12 +14,13 @@ from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules.arguments import shown_argument
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.reaching import made_in_pass
 from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
-from perflint.syntax.tree import is_literal, walk
+from perflint.syntax.tree import calls_in, is_literal, walk
 from perflint.text.source import spans_rows
 from perflint.training.every import call_path, step_loop
 from perflint.training.steps import Point, Step, of_point
@@ -144,14 +145,14 @@ def _made_of(node: ast.stmt) -> Iterator[str]:
         return  # what a loop draws
     for part in _values(node):
         yield from filter(None, map(dotted, uncut(part)))
-        for item in walk(part):
-            for value in arguments_of(item) if isinstance(item, ast.Call) else ():
-                yield from filter(None, map(dotted, uncut(value)))
+        for value in (value for call in calls_in(part) for value in arguments_of(call)):
+            yield from filter(None, map(dotted, uncut(value)))
 
 
 def _values(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        return [node.value.func.value]  # ``loss.backward()``
+    call = call_in(node)
+    if call is not None and isinstance(call.func, ast.Attribute):
+        return [call.func.value]  # ``loss.backward()``
     if isinstance(node, ast.AugAssign):
         return [node.target, node.value]
     value = getattr(node, "value", None)

@@ -59,10 +59,9 @@ def _texts(point: Point) -> Iterator[ast.expr]:
 @rule(TENSOR_LOG, at=At.STEP, find_at=_texts)
 def formatted_tensor(node: ast.expr, context: Context) -> None:
     """Report a tensor that is converted to text outside of a logging call."""
-    if isinstance(context.parent(node), ast.FormattedValue) and isinstance(node, ast.JoinedStr):
-        outer = context.parent(node)
-        if isinstance(outer, ast.FormattedValue) and outer.format_spec is node:
-            return  # the ``{width}`` of ``{loss:{width}}``
+    outer = context.parent(node)
+    if isinstance(outer, ast.FormattedValue) and outer.format_spec is node:
+        return  # the ``{width}`` of ``{loss:{width}}``
     part = next((part for part in _formatted(node) if context.kind(part).is_tensor), None)
     if part is not None:
         span = _written(node, part, context) if isinstance(node, ast.JoinedStr) else None
