@@ -224,6 +224,16 @@ class FileIndex(FileText):
                 found.setdefault(item.id if isinstance(item, ast.Name) else item.attr, []).append(Load(item))
         return {name: reads for name, reads in found.items() if reads}
 
+    @property
+    def statements(self) -> Iterator[tuple[Scope, Statement]]:
+        """The statements of the file, scope by scope."""
+        return ((scope, statement) for scope in self.scopes.scopes for statement in scope.statements)
+
+    @property
+    def calls(self) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+        """The calls of the file, each with its statement."""
+        return ((scope, statement, call) for scope, statement in self.statements for call in statement.calls)
+
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
         """The calls whose last name is this one, each with its statement; only searches where the name occurs."""
         known = self._asked_calls
@@ -250,10 +260,8 @@ class FileIndex(FileText):
     def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
         """All calls of the file by their last names: faster than searching for each of hundreds of names."""
         found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
-        for scope in self.scopes.scopes:
-            for statement in scope.statements:
-                for call in statement.calls:
-                    found.setdefault(terminal(call) or "", []).append((scope, statement, call))
+        for scope, statement, call in self.calls:
+            found.setdefault(terminal(call) or "", []).append((scope, statement, call))
         return found
 
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from perflint.catalogue import shipped
 from perflint.findings import Confidence, Fix
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
@@ -23,17 +24,12 @@ from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import means_metric
 from perflint.training.steps import Point, Step, of_point, points_of
 
-CODE = "PPF208"
+RULE = shipped()["PPF208"]
 _METRICS = "paddle.metric."
 _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: their arguments have been read."""
 _HOST_LIBRARY = "sklearn.metrics."
 _GIVES = frozenset({"compute", "numpy"})
-_MADE_ANEW = "the step creates a new metric: create it and read it under the same test of the step"
-_BY_THE_CALLER = (
-    "return the predictions with the loss, and let the code that calls the model update the metric: in the "
-    "evaluation, and in training on the steps that log"
-)
 _DEEPEST = 5
 
 
@@ -44,7 +40,7 @@ def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
             yield call, confidence
 
 
-@rule(CODE, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
+@rule(RULE.code, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
 def metric_in_step(confidence: Confidence, context: Context) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
     call, step = context.node, context.running
@@ -65,7 +61,7 @@ def _methods(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(node, node)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_methods, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_methods, needs_kinds=False)
 def metric_method(node: Function, context: Context) -> None:
     """Claim what a metric class of the project reads in its ``update``: it is reported where the step calls it."""
     context.claim(node)
@@ -159,11 +155,9 @@ def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
 
 def _fix(call: ast.Call, context: Context, step: Step) -> Fix:
     if step.forward:
-        return guard.rarer_words("update the metric outside of the model", _BY_THE_CALLER)
-    title = f"update the metric every {guard.ordinal(context.settings.log_interval)} step"
-    if _is_made_at_each_step(call, context):
-        return guard.rarer_words(title, _MADE_ANEW)
-    return guard.sample_fix(title, guard.BATCHES, "", context)
+        return RULE.words("in a model")
+    fix = RULE.words("made anew", nth=guard.ordinal(context.settings.log_interval))
+    return fix if _is_made_at_each_step(call, context) else guard.sample_fix(fix.message, guard.BATCHES, "", context)
 
 
 def _is_made_at_each_step(expression: ast.Call, context: Context) -> bool:

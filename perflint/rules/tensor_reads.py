@@ -13,7 +13,7 @@ from perflint.lint.context import Context
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.rules.edits import on_device
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import default_of
+from perflint.syntax.parameters import default_of, is_none
 from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
@@ -100,8 +100,7 @@ class Evidence:
 
     def builtin(self, node: ast.expr) -> str:
         """The qualified name of a function, ``""`` for one that is computed."""
-        name = dotted(node)
-        return self._names.resolve(name) if name else ""
+        return self._names.qualified(node)
 
     def is_off(self, node: ast.expr) -> bool:
         """Whether an expression is a parameter of the function that is false unless a call says otherwise."""
@@ -111,8 +110,7 @@ class Evidence:
     def is_handed_over(self, node: ast.expr) -> bool:
         """Whether a test is ``x is not None``, or ``x``, for an optional parameter."""
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot):
-            other = node.comparators[0]
-            return isinstance(other, ast.Constant) and other.value is None and self.is_off(node.left)
+            return is_none(node.comparators[0]) and self.is_off(node.left)
         if isinstance(node, ast.Call) and dotted(node.func) == "exists" and len(node.args) == 1:
             return self.is_off(node.args[0])
         return self.is_off(node)
@@ -170,20 +168,21 @@ class Evidence:
     def _is_on_the_host(self, node: ast.expr) -> bool:
         node = base_of(node)
         node = base_of(self._definitions.get(dotted(node) or "", node))
-        if isinstance(node, ast.Call) and self.builtin(node.func) in _OF_HOST_VALUES:
-            given = [item for item in node.args if not isinstance(item, ast.Constant)]
-            return bool(given) and all(map(self._is_on_the_host, given))
         if not isinstance(node, ast.Call):
             return False
+        if self.builtin(node.func) in _OF_HOST_VALUES:
+            given = [item for item in node.args if not isinstance(item, ast.Constant)]
+            return bool(given) and all(map(self._is_on_the_host, given))
         return self._names.resolve(terminal(node) or "").rpartition(".")[2] in _ON_THE_HOST
 
 
 def _differentiated(scope: Scope) -> frozenset[str]:
     """Names that a scope takes the gradient of: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
-    found = set()
-    for call in scope.calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize"):
-            found.add(dotted(call.args[0] if call.args else call.func.value))
+    found = (
+        dotted(call.args[0] if call.args else call.func.value)
+        for call in scope.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize")
+    )
     return frozenset(filter(None, found))
 
 

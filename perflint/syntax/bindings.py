@@ -102,6 +102,13 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.
         yield name, value
 
 
+def plain_assignment(node: ast.AST | None) -> tuple[str, ast.expr] | None:
+    """The name and the value of an assignment to one plain name; None for anything else."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    return node.targets[0].id, node.value
+
+
 def bound_by(node: ast.stmt) -> list[str]:
     """The dotted names that a statement assigns to."""
     if isinstance(node, ast.Assign):

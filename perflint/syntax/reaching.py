@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
-from perflint.syntax.bindings import Binding, bindings_of, targets_and_values
+from perflint.syntax.bindings import Binding, bindings_of, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, own_parts
 from perflint.syntax.tree import base_of, walk
@@ -63,9 +63,15 @@ def made_in_pass(name: str, at: Statement, scope: Scope, loop: ast.stmt | None) 
 
 def value_of(binding: Statement) -> ast.expr | None:
     """The value in a plain assignment to one name; None for other statements."""
-    node = binding.node
-    is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    return node.value if is_plain and isinstance(node, ast.Assign) else None
+    made = plain_assignment(binding.node)
+    return made[1] if made is not None else None
+
+
+def sole_value(node: ast.expr, at: Statement, scope: Scope) -> tuple[Statement, ast.expr] | None:
+    """The only plain assignment that can have given a name its value at a statement, with the value."""
+    binding = sole_at(node.id, at, scope) if isinstance(node, ast.Name) else None
+    value = value_of(binding) if binding is not None else None
+    return (binding, value) if binding is not None and value is not None else None
 
 
 def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:

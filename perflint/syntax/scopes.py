@@ -94,6 +94,11 @@ class Statement:
         return (self._parts or self._look())[0]
 
     @property
+    def nodes(self) -> list[ast.AST]:
+        """The nodes of its own expressions and targets (not of nested statements)."""
+        return [item for part in own_parts(self.node) for item in walk(part)]
+
+    @property
     def formats(self) -> bool:
         """Whether it formats values to a string (an f-string or ``%``)."""
         return (self._parts or self._look())[1]
@@ -141,6 +146,11 @@ class Statement:
     def around(self) -> Iterator[Link]:
         """The links of its place, from the inside out: one for each compound statement around it in its scope."""
         return self.place.chain() if self.place is not None else iter(())
+
+    @property
+    def branches(self) -> list[tuple[ast.stmt, str]]:
+        """The compound statements around it, from the inside out, each with the part that it is in."""
+        return [(link.node, link.branch) for link in self.around]
 
     @property
     def conditions(self) -> Iterator[tuple[ast.expr, bool]]:
@@ -227,6 +237,11 @@ class Scope:
         args = self.node.args
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    def values_of(self, name: str) -> list[ast.expr]:
+        """What the class sets an attribute of its object to, by the name in a method: ``self.x``; else nothing."""
+        first, _, last = name.partition(".")
+        return [value for value, _ in self.owner.attributes.get(last, ())] if self.owner and first == "self" else []
 
     def statements_in(self, loop: ast.stmt) -> list[Statement]:
         """The statements in the body of one of its loops."""
