@@ -18,6 +18,7 @@ from perflint.bench.runner import recorder
 from perflint.bench.runner.recorder import SPAWNED
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
+from perflint.paddle.host_reads import WATCHED_METHODS
 from perflint.text.visible import counted
 
 Waiting = Callable[[str], None]
@@ -305,6 +306,7 @@ def _data(plan: Plan, copy: Path, scratch: Path) -> dict[str, Any]:
         "copy": os.path.realpath(copy),
         "original": os.path.realpath(plan.root),
         "profile": plan.profile,
+        "reads": sorted(WATCHED_METHODS),
     }
 
 

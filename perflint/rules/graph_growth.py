@@ -28,6 +28,7 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, arguments_of
@@ -41,6 +42,7 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
+_OF_TENSORS = READ_METHODS | {"detach"}
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set"})
 _HANDED = "`{name}` gets a tensor without its graph then, and may show that"
 _WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
@@ -260,9 +262,7 @@ class _Carriers:
     def _is_read(self, name: str) -> bool:
         """Whether a value is shown to be a tensor: ``metric.item()``."""
         return any(
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr in ("item", "numpy", "detach")
-            and dotted(call.func.value) == name
+            isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TENSORS and dotted(call.func.value) == name
             for statement in self._point.scope.statements
             for call in statement.calls
         )
