@@ -42,7 +42,6 @@ _MANY = re.compile(
 )
 _LOADER = re.compile(r"loader|reader", re.IGNORECASE)
 _TARGETS = re.compile(r"^(?:\w+_)?(?:targets?|labels?|gts?|tgt|trg|ground_truth)(?:_\w+)?$", re.IGNORECASE)
-_DEEPEST = 4
 
 
 @dataclass(frozen=True)
@@ -179,10 +178,10 @@ def _has_many_passes(scope: Scope, at: Statement, loop: Loop) -> bool:
     """Whether the number of iterations of a loop grows with the data."""
     if isinstance(loop, ast.While):
         return not isinstance(loop.test, ast.Constant) or bool(loop.test.value)
-    return _is_long(scope, at, loop.iter, 0)
+    return _is_long(scope, at, loop.iter)
 
 
-def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
+def _is_long(scope: Scope, at: Statement, node: ast.expr) -> bool:
     """Whether an expression is a long sequence, or the number of iterations of a loop."""
     if any(_is_of_a_shape(item) for item in walk(node)):
         return True
@@ -190,17 +189,15 @@ def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
         return isinstance(node.value, int) and node.value >= _FEW
     if isinstance(node, ast.Call):
         inner = node.args if terminal(node) in _WRAPPERS else []
-        return any(_is_long(scope, at, argument, depth) for argument in inner) or bool(
-            _MANY.search(terminal(node) or "")
-        )
+        return any(_is_long(scope, at, argument) for argument in inner) or bool(_MANY.search(terminal(node) or ""))
     if isinstance(node, ast.BinOp):
-        return _is_long(scope, at, node.left, depth) or _is_long(scope, at, node.right, depth)
+        return _is_long(scope, at, node.left) or _is_long(scope, at, node.right)
     name = dotted(node)
     if name is None:
         return False
-    binding = sole_at(name, at, scope) if depth < _DEEPEST else None
+    binding = sole_at(name, at, scope)
     value = value_of(binding) if binding is not None else None
-    if binding is not None and value is not None and _is_long(scope, binding, value, depth + 1):
+    if binding is not None and value is not None and _is_long(scope, binding, value):
         return True
     return bool(_MANY.search(name.rpartition(".")[2])) and not isinstance(value, ast.Constant)
 

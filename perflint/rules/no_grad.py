@@ -206,7 +206,6 @@ _MAY_ASK = "the model may be one that computes gradients in its forward pass, wh
 _ASKS_WHETHER = "is_grad_enabled"
 _MAY_CALL = "a function that it calls may compute gradients, which no_grad would break"
 _TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
-_MOST_CALLERS = 3
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
 
 
@@ -524,7 +523,7 @@ class _Finder:
             not (over_data or evaluates(self._scope.name))
             or calibrates(self._scope.name)
             or self._is_dispatched()
-            or self._only_predicts(Place(self._file, self._scope))
+            or _only_predicts(Place(self._file, self._scope))
         ):
             return Confidence.LOW
         says_so = _evaluates(self._scope.name) or _under_eval(self._scope, loop)
@@ -548,19 +547,6 @@ class _Finder:
             file is not self._file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name)
         )
 
-    def _only_predicts(self, at: Place, depth: int = 0) -> bool:
-        """Whether only predicting programs are known to call a function."""
-        if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
-            return not at.file.has(".backward(")
-        if at.scope is at.file.scopes.module or depth >= _MOST_CALLERS:
-            return False
-        found = False
-        for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME):
-            if site.scope is not at.scope and not self._only_predicts(site.function, depth + 1):
-                return False
-            found = found or site.scope is not at.scope
-        return found
-
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that passes it the batches."""
         best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
@@ -572,6 +558,17 @@ class _Finder:
     def _is_layer(self) -> bool:
         owner, kinds = self._scope.owner, Modules.of(self._file.project)
         return owner is not None and kinds.kind_of_instance(self._file, owner).tag == LAYER_TAG
+
+
+@query(cycle=False)
+def _only_predicts(at: Place) -> bool:
+    """Whether only predicting programs are known to call a function."""
+    if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
+        return not at.file.has(".backward(")
+    if at.scope is at.file.scopes.module:
+        return False
+    callers = [site for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME) if site.scope is not at.scope]
+    return bool(callers) and all(_only_predicts(site.function) for site in callers)
 
 
 def _switches_mode(statement: Statement) -> bool:
