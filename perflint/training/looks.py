@@ -47,8 +47,6 @@ from perflint.training.training_calls import TrainingCalls
 
 # Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
 
-_MOST_CALLS = 3
-"""Through how many calls a read in a helper is searched for."""
 _MOST_STATEMENTS = 200
 _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
 
@@ -56,7 +54,7 @@ _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfini
 class Reads(Part):
     """Decides whether one call of a function reads from the device, given its arguments."""
 
-    def in_call(self, at: Place, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+    def in_call(self, at: Place, call: ast.Call, env: Env) -> Read | None:
         """The first host read that a call of a project function certainly does, also through some further calls."""
         for target in CallGraph.of(self._project).callees(at, call, env):
             if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
@@ -65,7 +63,7 @@ class Reads(Part):
                 return None
             parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
             told = in_order(default_values(target.scope, call))
-            return self._in_function(target.place, in_order(parameters), told, calls)
+            return self._in_function(target.place, in_order(parameters), told)
         return None
 
     def _is_a_step(self, at: Place) -> bool:
@@ -73,7 +71,7 @@ class Reads(Part):
         return at.file.is_quiet or is_named or TrainingCalls.of(self._project).trains(at)
 
     @query(cycle=None)
-    def _in_function(self, at: Place, handed: Handed, told: Told, further: int) -> Read | None:
+    def _in_function(self, at: Place, handed: Handed, told: Told) -> Read | None:
         """The read in a function; a function of hundreds of statements is not searched."""
         if len(at.scope.statements) > _MOST_STATEMENTS:
             return None
@@ -88,18 +86,18 @@ class Reads(Part):
             env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), at.file)
             guarded = within_expressions(statement.node, known, Evaluator(at.file, env).kind, at.file)
             calls = [call for call in statement.calls if call not in guarded]
-            found = self._in_calls(at, calls, env, further)
+            found = self._in_calls(at, calls, env)
             if found is not None and found.sure and not _asks_for_a_key(statement, at.scope):
                 return found
             if found is not None and possible is None:
                 possible = replace(found, sure=False)
         return possible
 
-    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env) -> Read | None:
         for call in calls:
             if reads_tensor(call, Evaluator(at.file, env), at.file):
                 return Read(at.file, call)
-            found = self.in_call(at, call, env, further - 1) if further else None
+            found = self.in_call(at, call, env)
             if found is not None:
                 return found
         return None
