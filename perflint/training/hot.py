@@ -21,7 +21,7 @@ from perflint.syntax.scopes import Class, Loop, Scope, own_parts
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
-from perflint.training.clues import MOST_CALLS, Clues, is_worth_a_look
+from perflint.training.clues import Clues, is_worth_a_look
 from perflint.training.intent import only_predicts
 from perflint.training.live import live
 from perflint.training.looks import Look, Seen
@@ -162,8 +162,7 @@ class _Hot:
             return
         handed = in_order(known.handed)
         for told, step in known.ways.items():
-            further = _further(step)
-            look = looks.at_function(Place(call.file, call.scope), handed, told, step.forward, further, self._clues)
+            look = looks.at_function(Place(call.file, call.scope), handed, told, step.forward, self._clues)
             self._take(look, Place(call.file, call.scope), step, told)
 
     def _take(self, look: Look, at: Place, step: Step | None, told: Told = ()) -> None:
@@ -196,13 +195,6 @@ class _Hot:
                 )
         for call, read in look.reads:
             reads_of(place.file)[place.file.source.lines.offset(call.lineno, call.col_offset)] = read
-
-
-def _further(step: Step) -> int:
-    """Through how many more calls a step is followed; for those that are no forward pass, whether it is at all."""
-    if step.forward:
-        return MOST_CALLS - len(step.calls)
-    return int(len(step.calls) + bool(step.function) <= MOST_CALLS)
 
 
 def _step_at(file: FileIndex, root: Loop | None, step: Step | None) -> Step:

@@ -295,7 +295,7 @@ def at_loops(at: Place, clues: Clues) -> Look:
 
 
 @query
-def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: int, clues: Clues) -> Look:
+def at_function(at: Place, handed: Handed, told: Told, forward: bool, clues: Clues) -> Look:
     """Look at a function that is called at each step.
 
     Args:
@@ -304,7 +304,6 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
         handed: the kinds of its arguments.
         told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
-        further: how many nested calls are followed from here.
         clues: what makes the inside of a model's ``forward`` worth checking.
     """
     project = at.file.project
@@ -316,7 +315,7 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
     drawn = yielding_loops(at.scope) if is_generator(at.scope) else None
     path = HowOften(Known(at, dict(told)), at.scope, flow)
     skipped = left_out_of_calls(at.scope)
-    looking = _Looking(at, flow, clues, forward, further, told)
+    looking = _Looking(at, flow, clues, forward, told)
     for statement in at.scope.statements:
         loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
         cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
@@ -333,7 +332,6 @@ class _Looking:
         flow: Flow,
         clues: Clues,
         forward: bool = False,
-        further: int = 1,
         told: Told = (),
     ) -> None:
         self.look = Look()
@@ -342,7 +340,6 @@ class _Looking:
         self._flow = flow
         self._clues = clues
         self._forward = forward
-        self._further = further
         self._told = told
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._inner: dict[str, Kind] | None = None
@@ -354,7 +351,7 @@ class _Looking:
         env = self._flow.before.get(statement.node, {})
         is_hot = is_hot and not _ends_timed_part(Place(self._file, self._scope), statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
-        if not is_hot or not self._further:
+        if not is_hot:
             return
         for call in statement.calls:
             sources = drawn_by_next(Place(self._file, self._scope), call, env)
@@ -449,7 +446,7 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.place, self._clues, self._further - 1, self._scope)
+        return clues_ahead(target.place, self._clues, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""
