@@ -18,7 +18,7 @@ from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
-from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
@@ -177,10 +177,7 @@ class _Tracer:
         node = binding.statement.node
         if binding.value is None:
             return Origin(UNKNOWN)
-        if isinstance(node, LOOPS) and not isinstance(node, ast.While):
-            if node is self._point.loop and not _counts(node.iter):
-                drawn = SLICE if _is_cut(node.iter, binding.statement, self._scope) else BATCH
-                return Origin(NUMBER if _is_counter(node.target, node.iter, name) else drawn)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
             return self._element(node.target, node.iter, name, binding.statement)
         return self.origin(binding.value, binding.statement)
 
@@ -188,6 +185,8 @@ class _Tracer:
         """The origin of what a loop or a comprehension assigns to a name of its target."""
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
+        if iterated is getattr(self._point.loop, "iter", None):
+            return Origin(SLICE if _is_cut(iterated, at, self._scope) else BATCH)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
         if isinstance(iterated, ast.Call) and called in LOOPED and iterated.args:
             return self._all(iterated.args, at)

@@ -136,9 +136,6 @@ def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_MOST_SOURCES = 4
-"""Through how many names and calls around a source it is followed."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -156,39 +153,39 @@ class Drawn:
 
 def drawn_by_loop(at: Place, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(at, loop.iter, env, _MOST_SOURCES)
+    return iter(()) if isinstance(loop, ast.While) else _drawn(at, loop.iter, env)
 
 
 def drawn_by_next(at: Place, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(at, call.args[0], env, _MOST_SOURCES)) if is_next else []
+    return list(_drawn(at, call.args[0], env)) if is_next else []
 
 
-def _of(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    if further < 0:
-        return
+def _drawn(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """What runs to draw from an expression, also through names and calls around it (``enumerate(batches())``)."""
+    waiting: list[tuple[Place, ast.expr, Env, ast.expr | None]] = [(at, node, env, None)]
+    for place, item, kinds, name in waiting:  # grows in the loop
+        passes = isinstance(item, ast.Call) and terminal(item) in LOOPED and dotted(item.func) is not None
+        if not passes:
+            found = (*_generators(place, item, kinds), *_methods(place.file, item, kinds))
+            yield from (replace(each, at=name or item) for each in found)
+        if isinstance(item, ast.Call):
+            inner = [(place, part, kinds, name) for part in item.args if passes or isinstance(part, ast.Call)]
+        else:
+            inner = [(*made, name or item) for made in _held(place, item, kinds)]
+        waiting += [each for each in inner if not any(each[1] is known[1] for known in waiting)]
+
+
+def _generators(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """The generators that a call may make."""
     if isinstance(node, ast.Call):
-        yield from _of_call(at, node, env, further)
-    else:
-        yield from _held(at, node, env, further)
-        yield from _methods(at.file, node, env)
+        found = CallGraph.of(at.file.project).callees(at, node, env)
+        yield from (Drawn(target, node, env, node) for target in found if is_generator(target.scope))
 
 
-def _of_call(at: Place, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
-    """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
-    passes = terminal(call) in LOOPED and dotted(call.func) is not None
-    targets = [] if passes else CallGraph.of(at.file.project).callees(at, call, env)
-    yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
-    if not passes:
-        yield from _methods(at.file, call, env)
-    for argument in call.args:
-        if passes or isinstance(argument, ast.Call):
-            yield from _of(at, argument, env, further - 1)
-
-
-def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    """The generator that a name bound once, or an attribute of the object, refers to."""
+def _held(at: Place, node: ast.expr, env: Env) -> Iterator[tuple[Place, ast.expr, Env]]:
+    """The call whose result a name bound once, or an attribute of the object, refers to."""
     file, scope = at.file, at.scope
     name, project = dotted(node), file.project
     if name is None:
@@ -201,8 +198,7 @@ def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
         value, scope = kept[0]
         env = Values.of(project).base_env(Place(file, scope), CallGraph.of(project).handed(Place(file, scope)))
     if isinstance(value, ast.Call):
-        for source in _of(Place(file, scope), value, env, further - 1):
-            yield replace(source, at=node)
+        yield Place(file, scope), value, env
 
 
 def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
