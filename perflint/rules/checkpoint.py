@@ -24,7 +24,7 @@ from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
-from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, terminal
 from perflint.syntax.tree import alike, calls_in, string_of, walk
 from perflint.syntax.vocabulary import means_model
 
@@ -44,8 +44,6 @@ _HARMLESS = frozenset(
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
 _BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
-_DEEPEST = 3
-"""Calls from the loop to a function that loads."""
 _WIDTH = 88
 _SINCE = "2.6"
 """The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
@@ -183,13 +181,13 @@ def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     graph = CallGraph.of(file.project)
     at, calls = Place(file, scope), (call for statement in scope.statements_in(loop) for call in statement.calls)
     waiting = [found for call in calls for found in graph.reached(at, call)]
-    seen: set[Scope] = set()
-    for _ in range(_DEEPEST):
-        current = [place for place in waiting if place.scope not in seen]
-        seen |= {place.scope for place in current}
-        if any(uses_a_checkpoint(place.file, call) for place in current for call in place.scope.calls):
-            return True
-        waiting = [found for place in current for call in place.scope.calls for found in graph.reached(place, call)]
+    seen: set[Place] = set()
+    for place in waiting:  # grows in the loop
+        if place not in seen:
+            seen.add(place)
+            if any(uses_a_checkpoint(place.file, call) for call in place.scope.calls):
+                return True
+            waiting += (found for call in place.scope.calls for found in graph.reached(place, call))
     return False
 
 

@@ -275,8 +275,6 @@ _OTHER_WAYS = re.compile(
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
 _SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
-_MOST_CALLS = 4
-"""How many calls lead at most from where the program becomes distributed to a save."""
 
 Facts = frozenset[tuple[str, bool]]
 
@@ -345,7 +343,7 @@ class _Finder(Part):
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, place: Place, at: Statement, calls: int = _MOST_CALLS) -> RankPath | None:
+    def _path(self, place: Place, at: Statement) -> RankPath | None:
         """How every rank of a distributed program gets to a statement of a function; None if it does not.
 
         A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
@@ -356,8 +354,6 @@ class _Finder(Part):
         own = self._start(place)
         if own is not None:
             return own
-        if not calls:
-            return None
         sites = CallGraph.of(self._project).callers(place)
         open_sites = [
             site
@@ -369,7 +365,7 @@ class _Finder(Part):
             and not is_left_out(site, place, at)
         ]
         for site in open_sites:
-            path = self._path(site.function, site.statement, calls - 1)
+            path = self._path(site.function, site.statement)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.
@@ -395,12 +391,13 @@ class _Finder(Part):
         place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
         return RankPath((place,), found.start, found.confidence, wrapped=found.wrapped)
 
-    def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
+    @query(cycle=False)
+    def _is_confined(self, site: CallSite) -> bool:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.function):
             return True
-        sites = CallGraph.of(self._project).callers(site.function) if calls else []
-        return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
+        sites = CallGraph.of(self._project).callers(site.function)
+        return bool(sites) and all(map(self._is_confined, sites))
 
     def _start(self, at: Place) -> RankPath | None:
         """The statement of a function that makes the program distributed, or finds it so.

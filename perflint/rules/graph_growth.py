@@ -29,6 +29,7 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
@@ -43,6 +44,7 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
+_OF_TENSORS = READ_METHODS | {"detach"}
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set"})
 RULE = shipped()["PPF212"]
 
@@ -246,9 +248,7 @@ class _Carriers:
     def _is_read(self, name: str) -> bool:
         """Whether a value is shown to be a tensor: ``metric.item()``."""
         return any(
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr in ("item", "numpy", "detach")
-            and dotted(call.func.value) == name
+            isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TENSORS and dotted(call.func.value) == name
             for call in self._point.scope.calls
         )
 

@@ -43,7 +43,6 @@ _MANY = re.compile(
 )
 _LOADER = re.compile(r"loader|reader", re.IGNORECASE)
 _TARGETS = re.compile(r"^(?:\w+_)?(?:targets?|labels?|gts?|tgt|trg|ground_truth)(?:_\w+)?$", re.IGNORECASE)
-_DEEPEST = 4
 
 
 @dataclass(frozen=True)
@@ -174,28 +173,36 @@ def _has_many_passes(scope: Scope, at: Statement, loop: Loop) -> bool:
     """Whether the number of iterations of a loop grows with the data."""
     if isinstance(loop, ast.While):
         return not isinstance(loop.test, ast.Constant) or bool(loop.test.value)
-    return _is_long(scope, at, loop.iter, 0)
+    return _is_long(scope, at, loop.iter)
 
 
-def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
+def _is_long(scope: Scope, at: Statement, node: ast.expr) -> bool:
     """Whether an expression is a long sequence, or the number of iterations of a loop."""
+    waiting = [(node, at)]
+    for item, there in waiting:  # grows in the loop
+        binding = sole_at(dotted(item) or "", there, scope)
+        value = value_of(binding) if binding is not None else None
+        if _says_long(item) and not isinstance(value, ast.Constant):
+            return True
+        parts: list[tuple[ast.expr, Statement]] = []
+        if isinstance(item, ast.BinOp):
+            parts = [(item.left, there), (item.right, there)]
+        elif isinstance(item, ast.Call):
+            parts = [(argument, there) for argument in item.args if terminal(item) in _WRAPPERS]
+        elif value is not None and binding is not None:
+            parts = [(value, binding)]
+        waiting += [part for part in parts if part not in waiting]
+    return False
+
+
+def _says_long(node: ast.expr) -> bool:
+    """Whether an expression is many by its own value or name, or by a shape in it."""
     if any(_is_of_a_shape(item) for item in walk(node)):
         return True
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value >= _FEW
-    if isinstance(node, ast.Call):
-        inner, last = node.args if terminal(node) in _WRAPPERS else [], terminal(node) or ""
-        return any(_is_long(scope, at, argument, depth) for argument in inner) or bool(_MANY.search(last))
-    if isinstance(node, ast.BinOp):
-        return _is_long(scope, at, node.left, depth) or _is_long(scope, at, node.right, depth)
-    name = dotted(node)
-    if name is None:
-        return False
-    binding = sole_at(name, at, scope) if depth < _DEEPEST else None
-    value = value_of(binding) if binding is not None else None
-    if binding is not None and value is not None and _is_long(scope, binding, value, depth + 1):
-        return True
-    return bool(_MANY.search(name.rpartition(".")[2])) and not isinstance(value, ast.Constant)
+    name = terminal(node) if isinstance(node, ast.Call) else dotted(node)
+    return _MANY.search((name or "").rpartition(".")[2]) is not None
 
 
 def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from perflint.catalogue import shipped
 from perflint.findings import Confidence, Fix
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
+from perflint.query import query
 from perflint.rules import guard
 from perflint.rules.excuses import is_untrained
 from perflint.syntax.names import dotted
@@ -30,7 +31,6 @@ _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: their arguments have been read."""
 _HOST_LIBRARY = "sklearn.metrics."
 _GIVES = frozenset({"compute", "numpy"})
-_DEEPEST = 5
 
 
 def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
@@ -57,7 +57,7 @@ def _methods(file: FileIndex) -> Iterator[Candidate]:
         is_update = scope.name == "update" and owner is not None and owner.methods.get("update") is scope
         if not is_update or owner is None or isinstance(node, ast.Module):
             continue
-        if _derives(file.project, file, owner) and _works_on_host(file.project, Place(file, scope)):
+        if _derives(file.project, file, owner) and _works_on_host(Place(file, scope)):
             yield Candidate(node, node)
 
 
@@ -93,7 +93,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     found = Modules.of(project).class_named(kind.type) if kind.type else None
     if found is not None:
         method = Modules.of(project).method(kind.type, "update")
-        on_host = method is None or _works_on_host(project, method)
+        on_host = method is None or _works_on_host(method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes an unknown object a container of tensors.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
@@ -139,7 +139,8 @@ def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
     return any(base.startswith(_METRICS) for base in Hierarchy.of(project).base_names(file, owner))
 
 
-def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
+@query(cycle=False)
+def _works_on_host(at: Place) -> bool:
     """Whether an ``update`` of the project copies its argument, rather than only reading a number of it."""
     for call in at.scope.calls:
         name = dotted(call.func) or ""
@@ -147,10 +148,8 @@ def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
             return True
         if at.file.names.resolve(name).startswith(("numpy.", "seqeval.metrics.", _HOST_LIBRARY)):
             return True
-        called = Values.of(project).callee(at, name, {}) if name and depth < _DEEPEST else None
-        if called is not None and called[1] is not at.scope and _works_on_host(project, called, depth + 1):
-            return True
-    return False
+    graph = CallGraph.of(at.file.project)
+    return any(_works_on_host(called) for call in at.scope.calls for called in graph.reached(at, call))
 
 
 def _fix(call: ast.Call, context: Context, step: Step) -> Fix:

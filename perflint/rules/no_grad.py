@@ -203,7 +203,6 @@ _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"^[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
 _ASKS_WHETHER = "is_grad_enabled"
-_MOST_CALLERS = 3
 _MOST_FUNCTIONS = 30
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
 
@@ -520,7 +519,7 @@ class _Finder:
             not (over_data or evaluates(self._at.scope.name))
             or calibrates(self._at.scope.name)
             or self._is_dispatched()
-            or self._only_predicts(self._at)
+            or _only_predicts(self._at)
         ):
             return Confidence.LOW
         says_so = _evaluates(self._at.scope.name) or _under_eval(self._at.scope, loop)
@@ -557,19 +556,6 @@ class _Finder:
         off = call.statement is not None and self._no_grad.over_statement(call.function, call.statement)
         return off or self._no_grad.decorated(call.function)
 
-    def _only_predicts(self, at: Place, depth: int = 0) -> bool:
-        """Whether only predicting programs are known to call a function."""
-        if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
-            return not at.file.has(".backward(")
-        if at.scope is at.file.scopes.module or depth >= _MOST_CALLERS:
-            return False
-        found = False
-        for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME):
-            if site.scope is not at.scope and not self._only_predicts(site.function, depth + 1):
-                return False
-            found = found or site.scope is not at.scope
-        return found
-
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that passes it the batches."""
         best = next(
@@ -601,6 +587,17 @@ def _is_called_otherwise(at: Place) -> bool:
     if any(Callers.of(project).named(scope.name)):
         return False
     return any(file is not at.file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name))
+
+
+@query(cycle=False)
+def _only_predicts(at: Place) -> bool:
+    """Whether only predicting programs are known to call a function."""
+    if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
+        return not at.file.has(".backward(")
+    if at.scope is at.file.scopes.module:
+        return False
+    callers = [site for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME) if site.scope is not at.scope]
+    return bool(callers) and all(_only_predicts(site.function) for site in callers)
 
 
 def _switches_mode(statement: Statement) -> bool:

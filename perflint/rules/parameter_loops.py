@@ -13,6 +13,7 @@ from perflint.findings import Confidence
 from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bound_by, definitions_of
@@ -227,7 +228,7 @@ def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
 # Finds loops that keep a moving average of the weights of a network, weight by weight: EMA, momentum encoders.
 
 _STORES = frozenset({"assign", "set_value", "copy_"})
-_ON_THE_HOST = frozenset({"numpy", "array", "asarray", "item"})
+_ON_THE_HOST = READ_METHODS | ARRAY_FUNCTIONS
 
 
 class Average(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -78,37 +78,38 @@ _SHARE = frozenset(
 """Methods whose result shares the memory of the tensor, or is read from it, and those that return a dict's values."""
 
 _OF_LAYERS = frozenset({"weight", "bias", "_mean", "_variance"})
-_DEEPEST = 4
 
 
 @of_point
 def is_part_of_a_model(point: Point, tensor: ast.expr) -> bool:
     """Whether an expression of a statement is a parameter or a buffer, which later steps change in place."""
-    return _is_part(tensor, point, 0)
+    waiting = [(tensor, point.statement)]
+    for node, at in waiting:  # grows in the loop
+        base = _shared(node)
+        if isinstance(base, ast.Name):
+            given = ((each.value, each.statement) for each in before(base.id, at, point.scope))
+            waiting += [(value, there) for value, there in given if value is not None and (value, there) not in waiting]
+        elif isinstance(base, ast.Call) or (isinstance(base, ast.Attribute) and _is_part_of_object(base, point)):
+            return True
+    return False
 
 
-def _is_part(node: ast.expr, point: Point, depth: int) -> bool:
-    while not isinstance(node, ast.Name):
+def _shared(node: ast.expr) -> ast.expr | None:
+    """The name, the attribute or the call of a model whose tensors an expression has; None if it is something else."""
+    while not isinstance(node, (ast.Name, ast.Attribute)):
         if isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Attribute):
-            return _is_part_of_object(node, point)
-        elif not isinstance(node, ast.Call) or terminal(node) in _GIVE:
-            return isinstance(node, ast.Call)
+        elif not isinstance(node, ast.Call):
+            return None
+        elif terminal(node) in _GIVE:
+            return node
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _SHARE:
             node = node.func.value
         elif terminal(node) in _PASS_ON and node.args:
             node = node.args[0]
         else:
-            return False
-    return depth < _DEEPEST and any(_is_part(value, point, depth + 1) for value in _values(node.id, point))
-
-
-def _values(name: str, point: Point) -> Iterator[ast.expr]:
-    """The values of a name, if the function has all of them."""
-    for binding in before(name, point.statement, point.scope):
-        if binding.value is not None:
-            yield binding.value
+            return None
+    return node
 
 
 def _is_part_of_object(node: ast.Attribute, point: Point) -> bool:

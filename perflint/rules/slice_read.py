@@ -18,7 +18,7 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
+from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS, READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
 from perflint.syntax.scopes import Scope, Statement, terminal
@@ -47,7 +47,7 @@ _REDUCED = frozenset(
     {"argmax", "argmin", "sum", "mean", "max", "min", "norm", "any", "all", "arange", "prod", "bincount"}
 )
 # What lists, tuples and dicts do not have.
-_ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
+_ATTRIBUTES = _ONE | _REDUCED | READ_METHODS | {"shape", "ndim", "dtype", "T", "stop_gradient", "place"}
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def _in(at: Place) -> Iterator[WrittenAttention]:
             if terminal(call) != "softmax" or not _is_last_axis(call):
                 continue
             argument = _tensor_of(call, at.file)
-            weights = _weights(argument, statement, at.scope, 0) if argument is not None else None
+            weights = _weights(argument, statement, at.scope) if argument is not None else None
             found = _used(at, statement, call, weights) if weights is not None else None
             if found is not None and _is_of_heads(found) and _is_only_use(found):
                 yield found
@@ -145,32 +145,30 @@ def _is_last_axis(call: ast.Call) -> bool:
 # -- before the softmax ------------------------------------------------------------------------------------------
 
 
-def _weights(node: ast.expr, at: Statement, scope: Scope, depth: int) -> Weights | None:
-    """What weights are computed from, if an expression in a statement computes them; None for anything else."""
-    if depth > 8:
-        return None
+def _weights(node: ast.expr, at: Statement, scope: Scope, is_bare: bool = False) -> Weights | None:
+    """What weights are computed from, if an expression in a statement computes them; None for anything else.
+
+    Args:
+        is_bare: whether they must not be scaled or masked there, since they will be scaled.
+    """
     if isinstance(node, ast.Name):
-        return _named(node.id, at, scope, depth)
+        return _named(node.id, at, scope, is_bare)
     if operands_of(node) is not None:
         return _product(node, at, scope)
-    if not isinstance(node, ast.BinOp):
+    if not isinstance(node, ast.BinOp) or is_bare:
         return None
     if isinstance(node.op, ast.Add):
-        inner = _weights(node.left, at, scope, depth + 1)
-        return _masked(inner, node.right) if inner is not None else None
-    if isinstance(node.op, ast.Mult):
-        inner = _weights(node.left, at, scope, depth + 1)
-        if inner is None:
-            inner = _weights(node.right, at, scope, depth + 1)
-            return _scaled(inner, node.left, False, scope) if inner is not None else None
-        return _scaled(inner, node.right, False, scope)
-    if isinstance(node.op, ast.Div):
-        inner = _weights(node.left, at, scope, depth + 1)
-        return _scaled(inner, node.right, True, scope) if inner is not None else None
-    return None
+        inner = _weights(node.left, at, scope) if _is_mask(node.right) else None
+        return inner._replace(mask=node.right) if inner is not None and inner.mask is None else None
+    if not isinstance(node.op, (ast.Mult, ast.Div)):
+        return None
+    inner, factor = _weights(node.left, at, scope, is_bare=True), node.right
+    if inner is None and isinstance(node.op, ast.Mult):
+        inner, factor = _weights(node.right, at, scope, is_bare=True), node.left
+    return _scaled(inner, factor, isinstance(node.op, ast.Div), scope) if inner is not None else None
 
 
-def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None:
+def _named(name: str, at: Statement, scope: Scope, is_bare: bool) -> Weights | None:
     """What the weights under a name are computed from, by the statements above in the same block."""
     earlier = [each for each in bindings_of(scope).get(name, ()) if each.start < at.start]
     if not earlier:
@@ -182,25 +180,15 @@ def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None
         return None
     made = plain_assignment(node)
     if made is not None:
-        inner = _weights(made[1], last, scope, depth + 1)
+        value = made[1]
     elif isinstance(node, ast.AugAssign):
-        inner = _named(name, last, scope, depth + 1)
-        change = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
-        inner = _changed(inner, change, scope) if inner is not None else None
+        value = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
     else:
         return None
+    inner = _weights(value, last, scope, is_bare)
     if inner is None or (not is_below and inner.mask is None):
         return None
     return inner._replace(steps=(*inner.steps, last))
-
-
-def _changed(inner: Weights, change: ast.BinOp, scope: Scope) -> Weights | None:
-    """Weights after ``+=``, ``*=`` or ``/=``."""
-    if isinstance(change.op, ast.Add):
-        return _masked(inner, change.right)
-    if isinstance(change.op, (ast.Mult, ast.Div)):
-        return _scaled(inner, change.right, isinstance(change.op, ast.Div), scope)
-    return None
 
 
 def _is_beside(one: Statement, other: Statement) -> bool:
@@ -225,10 +213,9 @@ def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
     return isinstance(mask, ast.Name) and alike(mask, test.left)
 
 
-def _masked(inner: Weights, mask: ast.expr) -> Weights | None:
-    """Weights with a mask: one that is passed as an argument, since an attribute of a layer may be learned."""
-    is_handed = isinstance(mask, ast.Name) and "mask" in mask.id.lower()
-    return inner._replace(mask=mask) if is_handed and inner.mask is None else None
+def _is_mask(node: ast.expr) -> bool:
+    """Whether a mask is passed as an argument: an attribute of a layer may be learned."""
+    return isinstance(node, ast.Name) and "mask" in node.id.lower()
 
 
 def _scaled(inner: Weights, factor: ast.expr, divides: bool, scope: Scope) -> Weights | None:

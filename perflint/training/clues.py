@@ -92,32 +92,29 @@ class Clues:
 
 # Finds whether a function of a forward pass leads to a call that a rule may report, directly or through calls.
 
-MOST_CALLS = 4
-"""Through how many nested calls a forward pass is followed."""
-
 _MAKING = ("__init__", "__call__")
 """What runs when a class or an instance of it is called."""
 
 
 @query
-def clues_ahead(at: Place, clues: Clues, calls: int, caller: Scope) -> bool:
-    """Whether a function contains a clue, or reaches one worth following through at most ``calls`` calls.
+def clues_ahead(at: Place, clues: Clues, caller: Scope) -> bool:
+    """Whether a function contains a clue, or reaches one worth following.
 
     A close clue counts if the caller is a forward pass or contains one itself. This test uses no kinds of values, so it
     is cheap; the look at the function, which is expensive, then finds which calls really run.
     """
-    if calls > 0 and _leads_on(at, clues, calls):
+    if _leads_on(at, clues):
         return True
     if caller.name == "forward" or clues.are_in(caller.statements):
         return clues.are_in(at.scope.statements)
     return clues.are_far_in(at.scope.statements)
 
 
-@query
-def _leads_on(at: Place, clues: Clues, calls: int) -> bool:
-    """Whether a function reaches a clue worth following through at least one and at most ``calls`` calls."""
+@query(cycle=False)
+def _leads_on(at: Place, clues: Clues) -> bool:
+    """Whether a function reaches a clue worth following through the functions that it calls."""
     return any(
-        clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(target, clues, calls - 1))
+        clues.are_far_in(target.scope.statements) or _leads_on(target, clues)
         for call in at.scope.calls
         for target in _called(at, call, clues)
     )
@@ -130,7 +127,7 @@ def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
     own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
     if any(clues.are_in(scope.statements) for scope in (forward, *own)):
         return True
-    return _calls_a_holder(file, forward, clues) or _leads_on(Place(file, forward), clues, MOST_CALLS)
+    return _calls_a_holder(file, forward, clues) or _leads_on(Place(file, forward), clues)
 
 
 def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:

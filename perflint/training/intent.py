@@ -36,8 +36,6 @@ _QUIET_METHODS = frozenset(
 )
 _KEEPS = frozenset({"append", "extend", "put", "add", "insert", "appendleft"})
 _FIRST_BATCHES = 16
-_MOST_CALLS = 2
-"""Through how many calls a function that may run a model is searched for."""
 
 
 class BatchUse(Enum):
@@ -87,7 +85,7 @@ def _looked_at(at: Place, loop: ast.For | ast.AsyncFor, inside: list[Statement])
         return BatchUse.ONCE
     own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
     calls = (call for statement in inside for call in statement.calls)
-    return None if any(_may_run_model(at, call, own, _MOST_CALLS) for call in calls) else BatchUse.LOOKS
+    return None if any(_may_run_model(at, call, own) for call in calls) else BatchUse.LOOKS
 
 
 def gives_nothing(at: Place) -> bool:
@@ -167,7 +165,7 @@ def _keeps(statement: Statement) -> bool:
     return False
 
 
-def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool:
+def _may_run_model(at: Place, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may run a model or train one; an unknown call may."""
     last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
@@ -176,7 +174,7 @@ def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool
         return False  # a method of a value that was just computed here
     found = Values.of(at.file.project).callee(at, name, {})
     if found is not None:
-        return not calls or found[1].name in ("forward", "__call__") or _runs_model(found, calls - 1)
+        return found[1].name in ("forward", "__call__") or _runs_model(found)
     first, qualified = name.partition(".")[0], at.file.names.resolve(name)
     if at.file.names.is_bound(first):
         return ".nn." in qualified or Modules.of(at.file.project).find(qualified, at.file) is not None
@@ -185,7 +183,8 @@ def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool
     return first not in own and last not in _QUIET_METHODS
 
 
-def _runs_model(at: Place, calls: int) -> bool:
+@query(cycle=False)
+def _runs_model(at: Place) -> bool:
     own = bindings_of(at.scope).keys() - {"self"}
     own |= {
         name
@@ -195,16 +194,16 @@ def _runs_model(at: Place, calls: int) -> bool:
         for name in plain_names(target)
     }
     own -= set(at.scope.parameters)
-    return any(_may_run_model(at, call, own, calls) for call in at.scope.calls)
+    return any(_may_run_model(at, call, own) for call in at.scope.calls)
 
 
 # Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps.
 
-_MOST_CALLERS = 3
 _STEPS = frozenset({"backward", "minimize"})
 
 
-def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CALLERS) -> bool:
+@query(cycle=False)
+def runs_while_training(at: Place, statement: Statement) -> bool:
     """Whether a loop that trains runs a statement, directly or through the functions around it.
 
     Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
@@ -214,10 +213,10 @@ def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CA
         for link in statement.around
     ):
         return True
-    if not callers or at.scope is at.file.scopes.module:
+    if at.scope is at.file.scopes.module:
         return False
     return any(
-        site.scope is not at.scope and runs_while_training(site.function, site.statement, callers - 1)
+        site.scope is not at.scope and runs_while_training(site.function, site.statement)
         for site in CallGraph.of(at.file.project).callers(at)
     )
 

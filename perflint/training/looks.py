@@ -47,8 +47,6 @@ from perflint.training.training_calls import TrainingCalls
 
 # Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
 
-_MOST_CALLS = 3
-"""Through how many calls a read in a helper is searched for."""
 _MOST_STATEMENTS = 200
 _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
 
@@ -56,7 +54,7 @@ _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfini
 class Reads(Part):
     """Decides whether one call of a function reads from the device, given its arguments."""
 
-    def in_call(self, at: Place, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+    def in_call(self, at: Place, call: ast.Call, env: Env) -> Read | None:
         """The first host read that a call of a project function certainly does, also through some further calls."""
         for target in CallGraph.of(self._project).callees(at, call, env):
             if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
@@ -65,7 +63,7 @@ class Reads(Part):
                 return None
             parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
             told = in_order(default_values(target.scope, call))
-            return self._in_function(target.place, in_order(parameters), told, calls)
+            return self._in_function(target.place, in_order(parameters), told)
         return None
 
     def _is_a_step(self, at: Place) -> bool:
@@ -73,7 +71,7 @@ class Reads(Part):
         return at.file.is_quiet or is_named or TrainingCalls.of(self._project).trains(at)
 
     @query(cycle=None)
-    def _in_function(self, at: Place, handed: Handed, told: Told, further: int) -> Read | None:
+    def _in_function(self, at: Place, handed: Handed, told: Told) -> Read | None:
         """The read in a function; a function of hundreds of statements is not searched."""
         if len(at.scope.statements) > _MOST_STATEMENTS:
             return None
@@ -88,18 +86,18 @@ class Reads(Part):
             env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), at.file)
             guarded = within_expressions(statement.node, known, Evaluator(at.file, env).kind, at.file)
             calls = [call for call in statement.calls if call not in guarded]
-            found = self._in_calls(at, calls, env, further)
+            found = self._in_calls(at, calls, env)
             if found is not None and found.sure and not _asks_for_a_key(statement, at.scope):
                 return found
             if found is not None and possible is None:
                 possible = replace(found, sure=False)
         return possible
 
-    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env) -> Read | None:
         for call in calls:
             if reads_tensor(call, Evaluator(at.file, env), at.file):
                 return Read(at.file, call)
-            found = self.in_call(at, call, env, further - 1) if further else None
+            found = self.in_call(at, call, env)
             if found is not None:
                 return found
         return None
@@ -138,9 +136,6 @@ def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_MOST_SOURCES = 4
-"""Through how many names and calls around a source it is followed."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -158,39 +153,39 @@ class Drawn:
 
 def drawn_by_loop(at: Place, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(at, loop.iter, env, _MOST_SOURCES)
+    return iter(()) if isinstance(loop, ast.While) else _drawn(at, loop.iter, env)
 
 
 def drawn_by_next(at: Place, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(at, call.args[0], env, _MOST_SOURCES)) if is_next else []
+    return list(_drawn(at, call.args[0], env)) if is_next else []
 
 
-def _of(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    if further < 0:
-        return
+def _drawn(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """What runs to draw from an expression, also through names and calls around it (``enumerate(batches())``)."""
+    waiting: list[tuple[Place, ast.expr, Env, ast.expr | None]] = [(at, node, env, None)]
+    for place, item, kinds, name in waiting:  # grows in the loop
+        passes = isinstance(item, ast.Call) and terminal(item) in LOOPED and dotted(item.func) is not None
+        if not passes:
+            found = (*_generators(place, item, kinds), *_methods(place.file, item, kinds))
+            yield from (replace(each, at=name or item) for each in found)
+        if isinstance(item, ast.Call):
+            inner = [(place, part, kinds, name) for part in item.args if passes or isinstance(part, ast.Call)]
+        else:
+            inner = [(*made, name or item) for made in _held(place, item, kinds)]
+        waiting += [each for each in inner if not any(each[1] is known[1] for known in waiting)]
+
+
+def _generators(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """The generators that a call may make."""
     if isinstance(node, ast.Call):
-        yield from _of_call(at, node, env, further)
-    else:
-        yield from _held(at, node, env, further)
-        yield from _methods(at.file, node, env)
+        found = CallGraph.of(at.file.project).callees(at, node, env)
+        yield from (Drawn(target, node, env, node) for target in found if is_generator(target.scope))
 
 
-def _of_call(at: Place, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
-    """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
-    passes = terminal(call) in LOOPED and dotted(call.func) is not None
-    targets = [] if passes else CallGraph.of(at.file.project).callees(at, call, env)
-    yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
-    if not passes:
-        yield from _methods(at.file, call, env)
-    for argument in call.args:
-        if passes or isinstance(argument, ast.Call):
-            yield from _of(at, argument, env, further - 1)
-
-
-def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    """The generator that a name bound once, or an attribute of the object, refers to."""
+def _held(at: Place, node: ast.expr, env: Env) -> Iterator[tuple[Place, ast.expr, Env]]:
+    """The call whose result a name bound once, or an attribute of the object, refers to."""
     file, scope = at.file, at.scope
     name, project = dotted(node), file.project
     if name is None:
@@ -203,8 +198,7 @@ def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
         value, scope = kept[0]
         env = Values.of(project).base_env(Place(file, scope), CallGraph.of(project).handed(Place(file, scope)))
     if isinstance(value, ast.Call):
-        for source in _of(Place(file, scope), value, env, further - 1):
-            yield replace(source, at=node)
+        yield Place(file, scope), value, env
 
 
 def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
@@ -297,7 +291,7 @@ def at_loops(at: Place, clues: Clues) -> Look:
 
 
 @query
-def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: int, clues: Clues) -> Look:
+def at_function(at: Place, handed: Handed, told: Told, forward: bool, clues: Clues) -> Look:
     """Look at a function that is called at each step.
 
     Args:
@@ -306,7 +300,6 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
         handed: the kinds of its arguments.
         told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
-        further: how many nested calls are followed from here.
         clues: what makes the inside of a model's ``forward`` worth checking.
     """
     project = at.file.project
@@ -318,7 +311,7 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
     drawn = yielding_loops(at.scope) if is_generator(at.scope) else None
     path = HowOften(Known(at, dict(told)), at.scope, flow)
     skipped = left_out_of_calls(at.scope)
-    looking = _Looking(at, flow, clues, forward, further, told)
+    looking = _Looking(at, flow, clues, forward, told)
     for statement in at.scope.statements:
         loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
         cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
@@ -335,7 +328,6 @@ class _Looking:
         flow: Flow,
         clues: Clues,
         forward: bool = False,
-        further: int = 1,
         told: Told = (),
     ) -> None:
         self.look = Look()
@@ -344,7 +336,6 @@ class _Looking:
         self._flow = flow
         self._clues = clues
         self._forward = forward
-        self._further = further
         self._told = told
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._inner: dict[str, Kind] | None = None
@@ -356,7 +347,7 @@ class _Looking:
         env = self._flow.before.get(statement.node, {})
         is_hot = is_hot and not _ends_timed_part(Place(self._file, self._scope), statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
-        if not is_hot or not self._further:
+        if not is_hot:
             return
         for call in statement.calls:
             sources = drawn_by_next(Place(self._file, self._scope), call, env)
@@ -451,7 +442,7 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.place, self._clues, self._further - 1, self._scope)
+        return clues_ahead(target.place, self._clues, self._scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""

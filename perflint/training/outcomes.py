@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.type_tests import impossible
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in, targets_of
 from perflint.syntax.names import dotted, dotted_names, names_in, plain_names, stored_names
 from perflint.syntax.scopes import FUNCTIONS, LOOPS, Link, Loop, Scope, headers, terminal
@@ -282,7 +283,7 @@ def _is_rare_call(test: ast.Call, value: bool) -> bool:
 def _asked_by(test: ast.Call, last: str) -> ast.Call | None:
     """The call whose result a call passes on: ``isnan(x)`` of ``isnan(x).any()``, of ``bool(isnan(x))``."""
     inner = test.func.value if isinstance(test.func, ast.Attribute) else None
-    if last in ("any", "all", "item", "numpy", "bool") and isinstance(inner, ast.Call):
+    if last in {"any", "all", "bool"} | READ_METHODS and isinstance(inner, ast.Call):
         return inner
     first = test.args[0] if test.args else None
     return first if last in ("any", "all", "bool") and isinstance(first, ast.Call) else None
