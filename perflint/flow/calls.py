@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.values import Values
@@ -31,15 +31,12 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _MOST_CALLS = 200
 """How many calls of one name are examined; if there are more, it is unknown whether all were seen."""

@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from perflint.flow.calls import CallSite
 from perflint.flow.objects import Object, ObjectKind
 from perflint.index.project import Place
 from perflint.syntax.names import dotted
-
-if TYPE_CHECKING:
-    pass
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain, product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perflint.flow import objects
 from perflint.flow.calls import CallGraph, CallSite, Certainty
@@ -35,7 +35,7 @@ from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, wr
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import FunctionRun, Located, Part, Place
+from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -50,10 +50,6 @@ from perflint.syntax.parameters import (
 )
 from perflint.syntax.scopes import Class, Scope, Statement, leaves, terminal
 from perflint.syntax.tree import string_of, walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds functions that return an argument unchanged: ``def workers(n): ... return n``.
 #

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import ValueOrigin
@@ -17,7 +17,7 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, Kind
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted, dotted_names
@@ -25,10 +25,6 @@ from perflint.syntax.parameters import argument_of, default_of, is_spread, posit
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import is_given_by_data
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds the attributes of one object, from what the function that creates it does with it.
 #

@@ -7,7 +7,6 @@ import enum
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
@@ -15,10 +14,6 @@ from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class
 from perflint.syntax.tree import string_of, walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Objects in which an attribute or a key is looked up: a dict, parsed arguments, a class or its instance, a module.
 

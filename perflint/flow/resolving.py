@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
 from perflint.flow.calls import CallGraph
@@ -38,10 +37,6 @@ from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import string_of
 from perflint.text.source import Source
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns.
 

@@ -18,14 +18,14 @@ import ast
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import FunctionRun, Located, Place
+from perflint.index.project import FileIndex, FunctionRun, Located, Place
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
@@ -40,9 +40,6 @@ from perflint.syntax.parameters import (
 )
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import evaluates, trains
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _DEEPEST, _MOST_STEPS = 24, 1500
 """The most steps between an expression and a source, and the most expressions that one question looks at."""

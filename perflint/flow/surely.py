@@ -31,7 +31,7 @@ from perflint.flow.may_be import (
 )
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_of, default_of, is_spread, position_of
@@ -40,7 +40,6 @@ from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
     from perflint.index.kinds import Kind
-    from perflint.index.project import FileIndex
 
 _DEEPEST = 4
 """How many functions are followed in a row: into a helper, or to a caller."""

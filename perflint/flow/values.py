@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.environment import Environment, holds_objects
@@ -23,7 +23,7 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
@@ -31,9 +31,6 @@ from perflint.syntax.parameters import all_parameters, annotation_of, defaults_o
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
-
-if TYPE_CHECKING:
-    from perflint.index.project import Project
 
 Declared = TypeVar("Declared")
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from perflint.index.project import Part
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
 """A call with its file, function and statement."""

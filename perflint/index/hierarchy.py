@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope, terminal
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from perflint.index.callers import Callers
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Load, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Load, Project
 
 _LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")

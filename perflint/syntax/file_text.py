@@ -245,7 +245,6 @@ def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 # Finds functions and their calls by text alone; a function may get too much text, never too little.
 
-_CALLED = re.compile(r"\b(\w+)\s*\(")
 _DEFINITION = re.compile(r"def[\s\\]+(\w+)")
 _QUOTES = ('"""', "'''")
 
@@ -285,17 +284,3 @@ def _end(text: str, function: _Function, later: list[_Function]) -> int:
         ):
             return other.row
     return len(text)
-
-
-def may_call(text: str, names: frozenset[str]) -> bool:
-    """Whether a ``forward``, or a function of the same file that it calls, may call one of these names."""
-    if "forward" not in text:
-        return False
-    functions = list(function_texts(text))
-    called = _called(functions, {"forward"})
-    return not names.isdisjoint(called) or not names.isdisjoint(_called(functions, called))
-
-
-def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
-    """The last names of the calls in functions with these names."""
-    return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}

@@ -46,11 +46,6 @@ class Clues:
         """The last names of all calls that matter."""
         return self.calls | self.decided
 
-    @cached_property
-    def far(self) -> frozenset[str]:
-        """The last names of the calls that are also searched for behind other calls."""
-        return self.names - self.close
-
     def are_far_in(self, statements: Iterable[Statement]) -> bool:
         """Whether the statements of a function contain such a call, and, if needed, the decision."""
         return self._holds(list(statements), self.calls - self.close)

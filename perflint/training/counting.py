@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
@@ -21,7 +21,6 @@ from perflint.syntax.vocabulary import means_accumulation, means_end, means_epoc
 from perflint.training.evidence import over_batches
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point
 
 Definitions = Mapping[str, ast.expr]

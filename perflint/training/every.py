@@ -15,7 +15,7 @@ from perflint.flow.branches import EACH_STEP, Every, Often, Switches
 from perflint.flow.by_statement import Flow
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, names_in, plain_names
@@ -28,7 +28,6 @@ from perflint.training.evidence import scales_loss, takes_optimizer_step
 from perflint.training.outcomes import compares_results, often, selects_one_iteration, spacing, turns_itself_off
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point, Step
 
 

@@ -6,13 +6,12 @@ import ast
 import builtins
 import re
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
@@ -22,10 +21,6 @@ from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of
 from perflint.training.every import ends_at_once
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them.
 

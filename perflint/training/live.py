@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
 from perflint.flow.values import MAY_BE_FUNCTIONS, Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
@@ -32,9 +32,6 @@ from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop calls under their name as a training step."""

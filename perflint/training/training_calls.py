@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, closure_of
 from perflint.flow.known_arguments import Told, in_order
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
@@ -18,9 +17,6 @@ from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
 from perflint.training.every import HowOften
 from perflint.training.live import held_names, live
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
 
 
 class TrainingCalls(Part):
