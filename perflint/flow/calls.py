@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.values import Values
@@ -37,6 +36,8 @@ from perflint.query import query
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
+
+Declared = TypeVar("Declared")
 
 _MOST_CALLS = 200
 """How many calls of one name are examined; if there are more, it is unknown whether all were seen."""
@@ -213,13 +214,7 @@ class CallGraph(Part):
             least: the required certainty. Of the methods that only have the right name, those that are unlikely to be
                 meant are left out, although ``callers`` counts them.
         """
-        name = dotted(call.func)
-        if name is None:
-            found = self._of_bases(at.file, at.scope.owner, super_method(call))
-        elif env is None and name in at.scope.parameters:
-            found = []  # it hides a function of that name
-        else:
-            found = self._by_names(at, name, env or {}, least) or self._created(at.file, call)
+        found = self._of_bases(at.file, at.scope.owner, super_method(call))
         found = found or self._by_kinds(at, call, env, least)
         return found or (self._closure(at.file, call, env) if env is not None else [])
 
@@ -227,6 +222,12 @@ class CallGraph(Part):
         """The functions of the project that a call certainly reaches, as far as names and types show."""
         found = self.callees(at, call, least=Certainty.SURE)
         return [callee.place for callee in found]
+
+    def called(self, at: Place, function: ast.expr | str, env: Env | None = None) -> Place | None:
+        """The function of the project that an expression, or a dotted name, certainly refers to; not a class."""
+        node = ast.parse(function, mode="eval").body if isinstance(function, str) else function
+        found = self.callees(at, ast.Call(node, [], []), env, Certainty.SURE)
+        return next((callee.place for callee in found if not callee.creates), None)
 
     def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[Callee]:
         """The method that ``super().name(...)`` runs: the one that a class inherits from its bases."""
@@ -236,51 +237,43 @@ class CallGraph(Part):
         found = (Modules.of(self._project).method_of(*base, method) for base in bases)
         return [Callee(place) for place in found if place is not None][:1]
 
-    def _by_names(self, at: Place, name: str, env: Env, least: Certainty) -> list[Callee]:
-        """What a dotted name calls, from the definitions and the kinds of its parts."""
-        found = self._functions(env.get(name)) or self._of_several(at, name, env)
-        if found:
-            return found
-        called = Values.of(self._project).callee(at, name, env)
-        if called is None:
-            return []
-        return [Callee(called), *(self._overrides(called[1], name, at.scope) if least < Certainty.SURE else ())]
-
-    def _of_several(self, at: Place, name: str, env: Env) -> list[Callee]:
-        """The methods of an object that may be of several classes."""
-        receiver, _, method = name.rpartition(".")
-        kind = env.get(receiver)
-        if kind is None and at.scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
-            own = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-            kind = Values.of(self._project).attribute(own.type, receiver[5:])
-        if kind is None or EITHER not in kind.type:
-            return []
-        found = (Modules.of(self._project).method(part, method) for part in kind.type.split(EITHER))
-        return [Callee(place) for place in found if place is not None]
-
-    def _created(self, file: FileIndex, call: ast.Call) -> list[Callee]:
+    def _created(self, at: Place, call: ast.Call) -> list[Callee]:
         """The ``__init__`` that runs if a call creates an object."""
-        made = Modules.of(self._project).class_at(file, call.func)
+        made = Modules.of(self._project).class_at(at.file, call.func)
         init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
-        return [Callee(init, creates=True)] if init is not None else []
+        return [Callee(init, creates=True)] if init is not None and dotted(call.func) not in at.scope.parameters else []
 
     def _by_kinds(self, at: Place, call: ast.Call, env: Env | None, least: Certainty) -> list[Callee]:
         """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
-        kind = partial(Values.of(self._project).lasting_kind, at) if env is None else Evaluator(at.file, env).kind
-        called = kind(call.func)
+        called = self._meaning(at, call.func, env)
         found = self._functions(called)
-        if not found and called.type and called.tag != LAYER_TAG:
+        if not found and called.type:
             method = Modules.of(self._project).method(called.type, "__call__")
-            return [Callee(method)] if method is not None else []
-        if found or not isinstance(call.func, ast.Attribute):
-            return found
-        receiver = kind(call.func.value)
+            found = [Callee(method)] if method is not None else []
+            if called.tag != LAYER_TAG:
+                return found
+        if found:
+            return [*found, *(self._overrides(found[0].scope, call, at.scope) if least < Certainty.SURE else ())]
+        if not isinstance(call.func, ast.Attribute):
+            return self._created(at, call)
+        receiver = self._meaning(at, call.func.value, env)
         if receiver.type:
             return self._methods_of(receiver, call.func, at.scope, least)
         is_open = receiver.tag == UNKNOWN_TAG or (receiver.guess and not may_have(call.func.attr))
-        if least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
-            return []
+        made = self._created(at, call)
+        if made or least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
+            return made
         return self._by_name(at.file, at.scope, call)
+
+    def _meaning(self, at: Place, node: ast.expr, env: Env | None) -> Kind:
+        """The kind of an expression at a call; a name of a function means that, whatever its words suggest."""
+        values, name = Values.of(self._project), dotted(node)
+        if env is None:
+            return values.lasting_kind(at, node)
+        known = env.get(name) if name is not None else None
+        if known is not None and known.tag == FUNCTION_TAG:
+            return known
+        return (values.function(at, name) if name is not None else None) or Evaluator(at.file, env).kind(node)
 
     def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope, least: Certainty) -> list[Callee]:
         """The methods of the classes that an object may be of, or else of their subclasses."""
@@ -290,11 +283,13 @@ class CallGraph(Part):
             home = Modules.of(self._project).class_named(part)
             if method is not None:
                 found.append(Callee(method))
-            elif home is not None and least < Certainty.SURE:
+            elif home is not None:
                 heirs = self.overriding(home[1], called.attr)
-                found += (
-                    heirs if dotted(called.value) != "self" else [each for each in heirs if self._runs(each, scope)]
-                )
+                if dotted(called.value) == "self":  # a hook that only subclasses have
+                    heirs = [each for each in heirs if self._runs(each, scope)]
+                    if called.attr not in home[1].attributes:
+                        heirs[:1] = [each._replace(certainty=Certainty.SURE) for each in heirs[:1]]
+                found += [each for each in heirs if each.certainty >= least]
         return found
 
     def _functions(self, kind: Kind | None) -> list[Callee]:
@@ -323,9 +318,9 @@ class CallGraph(Part):
             if method in heir.methods
         ]
 
-    def _overrides(self, method: Scope, name: str, caller: Scope) -> list[Callee]:
+    def _overrides(self, method: Scope, call: ast.Call, caller: Scope) -> list[Callee]:
         """Other classes' versions of a method of ``self``; an object stored in ``self`` has its known class."""
-        if method.owner is None or name != f"self.{method.name}":
+        if method.owner is None or dotted(call.func) != f"self.{method.name}":
             return []
         return [each for each in self.overriding(method.owner, method.name) if self._runs(each, caller)][:_MOST_BY_NAME]
 
@@ -479,6 +474,40 @@ class CallGraph(Part):
             return False
         named = Modules.of(self._project).class_at(file, func.value)
         return named is not None and not _is_bound_to_class(method)
+
+    # -- what the configuration declares -----------------------------------------------------------------------
+
+    def declared(self, table: Mapping[str, Declared], at: Place, name: str, env: Env | None = None) -> Declared | None:
+        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
+        last = name.rpartition(".")[2]
+        if not table or all(known.rpartition(".")[2] != last for known in table):
+            return None
+        qualified = at.file.names.resolve(name)
+        if qualified in table:
+            return table[qualified]
+        made = self._made_by(at, name)
+        if made in table:
+            return table[made]
+        found = self.called(at, name, env) or Modules.of(self._project).find(qualified, at.file)
+        if found is None:
+            return None
+        defined = f"{found[0].module}.{found[1].qualname}"
+        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def place_of(self, at: Place, name: str, parameter: str) -> int | None:
+        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
+        found = self.called(at, name)
+        return position_of(found[1], parameter) if found is not None else None
+
+    def _made_by(self, at: Place, name: str) -> str:
+        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
+        receiver, _, method = name.rpartition(".")
+        value = Values.of(self._project).definitions(at).get(receiver)
+        if value is None and receiver.startswith("self.") and at.scope.owner is not None:
+            assigned = at.scope.owner.attributes.get(receiver[5:], ())
+            value = assigned[0][0] if len(assigned) == 1 else None
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        return f"{at.file.names.resolve(made)}.{method}" if made else ""
 
     # -- who else may call -------------------------------------------------------------------------------------
 

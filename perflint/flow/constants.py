@@ -32,7 +32,6 @@ from perflint.flow.constant_values import (
 )
 from perflint.flow.name_binding import binding
 from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
@@ -282,7 +281,7 @@ class Constants(Part):
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
             return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
-        function = Values.of(self._project).callee(place.function, name, {})
+        function = CallGraph.of(self._project).called(place.function, node.func)
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(function)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from perflint.flow.values import Values
+from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex, Place
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
@@ -177,6 +177,6 @@ def _helpers(parser: Place) -> Iterator[Place]:
             parents = [item.value for item in call.keywords if item.arg == "parents"]
             inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
-                reached = Values.of(file.project).callee(Place(file, scope), dotted(one.func) or "", {})
+                reached = CallGraph.of(file.project).called(Place(file, scope), one.func)
                 if reached is not None:
                     yield Place(*reached)

@@ -100,7 +100,7 @@ class Forwards(Part):
             return False
         target = node.targets[0]
         places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-        found = Values.of(self._project).callee(at, dotted(node.value.func) or "", {}) if name in places else None
+        found = CallGraph.of(self._project).called(at, node.value.func) if name in places else None
         tuples = _tuples(found[1]) if found is not None else []
         if found is None or not tuples or len(tuples[0].elts) != len(places):
             return False

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Place
@@ -404,7 +403,7 @@ def function_of(source: ValueSource, node: ast.expr) -> Place | None:
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
-    return None if _class(name, place) else Values.of(place.file.project).callee(place.function, name, {})
+    return None if _class(name, place) else CallGraph.of(place.file.project).called(place.function, node)
 
 
 def _returned(source: ValueSource, call: ast.Call, at: Place) -> Iterator[ValueSource]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TypeVar
 
 from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.environment import Environment, holds_objects
@@ -27,12 +26,10 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, position_of
+from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
-
-Declared = TypeVar("Declared")
 
 _LONGEST = 200
 """A function with more statements is not followed to find what it returns."""
@@ -56,54 +53,34 @@ class Values(Part):
         self._running: dict[Scope, Handed] = {}
         """The functions being followed, with their arguments."""
 
-    # -- calls -------------------------------------------------------------------------------------------------
+    # -- names that mean the same everywhere in a function --------------------------------------------------------
 
-    def callee(self, at: Place, name: str, env: Env) -> Place | None:
-        """The project function that a dotted call reaches, None if it is not known."""
-        first, _, rest = name.partition(".")
-        for enclosing in at.scope.outwards:
-            if name in enclosing.functions:
-                return Place(at.file, enclosing.functions[name])
-        if first == "self" and rest and "." not in rest and at.scope.owner is not None:
-            method = Modules.of(self._project).method_of(at.file, at.scope.owner, rest)
-            if method is not None or rest in at.scope.owner.attributes:
-                return method or self._held_function(at.file, at.scope.owner, rest)
-            return self._in_a_subclass(at.scope.owner, rest)
-        named = at.file.names.is_bound(first) or at.file.names.stars
-        found = Modules.of(self._project).find(at.file.names.resolve(name), at.file) if named else None
-        if found and isinstance(found[1], Scope):
-            return Place(found[0], found[1])
-        receiver, _, called = name.rpartition(".")
-        if receiver:
-            kind = self._receiver(at, receiver, env)
-            if kind.type:
-                return Modules.of(self._project).method(kind.type, called)
-        if not receiver and name in env and env[name].type:
-            return Modules.of(self._project).method(env[name].type, "__call__")
-        return None
+    def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
+        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
+        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
+            return Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
+        name = dotted(node)
+        if name is None:
+            return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
+        known = self.function(at, name) or self._object(at, name)
+        return known if known.tag != UNKNOWN_TAG else self._method_of_object(at, name)
 
-    def _held_function(self, file: FileIndex, owner: Class, name: str) -> Place | None:
-        """The function or callable object in an attribute."""
-        kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
-        if kind is None or not kind.type:
-            return None
-        return (
-            Modules.of(self._project).function_named(kind.type)
-            if kind.tag == FUNCTION_TAG
-            else Modules.of(self._project).method(kind.type, "__call__")
-        )
+    def _method_of_object(self, at: Place, name: str) -> Kind:
+        """The method of an object, as a value: ``model.train_step``."""
+        receiver, _, method = name.rpartition(".")
+        owner = self._object(at, receiver).type if receiver else ""
+        return (Modules.of(self._project).method_value(owner, method) if owner else None) or UNKNOWN
 
-    def _in_a_subclass(self, owner: Class, name: str) -> Place | None:
-        """A hook that only subclasses have."""
-        for file, child in Hierarchy.of(self._project).descendants(owner):
-            if name in child.methods:
-                return Place(file, child.methods[name])
-        return None
+    def function(self, at: Place, name: str) -> Kind | None:
+        """The function that a dotted name refers to, or the method of the scope's own object, as a value."""
+        first, _, method = name.partition(".")
+        if first != "self" or at.scope.owner is None:
+            return Modules.of(self._project).function_value(at.file, at.scope, name)
+        found = Modules.of(self._project).method_of(at.file, at.scope.owner, method)
+        return Modules.of(self._project).as_value(found) if found is not None else None
 
-    def _receiver(self, at: Place, name: str, env: Env) -> Kind:
-        """The kind of the object a method is called on; without an environment, from its only assignment."""
-        if env:
-            return Evaluator(at.file, env).kind(ast.parse(name, mode="eval").body)
+    def _object(self, at: Place, name: str) -> Kind:
+        """The kind of an object, from the only assignment to its name."""
         if name.startswith("self.") and name.count(".") == 1 and at.scope.owner is not None:
             return (
                 self.attribute(Modules.of(self._project).kind_of_instance(at.file, at.scope.owner).type, name[5:])
@@ -279,16 +256,6 @@ class Values(Part):
         ]
         return bool(given) and all(tag == LOADER_TAG for tag in given)
 
-    def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
-        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
-        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
-            return Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-        name = dotted(node)
-        if name is None:
-            return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
-        known = Modules.of(self._project).function_value(at.file, at.scope, name) or self._receiver(at, name, {})
-        return known if known.tag != UNKNOWN_TAG else self._bound_method(at, name)
-
     def _container(self, at: Place, node: ast.expr) -> Env:
         """The container of functions or objects that an expression takes one from: ``losses[name]``."""
         while isinstance(node, (ast.Subscript, ast.Call)):
@@ -297,19 +264,9 @@ class Values(Part):
                 node = node.value
             name = dotted(node)
             if name is not None and name != "self":
-                kind = self._receiver(at, name, {})
+                kind = self._object(at, name)
                 return {name: kind} if holds_objects(kind) else {}
         return {}
-
-    def _bound_method(self, at: Place, name: str) -> Kind:
-        """A method of the scope's own object, as a value: ``self.train_step``."""
-        first, _, method = name.partition(".")
-        found = (
-            Modules.of(self._project).method_of(at.file, at.scope.owner, method)
-            if first == "self" and at.scope.owner is not None
-            else None
-        )
-        return Modules.of(self._project).as_value(found) if found is not None else UNKNOWN
 
     def _lasting_env(self, at: Place) -> Env:
         """The names available everywhere in a scope: its nested functions, and the object whose method it is.
@@ -346,49 +303,20 @@ class Values(Part):
         for statement in at.scope.statements:
             if isinstance(statement.node, (ast.If, ast.While)):
                 for item in walk(statement.node.test):
-                    name = dotted(item.func) if isinstance(item, ast.Call) else None
-                    if name is None and isinstance(item, ast.Attribute) and at.scope.owner is not None:
-                        name = dotted(item)
-                        name = name if name and name[:5] == "self." and name[5:] in at.scope.owner.methods else None
-                    found = self.callee(at, name, {}) if name else None
-                    answer = _only_return(found[1]) if found else None
+                    is_call = isinstance(item, ast.Call)
+                    name = dotted(item.func) if isinstance(item, ast.Call) else _property_of(at.scope, item)
+                    kind = self.lasting_kind(at, ast.parse(name, mode="eval").body) if name else UNKNOWN
+                    found = Modules.of(self._project).functions_of_kind(kind)
+                    answer = _only_return(found[0].scope) if found else None
                     if answer is not None:
-                        answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
+                        answers[f"{name}()" if is_call else str(name)] = answer
         return answers
 
-    # -- what the configuration declares -----------------------------------------------------------------------
 
-    def declared(self, table: Mapping[str, Declared], at: Place, name: str, env: Env) -> Declared | None:
-        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
-        last = name.rpartition(".")[2]
-        if not table or all(known.rpartition(".")[2] != last for known in table):
-            return None
-        qualified = at.file.names.resolve(name)
-        if qualified in table:
-            return table[qualified]
-        made = self._made_by(at, name)
-        if made in table:
-            return table[made]
-        found = self.callee(at, name, env) or Modules.of(self._project).find(qualified, at.file)
-        if found is None:
-            return None
-        defined = f"{found[0].module}.{found[1].qualname}"
-        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
-
-    def place_of(self, at: Place, name: str, parameter: str) -> int | None:
-        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
-        found = self.callee(at, name, {})
-        return position_of(found[1], parameter) if found is not None else None
-
-    def _made_by(self, at: Place, name: str) -> str:
-        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
-        receiver, _, method = name.rpartition(".")
-        value = self.definitions(at).get(receiver)
-        if value is None and receiver.startswith("self.") and at.scope.owner is not None:
-            assigned = at.scope.owner.attributes.get(receiver[5:], ())
-            value = assigned[0][0] if len(assigned) == 1 else None
-        made = dotted(value.func) if isinstance(value, ast.Call) else None
-        return f"{at.file.names.resolve(made)}.{method}" if made else ""
+def _property_of(scope: Scope, item: ast.AST) -> str | None:
+    """``self.is_due`` if an expression reads what may be a property of the scope's own object."""
+    name = dotted(item) if isinstance(item, ast.Attribute) and scope.owner is not None else None
+    return name if name and name[:5] == "self." and scope.owner and name[5:] in scope.owner.methods else None
 
 
 def _hiding(at: Place) -> dict[str, Kind]:

@@ -220,15 +220,15 @@ class Modules(Part):
                 return self.as_value(Place(file, enclosing.functions[name]))
             if name.partition(".")[0] in enclosing.parameters:
                 return None
-        if not file.names.is_bound(name.partition(".")[0]):
+        if not file.names.is_bound(name.partition(".")[0]) and (scope is None or not file.names.stars):
             return None
         found = self.find(file.names.resolve(name), file)
         return self.as_value(Place(found[0], found[1])) if found and isinstance(found[1], Scope) else None
 
     def method_value(self, owner: str, name: str) -> Kind | None:
-        """A method of a project class, as a value."""
-        found = self.method(owner, name)
-        return self.as_value(found) if found else None
+        """A method of a project class, or of each of several, as a value."""
+        found = (self.method(part, name) for part in owner.split(EITHER))
+        return self.one_of(place for place in found if place is not None)
 
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
         """The functions of a module with names that begin and end so, as a value that may be any of them."""

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from perflint.findings import Confidence, Fix
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
@@ -151,7 +151,7 @@ def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
             return True
         if at.file.names.resolve(name).startswith(("numpy.", *_HOST_LIBRARIES)):
             return True
-        called = Values.of(project).callee(at, name, {}) if name and depth < _DEEPEST else None
+        called = CallGraph.of(project).called(at, call.func) if depth < _DEEPEST else None
         if called is not None and called[1] is not at.scope and _works_on_host(project, called, depth + 1):
             return True
     return False

@@ -97,7 +97,7 @@ class Gradients(Part):
             for last in _HOOKS
             for scope, _, call in file.calls_named(last)
             for name in filter(None, map(dotted, call.args[:1]))
-            if (found := Values.of(self._project).callee(Place(file, scope), name, {})) is not None
+            if (found := CallGraph.of(self._project).called(Place(file, scope), name)) is not None
             if self.wanted_in(found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
         }
         return imports.closure(imports.users(hooked))
@@ -146,8 +146,7 @@ class Gradients(Part):
         if asks(statement):
             return True
         for call in statement.calls:
-            name = dotted(call.func)
-            found = Values.of(self._project).callee(at, name, {}) if name else None
+            found = CallGraph.of(self._project).called(at, call.func)
             if found is not None and found[1] is not at.scope and self.wanted_in(found):
                 return True
         return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from perflint.facts.gradient_graphs import uncut
 from perflint.findings import Edit, Fix, Level
-from perflint.flow.values import Values
+from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
@@ -84,8 +84,7 @@ def _walks(at: Place) -> tuple[Statement, ...]:
 def _is_walk(at: Place, call: ast.Call) -> bool:
     if terminal(call) in _WALKS:
         return True
-    name = dotted(call.func)
-    found = Values.of(at.file.project).callee(at, name, {}) if name else None
+    found = CallGraph.of(at.file.project).called(at, call.func)
     return found is not None and found.scope is not at.scope and _goes_through_graphs(found)
 
 

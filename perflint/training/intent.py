@@ -8,7 +8,6 @@ import re
 from enum import Enum
 
 from perflint.flow.calls import CallGraph
-from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
@@ -169,7 +168,7 @@ def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool
         return True
     if name is None:
         return False  # a method of a value that was just computed here
-    found = Values.of(at.file.project).callee(at, name, {})
+    found = CallGraph.of(at.file.project).called(at, call.func)
     if found is not None:
         return not calls or found[1].name in ("forward", "__call__") or _runs_model(found, calls - 1)
     first, qualified = name.partition(".")[0], at.file.names.resolve(name)

@@ -139,7 +139,7 @@ def _calls_optimizer(at: Place, call: ast.Call) -> bool:
     name = dotted(call.func)
     if name is None or name.rpartition(".")[2] not in _names(at.file.project):
         return False
-    found = Values.of(at.file.project).callee(at, name, {})
+    found = CallGraph.of(at.file.project).called(at, call.func)
     return found is not None and found[1] in _optimizing(at.file.project)
 
 
