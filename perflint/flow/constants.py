@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import (
     MOST,
     OPEN,
+    OPERATORS,
     Compute,
     Found,
     OriginStep,
@@ -55,17 +55,6 @@ from perflint.syntax.tree import string_of, walk
 # ``if n == "auto": n = 2`` leaves a 0 unchanged; ``if n <= 0: n = 4`` does not. An early return under an unknown
 # test, such as that of the operating system, is another possible result, and does not affect this one.
 
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
-
 
 def handed_back(scope: Scope) -> str | None:
     """The parameter that a function returns at its end; None if it ends in another way."""
@@ -104,13 +93,13 @@ def _decided(test: ast.expr, name: str, value: object) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         answer = _decided(test.operand, name, value)
         return None if answer is None else not answer
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _COMPARED:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     left, right = test.left, test.comparators[0]
     if not (isinstance(left, ast.Name) and left.id == name and isinstance(right, ast.Constant)):
         return None
     try:
-        return _COMPARED[type(test.ops[0])](value, right.value)
+        return bool(OPERATORS[type(test.ops[0])](value, right.value))
     except TypeError:
         return None
 

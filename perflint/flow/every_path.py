@@ -28,7 +28,8 @@ from perflint.flow.type_tests import asked_type
 from perflint.index.kinds import TENSOR, UNKNOWN
 from perflint.index.project import Place
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, stops_errors
+from perflint.syntax.parameters import is_none
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, required_parts, stops_errors
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import means_scaler
 
@@ -243,37 +244,29 @@ class PathWalk(Expressions):
         self._inner = {}
 
     def _also(self, told: _Told, test: ast.expr, value: bool) -> _Told:
-        more = dict(self._told_by(test, value, 0))
+        more = dict(self._told_by(test, value))
         return {**told, **more} if more else told
 
     def _tell(self, test: ast.expr, value: bool) -> None:
         """Go on in the case that a test is ``value``."""
-        for name, keep in self._told_by(test, value, 0):
+        for name, keep in self._told_by(test, value):
             if name in self._locals:
                 now = self._now(name)
                 self._set(name, keep(now))
 
-    def _told_by(self, test: ast.expr, value: bool, depth: int) -> Iterator[tuple[str, Callable[[May], May]]]:
+    def _told_by(self, test: ast.expr, value: bool) -> Iterator[tuple[str, Callable[[May], May]]]:
         """What a test says about names."""
-        if depth > _MOST_NESTED:
-            return
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            yield from self._told_by(test.operand, not value, depth + 1)
-        elif isinstance(test, ast.BoolOp):
-            if isinstance(test.op, ast.And) == value:
-                for part in test.values:
-                    yield from self._told_by(part, value, depth + 1)
-        elif isinstance(test, ast.Compare):
-            right, name = test.comparators[0], dotted(test.left)
-            is_for_none = isinstance(right, ast.Constant) and right.value is None and len(test.ops) == 1
-            if name is not None and is_for_none and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-                yield name, _only_none if isinstance(test.ops[0], ast.Is) == value else _without_none
-        else:
-            asked = asked_type(test, self.file)
-            name = dotted(test if asked is None else asked.node)
-            if asked is not None and asked.is_tensor and name is not None:
-                yield name, _only_tensors if value else _without_tensors
-            elif asked is None and name is not None and value:
+        for part, truth in required_parts(test, value):
+            asked = asked_type(part, self.file)
+            name = dotted(part if asked is None else asked.node)
+            if isinstance(part, ast.Compare):
+                name, operator = dotted(part.left), part.ops[0]
+                is_for_none = len(part.ops) == 1 and is_none(part.comparators[0])
+                if name is not None and is_for_none and isinstance(operator, (ast.Is, ast.IsNot)):
+                    yield name, _only_none if isinstance(operator, ast.Is) == truth else _without_none
+            elif asked is not None and asked.is_tensor and name is not None:
+                yield name, _only_tensors if truth else _without_tensors
+            elif asked is None and name is not None and truth:
                 yield name, _without_none
 
     # -- statements ------------------------------------------------------------------------------------------------

@@ -106,7 +106,8 @@ def _set_at_the_start(name: str, made: _Made) -> ast.Constant | None:
 def _set_by_init(name: str, home: FileIndex, owner: Class) -> ast.expr | None:
     """What the ``__init__`` of a class sets an attribute to, if nothing else gives it a value."""
     init = owner.methods.get("__init__")
-    assigned = [item for _, each in _family(home, owner) for item in each.attributes.get(name, ())]
+    family = Hierarchy.of(home.project).lineage(home, owner)
+    assigned = [item for _, each in family for item in each.attributes.get(name, ())]
     if init is None or len(assigned) != 1 or assigned[0][1] is not init:
         return None
     statements = bindings_of(init).get(f"self.{name}", [])
@@ -165,14 +166,10 @@ def _sets(method: Scope) -> Iterator[tuple[str, ast.Constant]]:
 
 def _may_change(name: str, made: _Made) -> bool:
     """Whether the object itself calls a method that sets an attribute, so that it may change meanwhile."""
-    family = [each for _, each in _family(made.home, made.owner)]
+    family = [each for _, each in Hierarchy.of(made.home.project).lineage(made.home, made.owner)]
     setters = {scope.name for each in family for _, scope in each.attributes.get(name, ())}
     called = (dotted(call.func) for each in family for method in each.methods.values() for call in method.calls)
     return any(each is not None and each[:5] == "self." and each[5:] in setters for each in called)
-
-
-def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
-    return [(file, owner), *Hierarchy.of(file.project).ancestors(file, owner)]
 
 
 # Finds what names in the tests of a function mean: names bound once, and values that are the same for all callers.
@@ -284,14 +281,3 @@ def default_holds(parameter: Parameter) -> bool:
     if not calls or graph.others(Place(file, scope)) is Certainty.SURE:
         return False
     return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)
-
-
-def is_super_init(call: ast.Call) -> bool:
-    """Whether a call is ``super().__init__(...)``."""
-    func = call.func
-    return (
-        isinstance(func, ast.Attribute)
-        and func.attr == "__init__"
-        and isinstance(func.value, ast.Call)
-        and dotted(func.value.func) == "super"
-    )

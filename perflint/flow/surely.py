@@ -8,7 +8,7 @@ the default of that parameter, each assignment to an attribute, and a method tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -34,12 +34,12 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_of, default_of, is_spread, position_of
+from perflint.syntax.parameters import all_parameters, argument_for, default_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import walk
 
 if TYPE_CHECKING:
-    from perflint.index.kinds import Kind
+    pass
 
 _DEEPEST = 4
 """How many functions are followed in a row: into a helper, or to a caller."""
@@ -92,32 +92,9 @@ class Surely(Part):
             found = union(found, caller.may_be(argument) if caller and argument else default(at.scope, name))
         return found
 
-    def result(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May], depth: int) -> May:
-        """What a function of the project returns to a call."""
-        scope = target.what
-        if (
-            not depth
-            or not isinstance(scope, Scope)
-            or is_spread(call)
-            or not _keeps_its_result(Place(target.file, scope))
-        ):
-            return ANYTHING
-        handed = []
-        for name in all_parameters(scope):
-            argument = argument_of(call, name, position_of(scope, name))
-            handed.append((name, given(argument) if argument is not None else default(scope, name)))
-        return self.walked(Place(target.file, scope), tuple(handed), depth - 1).result
-
     # -- names -------------------------------------------------------------------------------------------------
 
-    def outside(self, at: Place, name: str, depth: int) -> May:
-        """What a name of an enclosing function, of the module or of Python may be."""
-        for around in islice(at.scope.outwards, 1, None):
-            if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
-                return self._bound(name, Place(at.file, around), depth)
-        return frozenset({IMPORTED if at.file.names.is_bound(name) else BUILTIN})
-
-    def _bound(self, name: str, at: Place, depth: int) -> May:
+    def bound(self, name: str, at: Place, depth: int) -> May:
         """All that a function or a module ever binds a name to."""
         nodes = binders(at.scope).get(name, [])
         if nodes and all(isinstance(node, ast.alias) for node in nodes):
@@ -136,13 +113,6 @@ class Surely(Part):
         declared = (node for node in walk(file.tree) if isinstance(node, (ast.Global, ast.Nonlocal)))
         return frozenset(name for node in declared for name in node.names)
 
-    def found(self, file: FileIndex, qualified: str, depth: int) -> May:
-        """A function or class of another file."""
-        found = Modules.of(self._project).find(qualified, file)
-        if found is None or found[1].node not in found[0].scopes.module.node.body:
-            return ANYTHING
-        return self._bound(found[1].name, Place(found[0], found[0].scopes.module), depth)
-
     def defined_by(self, file: FileIndex, node: ast.AST) -> May:
         """The function or class that a statement defines."""
         what = self._definitions(file).get(node)
@@ -157,50 +127,7 @@ class Surely(Part):
 
     # -- objects -----------------------------------------------------------------------------------------------
 
-    def instance(self, target: Defined) -> May:
-        """An object of a class."""
-        owner = target.what
-        assert isinstance(owner, Class)
-        kind: Kind = Modules.of(self._project).kind_of_instance(target.file, owner)
-        return frozenset({kind}) if kind.type else ANYTHING
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of objects of a class, unless something stores another value under its name."""
-        found = Modules.of(self._project).method(owner, name)
-        placed = Modules.of(self._project).class_named(owner)
-        if found is None or placed is None or self._stores(*placed, name):
-            return None
-        return Defined(found.file, found.scope)
-
-    def on_self(self, file: FileIndex, owner: Class, method: str) -> list[Defined]:
-        """The methods that a call on ``self`` may reach; none if it may reach something else."""
-        found = Modules.of(self._project).method_of(file, owner, method)
-        if found is None or self._stores(file, owner, method):
-            return []
-        heirs = Hierarchy.of(self._project).descendants(owner)
-        theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
-        return [Defined(place.file, place.scope) for place in dict.fromkeys((found, *filter(None, theirs)))]
-
-    def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
-        """All that the attribute of an object is ever set to; None if it is a method, or never set."""
-        stores = self._stores(file, owner, name)
-        if not stores:
-            return None
-        if not depth:
-            return ANYTHING
-        walks = (place and self.walked(place, None, depth - 1) for place in stores)
-        return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
-
-    def is_set_elsewhere(self, at: Place, name: str) -> bool:
-        """Whether another function than ``__init__`` may set an attribute while a function runs."""
-        if at.scope.owner is None:
-            return True
-        stores = self._stores(at.file, at.scope.owner, name)
-        return any(
-            place is None or (place.scope is not at.scope and place.scope.name != "__init__") for place in stores
-        )
-
-    def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
+    def stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
         """What sets an attribute of ``self`` in a class and its relatives."""
         known = self._storing(file, owner)
         by_others = None in known or may_set(self._project, name)
@@ -235,36 +162,77 @@ class _Walk(PathWalk):
         super().__init__(at, given)
 
     def outside(self, name: str) -> May:
-        return self._surely.outside(Place(self.file, self.scope), name, self._further)
+        """What a name of an enclosing function, of the module or of Python may be."""
+        for around in islice(self.scope.outwards, 1, None):
+            if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
+                return self._surely.bound(name, Place(self.file, around), self._further)
+        return frozenset({IMPORTED if self.file.names.is_bound(name) else BUILTIN})
 
     def attribute(self, name: str) -> May | None:
+        """All that the attribute of an object is ever set to; None if it is a method, or never set."""
         owner = self.scope.owner
-        return self._surely.attribute(self.file, owner, name, self._further) if owner is not None else None
+        stores = self._surely.stores(self.file, owner, name) if owner is not None else []
+        if not stores:
+            return None
+        if not self._further:
+            return ANYTHING
+        walks = (place and self._surely.walked(place, None, self._further - 1) for place in stores)
+        return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
 
     def is_set_elsewhere(self, name: str) -> bool:
-        return self._surely.is_set_elsewhere(Place(self.file, self.scope), name)
+        """Whether another function than ``__init__`` may set an attribute while this one runs."""
+        if self.scope.owner is None:
+            return True
+        stores = self._surely.stores(self.file, self.scope.owner, name)
+        return any(
+            place is None or (place.scope is not self.scope and place.scope.name != "__init__") for place in stores
+        )
 
     def called(self, target: Defined, call: ast.Call) -> May:
-        return self._surely.result(target, call, self.may_be, self._further)
+        """What a function of the project returns to a call."""
+        scope = target.what
+        if not self._further or not isinstance(scope, Scope) or is_spread(call):
+            return ANYTHING
+        if not _keeps_its_result(Place(target.file, scope)):
+            return ANYTHING
+        handed = []
+        for name in all_parameters(scope):
+            argument = argument_for(scope, call, name)
+            handed.append((name, self.may_be(argument) if argument is not None else default(scope, name)))
+        return self._surely.walked(Place(target.file, scope), tuple(handed), self._further - 1).result
 
     def called_on_self(self, method: str, call: ast.Call) -> May:
-        owner = self.scope.owner
-        found = self._surely.on_self(self.file, owner, method) if owner is not None else []
-        return union(*(self.called(target, call) for target in found)) if found else ANYTHING
+        """The result of a method of the object itself, in its class or in one that inherits from it."""
+        owner, method_of = self.scope.owner, Modules.of(self.file.project).method_of
+        found = method_of(self.file, owner, method) if owner is not None else None
+        if owner is None or found is None or self._surely.stores(self.file, owner, method):
+            return ANYTHING
+        heirs = Hierarchy.of(self.file.project).descendants(owner)
+        theirs = (method_of(there, heir, method) for there, heir in heirs)
+        places = dict.fromkeys((found, *filter(None, theirs)))
+        return union(*(self.called(Defined(place.file, place.scope), call) for place in places))
 
     def method(self, owner: str, name: str) -> Defined | None:
-        return self._surely.method(owner, name)
+        """A method of objects of a class, unless something stores another value under its name."""
+        found = Modules.of(self.file.project).method(owner, name)
+        placed = Modules.of(self.file.project).class_named(owner)
+        if found is None or placed is None or self._surely.stores(*placed, name):
+            return None
+        return Defined(found.file, found.scope)
 
     def found(self, qualified: str) -> May:
-        return self._surely.found(self.file, qualified, self._further)
-
-    def instance(self, target: Defined) -> May:
-        return self._surely.instance(target)
+        """A function or class of another file."""
+        found = Modules.of(self.file.project).find(qualified, self.file)
+        if found is None or found[1].node not in found[0].scopes.module.node.body:
+            return ANYTHING
+        return self._surely.bound(found[1].name, Place(found[0], found[0].scopes.module), self._further)
 
     def defined_by(self, node: ast.stmt) -> May:
+        """The function or class that a statement defines."""
         return self._surely.defined_by(self.file, node)
 
     def shared(self) -> frozenset[str]:
+        """The names that functions of the file bind for others."""
         return self._surely.shared(self.file)
 
 

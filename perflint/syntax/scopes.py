@@ -594,6 +594,19 @@ def required(test: ast.expr) -> Iterator[ast.expr]:
         yield test
 
 
+def required_parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a test that must all have certain values for the whole test to be ``value``."""
+    waiting = [(test, value)]
+    while waiting:
+        part, truth = waiting.pop()
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+            waiting.append((part.operand, not truth))
+        elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.And) == truth:
+            waiting += [(inner, truth) for inner in reversed(part.values)]
+        else:
+            yield part, truth
+
+
 def leaf(node: ast.expr) -> ast.expr:
     """The value that ``(name := value)`` tests."""
     while isinstance(node, ast.NamedExpr):

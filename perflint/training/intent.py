@@ -14,6 +14,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import is_none
 from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
@@ -96,13 +97,10 @@ def gives_nothing(at: Place) -> bool:
 def _hands_out(scope: Scope) -> bool:
     """Whether a function returns or yields a value."""
     nodes = (statement.node for statement in scope.statements)
-    return any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes) or any(
+    returned = (node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None)
+    return any(not is_none(value) for value in returned) or any(
         isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)
     )
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def never_trains(file: FileIndex) -> bool:

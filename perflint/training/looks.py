@@ -107,9 +107,9 @@ class Reads(Part):
 
 def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
     """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
-    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+    return *evaluator.arguments(call), [
+        evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None
+    ]
 
 
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
