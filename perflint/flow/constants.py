@@ -36,10 +36,11 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
 from perflint.query import query
-from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.bindings import bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import (
     all_parameters,
+    argument_for,
     argument_of,
     changes,
     default_of,
@@ -278,7 +279,7 @@ class Constants(Part):
     def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
         name = handed_back(scope)
-        argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
+        argument = argument_for(scope, call, name) if name is not None else None
         if name is None or argument is None:
             return ()
         given = self._possible(argument, place)
@@ -373,7 +374,7 @@ class Constants(Part):
 
     def _passed(self, name: str, at: Place, by: Located) -> Found:
         """The value of a parameter of a function in a run whose call is known."""
-        argument = argument_of(by.call, name, position_of(at.scope, name))
+        argument = argument_for(at.scope, by.call, name)
         if argument is None:
             return self._default(name, at, Want.DEFAULT)
         origin = ValueOrigin.NAME if by.place.run is not None else ValueOrigin.ARGUMENT
@@ -569,25 +570,12 @@ class Constants(Part):
         found: dict[str, list[Class | None]] = defaultdict(list)
         for scope in file.scopes.scopes:
             for statement in scope.statements:
-                for target in _targets(statement.node):
-                    if isinstance(target, ast.Attribute):
-                        own = isinstance(target.value, ast.Name) and target.value.id == "self"
-                        found[target.attr].append(scope.owner if own else None)
+                targets = [*targets_of(statement.node), *(target for target, _ in targets_and_values(statement.node))]
+                for item in (item for target in targets for item in walk(target)):
+                    if isinstance(item, ast.Attribute) and not isinstance(item.ctx, ast.Load):
+                        own = isinstance(item.value, ast.Name) and item.value.id == "self"
+                        found[item.attr].append(scope.owner if own else None)
         return found
-
-
-def _targets(node: ast.stmt) -> Iterator[ast.expr]:
-    """The targets of a statement, one by one."""
-    given = targets_of(node)
-    if isinstance(node, (ast.For, ast.AsyncFor)):
-        given = [node.target]
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        given = [item.optional_vars for item in node.items if item.optional_vars is not None]
-    for target in given:
-        if isinstance(target, (ast.Tuple, ast.List, ast.Starred)):
-            yield from (item for item in walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
-        else:
-            yield target
 
 
 def _storing(value: ast.expr, scope: Scope) -> Statement | None:

@@ -51,40 +51,13 @@ from perflint.syntax.vocabulary import means_layer, means_loader
 Env = Mapping[str, Kind]
 
 _HOST_CALLS = frozenset(
-    {
-        "float",
-        "int",
-        "bool",
-        "complex",
-        "str",
-        "repr",
-        "len",
-        "range",
-        "type",
-        "isinstance",
-        "hasattr",
-        "id",
-        "ord",
-        "hash",
-    }
-    | {"format", "print", "open", "input", "callable"}
+    {"float", "int", "bool", "complex", "str", "repr", "len", "range", "type", "isinstance", "hasattr", "id", "ord"}
+    | {"hash", "format", "print", "open", "input", "callable"}
 )
 _SAME_AS_ARGUMENT = LISTING | {"sum", "max", "min", "abs", "reversed", "copy.deepcopy", "copy.copy"}
 HOST_MODULES = (
-    "numpy.",
-    "np.",
-    "math.",
-    "time.",
-    "os.",
-    "random.",
-    "sys.",
-    "json.",
-    "datetime.",
-    "cv2.",
-    "PIL.",
-    "sklearn.",
-    "scipy.",
-    "pandas.",
+    *("numpy.", "np.", "math.", "time.", "os.", "random.", "sys.", "json.", "datetime."),
+    *("cv2.", "PIL.", "sklearn.", "scipy.", "pandas."),
 )
 _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
 """The results of these are not tensors of Paddle."""

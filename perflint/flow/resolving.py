@@ -12,6 +12,7 @@ from perflint.configuration.settings import Settings
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import HOST_MODULES
 from perflint.flow.objects import written_entries
+from perflint.flow.sources import Through, sources
 from perflint.flow.values import Values
 from perflint.index.kinds import (
     GUESS,
@@ -30,19 +31,18 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.index.registries import Registries
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, required_parameters
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import base_of, string_of
 from perflint.text.source import Source
 
 # Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns.
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
-_DEEPEST = 2
+_HANDED_ON = Through.NAME | Through.ITEM | Through.RETURN
 
 
 class Forwards(Part):
@@ -65,46 +65,31 @@ class Forwards(Part):
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
 
-    @query
+    @query(cycle=False)
     def _is_mixed(self, at: Place) -> bool:
         """Whether a ``forward`` returns tuples of one length, some with a part that is obviously a number."""
         tuples = _tuples(at.scope)
-        return bool(tuples) and any(self._is_number(part, at, 0) for part in tuples[0].elts)
+        return bool(tuples) and any(_is_number(part, at) for part in tuples[0].elts)
 
-    def _is_number(self, node: ast.expr, at: Place, depth: int) -> bool:
-        """Whether an expression, or the single value of a name, is a host value whatever its names mean."""
-        value = node
-        if isinstance(node, ast.Name):
-            made = Values.of(self._project).own_definitions(at.scope).get(node.id)
-            if made is None:
-                return depth < _DEEPEST and self._is_number_of_a_call(node.id, at, depth + 1)
-            value = made
-        while isinstance(value, ast.Subscript):
-            value = value.value
-        if isinstance(value, ast.Constant):
-            return value.value is not None
-        if isinstance(value, ast.Attribute):
-            return value.attr in _HOST_ATTRIBUTES
-        if not isinstance(value, ast.Call):
-            return False
-        name = dotted(value.func) or ""
-        if name in _HOST_CALLS or at.file.names.resolve(name).startswith(HOST_MODULES):
-            return True
-        return isinstance(value.func, ast.Attribute) and value.func.attr in READ_METHODS
 
-    def _is_number_of_a_call(self, name: str, at: Place, depth: int) -> bool:
-        """Whether a name is bound once, to a number in the tuple that a function of the project returns."""
-        bound = [item.node for item in bindings_of(at.scope).get(name, ())]
-        node = bound[0] if len(bound) == 1 else None
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
-            return False
-        target = node.targets[0]
-        places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-        found = CallGraph.of(self._project).called(at, node.value.func) if name in places else None
-        tuples = _tuples(found[1]) if found is not None else []
-        if found is None or not tuples or len(tuples[0].elts) != len(places):
-            return False
-        return self._is_number(tuples[0].elts[places.index(name)], found, depth)
+def _is_number(node: ast.expr, at: Place) -> bool:
+    """Whether an expression is a host value whatever its names mean: a literal, a length, what a read gives."""
+    found = list(sources(node, at, through=_HANDED_ON))
+    return bool(found) and all(_is_on_host(source.node, source.place) for source in found)
+
+
+def _is_on_host(node: ast.expr, at: Place) -> bool:
+    node = base_of(node)
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    if isinstance(node, ast.Attribute):
+        return node.attr in _HOST_ATTRIBUTES
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func) or ""
+    if name in _HOST_CALLS or at.file.names.resolve(name).startswith(HOST_MODULES):
+        return True
+    return isinstance(node.func, ast.Attribute) and node.func.attr in READ_METHODS
 
 
 def _tuples(scope: Scope) -> list[ast.Tuple]:

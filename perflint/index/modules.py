@@ -35,7 +35,11 @@ class Modules(Part):
     def class_at(self, file: FileIndex, node: ast.expr) -> tuple[FileIndex, Class] | None:
         """The class of the project that a dotted name refers to in a file: ``Net``, or ``models.Net``."""
         name = dotted(node)
-        found = self.find(file.names.resolve(name), file) if name is not None else None
+        return self.class_called(file.names.resolve(name), file) if name is not None else None
+
+    def class_called(self, name: str, origin: FileIndex) -> tuple[FileIndex, Class] | None:
+        """The class that a qualified name refers to in a file."""
+        found = self.find(name, origin)
         return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
     @query(cycle=None)  # a cycle of re-exports finds nothing
@@ -164,8 +168,7 @@ class Modules(Part):
                 return Place(there, one.methods[name])
             if one not in seen:
                 seen.add(one)
-                bases = (self.find(base, there) for base in reversed(one.bases))
-                waiting += [(base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class)]
+                waiting += filter(None, (self.class_called(base, there) for base in reversed(one.bases)))
         return None
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
@@ -192,8 +195,8 @@ class Modules(Part):
         return "layer" if "forward" in owner.methods else "unseen"
 
     def _family_of_base(self, file: FileIndex, base: str) -> str:
-        found = self.find(base, file)
-        return self._family(found[0], found[1]) if found is not None and isinstance(found[1], Class) else "unseen"
+        found = self.class_called(base, file)
+        return self._family(*found) if found is not None else "unseen"
 
     # -- functions as values -----------------------------------------------------------------------------------
 

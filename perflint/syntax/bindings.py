@@ -67,10 +67,10 @@ def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     if isinstance(node, (ast.If, ast.While)):
         for item in walk(node.test):
             if isinstance(item, ast.NamedExpr):
-                yield from _pairs(item.target, item.value)
+                yield from names_and_values(item.target, item.value)
     elif not isinstance(node, (ast.With, ast.AsyncWith)):
         for target, value in targets_and_values(node):
-            yield from _pairs(target, None if isinstance(node, (ast.For, ast.AsyncFor)) else value)
+            yield from names_and_values(target, None if isinstance(node, (ast.For, ast.AsyncFor)) else value)
 
 
 def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -87,7 +87,8 @@ def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | No
         yield from ((item.optional_vars, None) for item in node.items if item.optional_vars is not None)
 
 
-def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+def names_and_values(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    """The dotted names in the target of an assignment, each with the part of the value that it gets (None: unknown)."""
     if isinstance(target, (ast.Tuple, ast.List)):
         values: list[ast.expr | None] = [None] * len(target.elts)
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
@@ -95,7 +96,7 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.
         elif isinstance(value, ast.Call) and dotted(value.func) == "divmod" and len(target.elts) == 2:
             values = [ast.Subscript(value, ast.Constant(at), ast.Load()) for at in range(2)]
         for part, item in zip(target.elts, values, strict=True):
-            yield from _pairs(part, item)
+            yield from names_and_values(part, item)
         return
     name = dotted(target)
     if name:
@@ -104,11 +105,8 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.
 
 def bound_by(node: ast.stmt) -> list[str]:
     """The dotted names that a statement assigns to."""
-    if isinstance(node, ast.Assign):
-        return [name for target in node.targets for name in _bound_names(target)]
-    if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        return _bound_names(node.target)
-    return []
+    targets = () if isinstance(node, (ast.With, ast.AsyncWith)) else targets_and_values(node)
+    return [name for target, _ in targets for name, _ in names_and_values(target, None)]
 
 
 def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
@@ -198,13 +196,6 @@ def targets_of(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, (ast.Assign, ast.Delete)):
         return node.targets
     return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
-
-
-def _bound_names(target: ast.expr) -> list[str]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [name for part in target.elts for name in _bound_names(part)]
-    name = dotted(target)
-    return [name] if name else []
 
 
 # Finds which other statements read a name, and whether anything binds it again between two statements.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
-from perflint.syntax.bindings import Binding, bindings_of, targets_and_values
+from perflint.syntax.bindings import Binding, bindings_of, names_and_values, targets_and_values
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, own_parts
-from perflint.syntax.tree import base_of, walk
+from perflint.syntax.tree import alike, base_of, walk
 
 _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
@@ -78,7 +78,7 @@ def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
         return None
     constants = [_constant(binding) for binding in (*found, *_led_back(name, at, scope))]
     first = constants[0]
-    is_one = first is not None and all(one is not None and _is_same(one, first) for one in constants)
+    is_one = first is not None and all(one is not None and alike(one, first) for one in constants)
     return first if is_one else None
 
 
@@ -95,10 +95,6 @@ def _constant(binding: Binding) -> ast.Constant | None:
     """The constant that an assignment gives a name; not for a loop or a ``with``."""
     is_plain = isinstance(binding.statement.node, (ast.Assign, ast.AnnAssign))
     return binding.value if is_plain and isinstance(binding.value, ast.Constant) else None
-
-
-def _is_same(one: ast.Constant, other: ast.Constant) -> bool:
-    return type(one.value) is type(other.value) and bool(one.value == other.value)
 
 
 def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) -> bool:
@@ -203,15 +199,7 @@ def _bound_by(statement: Statement) -> dict[str, Binding]:
     for target, value in targets_and_values(node):
         if isinstance(node, ast.AnnAssign) and value is None:
             continue
+        parts = {} if isinstance(node, LOOPS) else dict(names_and_values(target, value))
         for name in stored_names(target):
-            unpacked = None if isinstance(node, LOOPS) else _part(target, value, name)
-            found.setdefault(name, Binding(statement, unpacked or value))
+            found.setdefault(name, Binding(statement, parts.get(name) or value))
     return found
-
-
-def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
-    """The part of a directly unpacked tuple that a name gets: ``b`` of ``x, y = a, b``."""
-    displays = (ast.Tuple, ast.List)
-    if not isinstance(target, displays) or not isinstance(value, displays) or len(target.elts) != len(value.elts):
-        return None
-    return next(part for one, part in zip(target.elts, value.elts, strict=True) if name in stored_names(one))
