@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers, Placed
+from perflint.index.callers import Callers, Placed, held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -552,7 +552,7 @@ class CallGraph(Part):
         for file in self._project.mentions.of(name):
             if file.is_quiet or file.is_foreign:
                 continue
-            values = Callers.of(self._project).held_by(file)
+            values = held_names(file)
             if name in values.held:
                 return Certainty.SURE
             if values.finds_methods if is_method else values.finds_names:

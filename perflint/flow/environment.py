@@ -30,7 +30,7 @@ from perflint.index.kinds import (
 from perflint.paddle.tensor_methods import is_of_arrays, is_of_arrays_alone, may_have_as_container
 from perflint.syntax.bindings import values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, own_parts
+from perflint.syntax.scopes import Scope, once, own_parts
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loss
 
@@ -589,13 +589,9 @@ _OF_A_DICT = "keys"
 """The key of an item that only a dict has: ``logs["loss"]``."""
 
 
+@once
 def arrays(scope: Scope) -> frozenset[str]:
     """Names on which a scope uses attributes that only arrays have, and none that they lack; also their containers."""
-    return scope.once(arrays, lambda: _arrays(scope))
-
-
-def _arrays(scope: Scope) -> frozenset[str]:
-    """The names for which a scope does so; if it does so for the items of a name, that name holds arrays."""
     asked: dict[str, set[str]] = defaultdict(set)
     for statement in scope.statements:
         for name, attribute in _asked_by(own_parts(statement.node)):

@@ -29,7 +29,7 @@ from perflint.index.kinds import TENSOR, UNKNOWN
 from perflint.index.project import Place
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import is_none
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, required_parts, stops_errors
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, once, required_parts, stops_errors
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import means_scaler
 
@@ -557,9 +557,10 @@ def _binds(item: ast.AST) -> Iterator[tuple[str, bool]]:
         yield item.rest, False
 
 
+@once
 def binders(scope: Scope) -> Mapping[str, list[ast.AST]]:
     """The nodes of a function or module that bind each of its names, dotted ones too, without its parameters."""
-    return scope.once(binders, lambda: bound_in(scope.node.body))
+    return bound_in(scope.node.body)
 
 
 def bound_in(body: list[ast.stmt]) -> dict[str, list[ast.AST]]:

@@ -19,7 +19,7 @@ from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, targets_of
+from perflint.syntax.bindings import bindings_of, definitions_of, targets_of
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import argument_of, default_of, is_spread, position_of
 from perflint.syntax.scopes import Class, Scope
@@ -75,7 +75,7 @@ def fields_of(at: Place, receiver: str) -> Told:
 
 def _made(at: Place, receiver: str) -> _Made | None:
     """The object that a name refers to, if the function binds it once, to a call of a class of the project."""
-    call = Values.of(at.file.project).own_definitions(at.scope).get(receiver)
+    call = definitions_of(at.scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
     found = Modules.of(at.file.project).class_at(at.file, call.func)
@@ -180,7 +180,7 @@ def _may_change(name: str, made: _Made) -> bool:
 _NO_KINDS: Mapping[str, Kind] = MappingProxyType({})
 
 
-class Known(Mapping[str, ast.expr]):
+class Known:
     """The meaning of names in a scope: first those bound once (``own``), then those that are certain.
 
     Looking up the latter examines all calls of the function, so it should come last.
@@ -198,13 +198,7 @@ class Known(Mapping[str, ast.expr]):
         found._kinds = kinds
         return found
 
-    def __getitem__(self, name: str) -> ast.expr:
-        value = self.get(name)
-        if value is None:
-            raise KeyError(name)
-        return value
-
-    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]  # keys are names
+    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:
         """The expression that a name means."""
         value = self.own.get(name)
         if value is not None:
@@ -218,15 +212,6 @@ class Known(Mapping[str, ast.expr]):
         if kind is None or kind.tag not in (OBJECT_TAG, LAYER_TAG) or not kind.type:
             return None
         return set_alike(self._at.file.project, kind.type, attribute)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.own)
-
-    def __len__(self) -> int:
-        return len(self.own)
 
 
 # Finds numbers without running code: constants, arithmetic, attributes, and parameters left at their defaults.

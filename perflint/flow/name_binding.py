@@ -6,10 +6,9 @@ import ast
 import re
 from dataclasses import dataclass
 
-from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, values_bound_by
+from perflint.syntax.bindings import bindings_of, definitions_of, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters
 from perflint.syntax.reaching import constant_at
@@ -52,7 +51,7 @@ def binding(name: str, place: Place) -> NameBinding | None:
             same = _same_constant(name, Place(place.file, scope), use)
             if same is not None:
                 return NameBinding(scope, bound[-1], same)
-            once = Values.of(place.file.project).own_definitions(scope).get(name) if "." not in name else None
+            once = definitions_of(scope).get(name) if "." not in name else None
             return NameBinding(scope, everywhere[-1], once, is_truth=len(everywhere) > 1)
         scope, use = scope.parent, None
     return None

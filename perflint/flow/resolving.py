@@ -31,6 +31,7 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.index.registries import Registries
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
+from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_for, required_parameters
 from perflint.syntax.reaching import is_bound, is_mutated
@@ -215,7 +216,7 @@ class Tables(Part):
         """The lookup by a parameter that a function calls and returns, if that is all it returns."""
         returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
         value = returned[0] if len(returned) == 1 else None
-        definitions = Values.of(self._project).own_definitions(scope)
+        definitions = definitions_of(scope)
         if isinstance(value, ast.Name):
             value = definitions.get(value.id)
         if not isinstance(value, ast.Call):
@@ -237,7 +238,7 @@ class Tables(Part):
         scope = _scope_around(file, holder)
         if scope is not None and (name in scope.parameters or is_bound(name, scope)):
             return self._bound(Place(file, scope), name)
-        if name in Values.of(self._project).own_definitions(file.scopes.module):
+        if name in definitions_of(file.scopes.module):
             return self._bound(Place(file, file.scopes.module), name)
         module, _, last = file.names.resolve(name).rpartition(".")
         where = (
@@ -248,7 +249,7 @@ class Tables(Part):
         return self._bound(Place(where, where.scopes.module), last) if where is not None else None
 
     def _bound(self, at: Place, name: str) -> Table | None:
-        value = Values.of(self._project).own_definitions(at.scope).get(name)
+        value = definitions_of(at.scope).get(name)
         entries = _entries(value) if value is not None else None
         return (at.file, entries) if entries is not None and not self._is_mutated(at.file, name) else None
 

@@ -26,7 +26,7 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of
+from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, is_none
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
@@ -87,7 +87,7 @@ class Values(Part):
                 or UNKNOWN
             )
         for enclosing in at.scope.outwards:
-            value = self.own_definitions(enclosing).get(name)
+            value = definitions_of(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
                 passed = self._project.resolving.handed(Place(at.file, enclosing)).get(held)
@@ -213,19 +213,18 @@ class Values(Part):
 
     def _own_attribute(self, file: FileIndex, owner: Class, name: str) -> Kind | None:
         """The kind of an attribute from the assignments in one class."""
-        result: Kind | None = None
+        kinds: list[Kind] = []
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
-            if isinstance(value, ast.Constant) and value.value is None:
+            if is_none(value):
                 continue
             handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
             env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
-            kind = Evaluator(file, env).kind(value)
-            result = kind if result is None else join(result, kind)
-        return result
+            kinds.append(Evaluator(file, env).kind(value))
+        return reduce(join, kinds) if kinds else None
 
     def _with_locals(self, at: Place, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
-        defined = self.own_definitions(at.scope)
+        defined = definitions_of(at.scope)
         names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
         evaluator = Evaluator(at.file, env)
         made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
@@ -237,12 +236,10 @@ class Values(Part):
 
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """The kind of an attribute that subclasses set and a base class reads."""
-        result: Kind | None = None
-        for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
-            if name in child.attributes:
-                kind = self._own_attribute(file, child, name)
-                result = kind if result is None or kind is None else join(result, kind)
-        return result
+        heirs = Hierarchy.of(self._project).descendants(owner)[:8]
+        found = (self._own_attribute(file, child, name) for file, child in heirs if name in child.attributes)
+        kinds = [kind for kind in found if kind is not None]
+        return reduce(join, kinds) if kinds else None
 
     @query(cycle=False)
     def _is_given_a_loader(self, name: str) -> bool:
@@ -283,19 +280,14 @@ class Values(Part):
     # -- names that are bound once -----------------------------------------------------------------------------
 
     @query
-    def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
-        """Names that a scope binds once, with the expression."""
-        return definitions_of(scope)
-
-    @query
     def definitions(self, at: Place) -> Mapping[str, ast.expr]:
         """Names that are bound once, with the expression: those of a scope, and visible ones of the module."""
-        own = {**self._answers(at), **self.own_definitions(at.scope)}
+        own = {**self._answers(at), **definitions_of(at.scope)}
         module = at.file.scopes.module
         if at.scope is module:
             return own
         bound = bindings_of(at.scope).keys() | set(at.scope.parameters)
-        return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
+        return {**{name: value for name, value in definitions_of(module).items() if name not in bound}, **own}
 
     def _answers(self, at: Place) -> dict[str, ast.expr]:
         """The results of small functions and properties in the tests of a scope: ``if self.is_due():``."""

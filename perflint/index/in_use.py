@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from itertools import islice
 
-from perflint.index.callers import Callers
+from perflint.index.callers import held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
@@ -186,9 +186,8 @@ class InUse(Part):
     @query
     def _is_looked_up(self, file: FileIndex) -> bool:
         """Whether a file, or one that imports it, looks definitions up by computed names."""
-        callers = Callers.of(self._project)
         return any(
-            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and callers.held_by(other).finds_names)
+            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and held_names(other).finds_names)
             for other in (file, *Imports.of(self._project).importers(file))
         )
 

@@ -102,7 +102,7 @@ class Modules(Part):
     @query
     def _star_sources(self, file: FileIndex) -> tuple[list[FileIndex], dict[str, list[int]]]:
         """The files of the star imports of a file, and, if there are many, in which of them a word occurs."""
-        found = [self._module(base, file) for base in file.names.stars]
+        found = [self.module_named(base, file) for base in file.names.stars]
         sources = [source for source in found if source is not None and source is not file]
         words: dict[str, list[int]] = {}
         for at, source in enumerate(sources if len(sources) > _MOST_STARS else ()):
@@ -112,9 +112,6 @@ class Modules(Part):
 
     def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
         """The file of a module by its qualified name, as imported in a file."""
-        return self._module(name, origin) if name else None
-
-    def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
         files = (self._project.modules.get((*folder, *parts)) for folder in self.folders(directory, parts[0]))
         return next((file for file in files if file is not None), None)

@@ -26,9 +26,6 @@ from perflint.text.source import Source
 
 F = TypeVar("F", bound=FileText)
 
-_FEW = 500
-"""How many words are searched for in all files: an index of all words takes as long as that many searches."""
-
 
 class Mentions(Generic[F]):
     """Looks for names in the texts of one project. Every answer is a superset, in the order of the files.
@@ -39,27 +36,18 @@ class Mentions(Generic[F]):
 
     def __init__(self, files: Iterable[F]) -> None:
         self._files = list(files)
-        self._single: dict[str, list[F]] = {}
         self._several: dict[tuple[str, ...], list[F]] = {}
         self._other_names: dict[str, frozenset[str]] = {}
 
     def of(self, *names: str) -> list[F]:
         """The files that contain one of these words."""
         if len(names) == 1:
-            return self._with(names[0])
+            return self._by_word.get(names[0], [])
         if not names:
             return []
         if names not in self._several:
             self._several[names] = [file for file in self._files if file.has_words(*names)]
         return self._several[names]
-
-    def _with(self, word: str) -> list[F]:
-        if word not in self._single:
-            few = len(self._single) < _FEW
-            self._single[word] = (
-                [file for file in self._files if word in file.words] if few else self._by_word.get(word, [])
-            )
-        return self._single[word]
 
     @cached_property
     def _by_word(self) -> Mapping[str, list[F]]:
@@ -110,8 +98,6 @@ class Mentions(Generic[F]):
 _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
-_MOST_LOOKS = 64
-"""How many names are searched for in a file one by one; for more, all of its calls are listed once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,21 +110,11 @@ class Load:
 
 
 @dataclass(eq=False)
-class _Calls:
-    """The calls of a text by their last names, as far as they have been needed (``is_all``: all of them)."""
-
-    text: str
-    of: dict[str, list[tuple[Scope, Statement, ast.Call]]] = field(default_factory=dict)
-    is_all: bool = False
-
-
-@dataclass(eq=False)
 class FileIndex(FileText):
     """One file of a project, which is parsed when its contents are first needed."""
 
     project: Project
     memory: Memory = field(init=False)
-    _asked_calls: _Calls | None = None
 
     def __post_init__(self) -> None:
         self.memory = self.project.memory
@@ -225,21 +201,8 @@ class FileIndex(FileText):
         return {name: reads for name, reads in found.items() if reads}
 
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
-        """The calls whose last name is this one, each with its statement; only searches where the name occurs."""
-        known = self._asked_calls
-        if known is None or known.text is not self.source.text:  # after an edit, everything starts again
-            known = self._asked_calls = _Calls(self.source.text)
-        if name not in known.of and not known.is_all:
-            if len(known.of) >= _MOST_LOOKS:
-                known.of, known.is_all = self._all_calls(), True
-            else:
-                known.of[name] = [
-                    (scope, statement, call)
-                    for scope, statement in self._statements_at(places(self.source.text, name))
-                    for call in statement.calls
-                    if terminal(call) == name
-                ]
-        return known.of.get(name, [])
+        """The calls whose last name is this one, each with its statement."""
+        return self._calls.get(name, [])
 
     def loads_named(self, name: str) -> list[Mention]:
         """The places in statements that read a name or an attribute: only searches where the text contains the name."""
@@ -247,8 +210,9 @@ class FileIndex(FileText):
         found = (mentions_in(scope).get(key, ()) for scope in scopes for key in (name, f".{name}"))
         return [mention for mentions in found for mention in mentions if mention.is_read]
 
-    def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
-        """All calls of the file by their last names: faster than searching for each of hundreds of names."""
+    @cached_property
+    def _calls(self) -> Mapping[str, list[tuple[Scope, Statement, ast.Call]]]:
+        """All calls of the file by their last names."""
         found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
         for scope in self.scopes.scopes:
             for statement in scope.statements:

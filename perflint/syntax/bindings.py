@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement, own_parts
+from perflint.syntax.scopes import Scope, Statement, once, own_parts
 from perflint.syntax.tree import children, walk
 
 # Finds what names are bound to in a scope, which statements bind them, and which read them.
 
 
+@once
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
     """Names that a scope binds exactly once, with the expression, for guards that are computed in advance.
 
@@ -127,12 +128,9 @@ def bound_in(body: Iterable[ast.stmt]) -> set[str]:
     return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
+@once
 def bindings_of(scope: Scope) -> dict[str, list[Statement]]:
     """The statements of a scope that assign to a name, in order, by the dotted name (``self.step`` too)."""
-    return scope.once(bindings_of, lambda: _by_name(scope))
-
-
-def _by_name(scope: Scope) -> dict[str, list[Statement]]:
     found: dict[str, list[Statement]] = {}
     for statement in scope.statements:
         for name in dict.fromkeys(bound_by(statement.node)):
@@ -164,12 +162,9 @@ class Mention:
         return self.statement.path_to(self.node)
 
 
+@once
 def mentions_in(scope: Scope) -> Mapping[str, list[Mention]]:
     """The places in a scope that mention a name, in the order of the text; attributes are under ``.name``."""
-    return scope.once(mentions_in, lambda: _mentions(scope))
-
-
-def _mentions(scope: Scope) -> dict[str, list[Mention]]:
     found: dict[str, list[Mention]] = {}
     for statement in scope.statements:
         waiting = own_parts(statement.node)[::-1]
@@ -182,13 +177,14 @@ def _mentions(scope: Scope) -> dict[str, list[Mention]]:
     return found
 
 
+@once
 def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
     """The statements of a scope that read a name, in order, each with the number of its own reads, by that name."""
-    return scope.once(loads_of, lambda: {name: _counted(found) for name, found in mentions_in(scope).items()})
-
-
-def _counted(mentions: list[Mention]) -> list[tuple[Statement, int]]:
-    return list(Counter(mention.statement for mention in mentions if mention.is_read).items())
+    reads = {
+        name: Counter(mention.statement for mention in mentions if mention.is_read)
+        for name, mentions in mentions_in(scope).items()
+    }
+    return {name: list(found.items()) for name, found in reads.items()}
 
 
 def targets_of(node: ast.stmt) -> list[ast.expr]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,6 @@ from perflint.text.source import Source
 _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """A table that turns everything that is not part of an identifier into a space."""
 _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
-_OPENS = re.compile(r"[^\w(]*\(")
 _DOT = re.compile(r"\.[\s\\]+\Z")
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
@@ -34,22 +33,6 @@ class Uses:
     called: frozenset[str]
     others: frozenset[str]
     bases: frozenset[str]
-
-
-def is_called(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among the called ones; faster for one name."""
-    opened = (at for at in places(text, name) if _OPENS.match(text, at + len(name)))
-    return any(not text.startswith("def ", max(at - 4, 0), at) for at in opened)
-
-
-def is_held(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among those that are not called; faster for one name."""
-    return any(not text.startswith("(", at + len(name)) for at in places(text, name))
-
-
-def is_derived(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among the bases; faster for one name."""
-    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(text))
 
 
 def is_member(text: str, name: str) -> bool:
@@ -111,8 +94,6 @@ _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
 _ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
 _AS = re.compile(r"\s+as\s+(\w+)")
 _STAR = re.compile(r"import[\s\\(]*\*")
-_MOST_LOOKS = 64
-"""How many names are searched for in a text one by one; for more, it is read once for all of them."""
 
 
 @dataclass(eq=False)
@@ -147,36 +128,20 @@ class FileText:
         return words(self.source.text)
 
     @cached_property
-    def _folded(self) -> str:
-        return folded(self.source.text)
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], bool]:
-        return {}
-
-    def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        """What the text says about a name, cached: each function of that name asks all files."""
-        key = how, name
-        if key not in self._known:
-            told = answer(self._folded, name) if len(self._known) < _MOST_LOOKS else name in getattr(self._uses, how)
-            self._known[key] = told
-        return self._known[key]
-
-    @cached_property
     def _uses(self) -> Uses:
         return uses(self.source.text)
 
     def may_call(self, name: str) -> bool:
         """Whether something with this name is called, judging by the text."""
-        return self._told("called", name, is_called)
+        return name in self._uses.called
 
     def may_hold(self, name: str) -> bool:
         """Whether this name is used in the text without being called."""
-        return self._told("others", name, is_held)
+        return name in self._uses.others
 
     def may_derive(self, name: str) -> bool:
         """Whether a class has a base with this name, judging by the text."""
-        return self._told("bases", name, is_derived)
+        return name in self._uses.bases
 
     def may_be_member(self, name: str) -> bool:
         """Whether a name follows a dot somewhere."""

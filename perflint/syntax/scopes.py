@@ -7,7 +7,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -241,6 +241,16 @@ class Scope:
         return not isinstance(self.node, ast.Module) and any(
             dotted(d) == "staticmethod" for d in self.node.decorator_list
         )
+
+
+def once(answer: Callable[[Scope], _Answer]) -> Callable[[Scope], _Answer]:
+    """Cache the answers of a function that depends only on the statements of a scope: see ``Scope.once``."""
+
+    @wraps(answer)
+    def ask(scope: Scope) -> _Answer:
+        return scope.once(answer, lambda: answer(scope))
+
+    return ask
 
 
 def is_abstract(scope: Scope) -> bool:
@@ -498,13 +508,10 @@ def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
 _PARTS = ("body", "orelse", "finalbody")
 
 
+@once
 def nth_in_block(scope: Scope) -> Mapping[ast.stmt, tuple[ast.stmt, int]]:
     """For each statement of a scope, the first statement of its block, and its index in the block."""
-    return scope.once("nth_in_block", lambda: {node: place for block in blocks(scope) for node, place in _nth(block)})
-
-
-def _nth(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, int]]]:
-    return ((node, (block[0], index)) for index, node in enumerate(block))
+    return {node: (block[0], index) for block in blocks(scope) for index, node in enumerate(block)}
 
 
 def blocks(scope: Scope) -> Iterator[list[ast.stmt]]:

@@ -23,11 +23,11 @@ from perflint.training.evidence import over_batches
 if TYPE_CHECKING:
     from perflint.training.steps import Point
 
-Definitions = Mapping[str, ast.expr]
+Definitions = Mapping[str, ast.expr] | Known
 """Names that are bound once in a scope, with the expression they are bound to."""
 
 NO_NAMES: frozenset[str] = frozenset()
-NOTHING_KNOWN: Definitions = MappingProxyType({})
+NOTHING_KNOWN: Mapping[str, ast.expr] = MappingProxyType({})
 
 # Finds what expressions count: steps, epochs, time, and the end of a loop.
 
@@ -40,7 +40,7 @@ _FEW_STEPS = 100
 _REMAINDERS = frozenset({"mod", "fmod", "remainder", "floor_mod"})
 
 
-def written(definitions: Definitions) -> Definitions:
+def written(definitions: Definitions) -> Mapping[str, ast.expr]:
     """The definitions in the function itself, without the arguments of its callers, which take long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
@@ -96,10 +96,8 @@ def spaces_steps(modulo: ast.BinOp, definitions: Definitions, counters: frozense
     """
     if _counts_epochs(modulo.left) and counters.isdisjoint(names_in(modulo.left)):
         return False
-    every: ast.expr = modulo.right
-    name = dotted(every)
-    if name and name in definitions:
-        every = definitions[name]
+    name = dotted(modulo.right)
+    every = (definitions.get(name) if name else None) or modulo.right
     if isinstance(every, ast.Constant):
         return every.value != 1
     return not any(map(means_accumulation, names_in(modulo.right)))
@@ -140,7 +138,7 @@ def counted_by(loop: ast.stmt | None, definitions: Definitions = NOTHING_KNOWN) 
     return frozenset({count.id}) if count is not None else NO_NAMES
 
 
-def loop_count(loop: ast.For | ast.AsyncFor, definitions: Definitions = NOTHING_KNOWN) -> ast.Name | None:
+def loop_count(loop: ast.For | ast.AsyncFor, definitions: Mapping[str, ast.expr] = NOTHING_KNOWN) -> ast.Name | None:
     """The target that is the counter of an ``enumerate`` or a ``range``, also inside ``tqdm`` and ``zip``.
 
     Args:

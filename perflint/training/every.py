@@ -20,7 +20,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, names_in, plain_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, blocks, exits, leaves, statements_calling
+from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, blocks, exits, leaves, once, statements_calling
 from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_accumulation, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
@@ -138,15 +138,14 @@ _ONE_TENSOR = frozenset({"paddle.max", "paddle.min", "paddle.sort"})
 _PAIR = 2
 
 
+@once
 def never_run(scope: Scope) -> frozenset[ast.stmt]:
     """The statements of a function or a module that follow an exit, a ``return`` or the like in their block."""
-    return scope.once(never_run, lambda: frozenset(_after_an_end(scope)))
-
-
-def _after_an_end(scope: Scope) -> Iterator[ast.stmt]:
+    found: set[ast.stmt] = set()
     for block in blocks(scope):
         end = next((at for at, node in enumerate(block, 1) if leaves([node])), len(block))
-        yield from (item for node in block[end:] for item in walk(node) if isinstance(item, ast.stmt))
+        found.update(item for node in block[end:] for item in walk(node) if isinstance(item, ast.stmt))
+    return frozenset(found)
 
 
 def is_never_defined(scope: Scope) -> bool:
@@ -206,10 +205,11 @@ def _follows_a_failure(point: Point) -> bool:
     scope, resolve = point.scope, point.file.names.resolve
     return not isinstance(scope.node, ast.Module) and any(
         statement.start < point.statement.start and resolve(called) in _ONE_TENSOR
-        for statement, called in scope.once(_pairs, lambda: _pairs(scope))
+        for statement, called in _pairs(scope)
     )
 
 
+@once
 def _pairs(scope: Scope) -> list[tuple[Statement, str]]:
     """The top-level statements that unpack a pair from a call along an axis, and what they call."""
     outer = (statement for statement in scope.statements if statement.place is None)

@@ -258,7 +258,7 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
         owner.methods["forward"]
         for owner in owners
         if _may_train(owner, clues)
-        and is_worth_a_look(file, owner.methods["forward"], clues)
+        and is_worth_a_look(Place(file, owner.methods["forward"]), clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
     ]
 

@@ -15,7 +15,7 @@ from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import is_none
-from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
+from perflint.syntax.scopes import LOOPS, Scope, Statement, once, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
 from perflint.training.every import ends_at_once
@@ -89,11 +89,12 @@ def gives_nothing(at: Place) -> bool:
     """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
     if at.scope is at.file.scopes.module:
         return True
-    if at.scope.once("hands out", lambda: _hands_out(at.scope)):
+    if _hands_out(at.scope):
         return False
     return not TrainingCalls.of(at.file.project).trains(at)
 
 
+@once
 def _hands_out(scope: Scope) -> bool:
     """Whether a function returns or yields a value."""
     nodes = (statement.node for statement in scope.statements)

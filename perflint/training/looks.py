@@ -31,7 +31,7 @@ from perflint.index.project import FileIndex, Part, Place
 from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_by, definitions_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
@@ -195,7 +195,7 @@ def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
     name, project = dotted(node), file.project
     if name is None:
         return
-    value = Values.of(project).own_definitions(scope).get(name)
+    value = definitions_of(scope).get(name)
     if value is None and name.startswith("self.") and scope.owner is not None:
         kept = scope.owner.attributes.get(name[5:], [])
         if len(kept) != 1:
@@ -369,7 +369,7 @@ class _Looking:
         """Follow what a step draws from; for a generator, the code up to its next ``yield``."""
         for source in sources:
             target = source.target
-            if target.scope is self._scope or not is_followed(target.file, target.scope):
+            if target.scope is self._scope or not is_followed(target.place):
                 continue
             evaluator = Evaluator(self._file, source.env)
             handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
@@ -393,8 +393,7 @@ class _Looking:
             for target in self._targets(call, env)
             if target.scope is not scope
             and is_followed(
-                target.file,
-                target.scope,
+                target.place,
                 _is_sure_step(scope, call, statement, target) or self._compares_results(call, statement, target),
             )
         ]

@@ -11,7 +11,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, keyword_parameter
 from perflint.syntax.reaching import is_mutated
-from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
+from perflint.syntax.scopes import Loop, Scope, Statement, once, own_parts, terminal
 from perflint.syntax.tree import children, walk
 from perflint.training.every import call_path, step_loop
 from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
@@ -79,9 +79,10 @@ def _is_one(keywords: list[ast.keyword]) -> bool:
     return len(values) <= 1 and all(keyword.arg is not None for keyword in keywords)
 
 
+@once
 def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
     """The expressions that comprehensions of a function evaluate in each iteration, with the innermost one."""
-    return scope.once("comprehensions", lambda: dict(pair for item in scope.statements for pair in _repeated_in(item)))
+    return dict(pair for item in scope.statements for pair in _repeated_in(item))
 
 
 def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
