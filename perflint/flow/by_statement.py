@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from perflint.flow.environment import Environment, arrays, bind, bind_entries, bind_entry, entries_in, with_item
+from perflint.flow.environment import Environment, arrays, bind, bind_entries, bind_entry, with_item
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.type_tests import impossible, narrowed
 from perflint.index.kinds import (
@@ -28,6 +28,7 @@ from perflint.index.project import FileIndex, Place
 from perflint.paddle.tensor_methods import BITWISE, may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.parameters import written_entries
 from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves, once
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loss, means_scaler
@@ -303,8 +304,9 @@ class Flow:
     def _is_told_apart(self, call: ast.Call, env: Environment) -> bool:
         """Whether everything that is added to a dict has known keys."""
         value = call.args[0] if call.args else None
-        if isinstance(value, ast.Dict):
-            return len(entries_in(value)) == len(value.keys)
+        written = written_entries(value) if isinstance(value, ast.Dict) else None
+        if written is not None:
+            return written.complete
         return value is None or self._evaluator(env).kind(value).tag == DICT_TAG
 
     def _fill(self, method: ast.Attribute, name: str, value: ast.expr, env: Environment) -> Environment:

@@ -30,7 +30,7 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
@@ -136,6 +136,10 @@ class CallSite(NamedTuple):
 class CallGraph(Part):
     """Who calls the functions of one project."""
 
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._modules = Modules.of(project)
+
     def callers(self, at: Place, least: Certainty = Certainty.SURE) -> list[CallSite]:
         """The calls that reach a function of a file, those in the file itself first.
 
@@ -162,7 +166,7 @@ class CallGraph(Part):
         """All calls that create an object of a class itself, not of a subclass."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
             for file, caller, statement, call in Callers.of(self._project).named(name, home):
-                made = Modules.of(self._project).class_at(file, call.func)
+                made = self._modules.class_at(file, call.func)
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
 
@@ -234,13 +238,13 @@ class CallGraph(Part):
         if owner is None or method is None:
             return []
         bases = Hierarchy.of(self._project).bases(file, owner)
-        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
+        found = (self._modules.method_of(*base, method) for base in bases)
         return [Callee(place) for place in found if place is not None][:1]
 
     def _created(self, at: Place, call: ast.Call) -> list[Callee]:
         """The ``__init__`` that runs if a call creates an object."""
-        made = Modules.of(self._project).class_at(at.file, call.func)
-        init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
+        made = self._modules.class_at(at.file, call.func)
+        init = self._modules.method_of(*made, "__init__") if made is not None else None
         return [Callee(init, creates=True)] if init is not None and dotted(call.func) not in at.scope.parameters else []
 
     def _by_kinds(self, at: Place, call: ast.Call, env: Env | None, least: Certainty) -> list[Callee]:
@@ -248,7 +252,7 @@ class CallGraph(Part):
         called = self._meaning(at, call.func, env)
         found = self._functions(called)
         if not found and called.type:
-            method = Modules.of(self._project).method(called.type, "__call__")
+            method = self._modules.method(called.type, "__call__")
             found = [Callee(method)] if method is not None else []
             if called.tag != LAYER_TAG:
                 return found
@@ -279,8 +283,8 @@ class CallGraph(Part):
         """The methods of the classes that an object may be of, or else of their subclasses."""
         found: list[Callee] = []
         for part in receiver.type.split(EITHER):
-            method = Modules.of(self._project).method(part, called.attr)
-            home = Modules.of(self._project).class_named(part)
+            method = self._modules.method(part, called.attr)
+            home = self._modules.class_named(part)
             if method is not None:
                 found.append(Callee(method))
             elif home is not None:
@@ -295,7 +299,7 @@ class CallGraph(Part):
     def _functions(self, kind: Kind | None) -> list[Callee]:
         if kind is None or kind.tag != FUNCTION_TAG:
             return []
-        return [Callee(place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
+        return [Callee(place, bound=not kind.guess) for place in self._modules.functions_of_kind(kind)]
 
     def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Callee]:
         """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
@@ -447,7 +451,7 @@ class CallGraph(Part):
 
     def _is_kept_in_a_module(self, file: FileIndex, name: str) -> bool:
         """Whether a dotted name that begins with an import is an object bound in a module of the project."""
-        modules = Modules.of(self._project)
+        modules = self._modules
         qualified = file.names.resolve(name)
         if modules.find(qualified, file) is not None or modules.module_named(qualified, file) is not None:
             return False
@@ -463,8 +467,7 @@ class CallGraph(Part):
         modules = [file.names.resolve(name).rpartition(".")[0]] if is_bound else file.names.stars
         last = home.module.rpartition(".")[2]
         return any(
-            module.rpartition(".")[2] == last and Modules.of(self._project).module_named(module, file) is None
-            for module in modules
+            module.rpartition(".")[2] == last and self._modules.module_named(module, file) is None for module in modules
         )
 
     def _is_unbound(self, file: FileIndex, call: ast.Call, method: Scope) -> bool:
@@ -472,7 +475,7 @@ class CallGraph(Part):
         func = call.func
         if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
             return False
-        named = Modules.of(self._project).class_at(file, func.value)
+        named = self._modules.class_at(file, func.value)
         return named is not None and not _is_bound_to_class(method)
 
     # -- what the configuration declares -----------------------------------------------------------------------
@@ -488,7 +491,7 @@ class CallGraph(Part):
         made = self._made_by(at, name)
         if made in table:
             return table[made]
-        found = self.called(at, name, env) or Modules.of(self._project).find(qualified, at.file)
+        found = self.called(at, name, env) or self._modules.find(qualified, at.file)
         if found is None:
             return None
         defined = f"{found[0].module}.{found[1].qualname}"

@@ -31,7 +31,7 @@ from perflint.flow.constant_values import (
     parsed,
 )
 from perflint.flow.name_binding import binding
-from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
+from perflint.flow.objects import Object, ObjectKind, class_body, entries_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
@@ -47,6 +47,7 @@ from perflint.syntax.parameters import (
     is_spread,
     keyword_parameter,
     position_of,
+    written_entries,
 )
 from perflint.syntax.scopes import Class, Scope, Statement, leaves, terminal
 from perflint.syntax.tree import string_of, walk
@@ -141,6 +142,7 @@ class Constants(Part):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
+        self._modules = Modules.of(project)
         self._depth = 0
 
     def possible(self, node: ast.expr, place: Place) -> Found:
@@ -264,7 +266,7 @@ class Constants(Part):
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
             return (Value(Object(ObjectKind.PARSER, place, node)),)
-        found = Modules.of(self._project).find(qualified, place.file)
+        found = self._modules.find(qualified, place.file)
         if found is not None and isinstance(found[1], Class):
             file, owner = found[0], found[1]
             init = owner.methods.get("__init__")
@@ -352,7 +354,7 @@ class Constants(Part):
 
     def _imported(self, qualified: str, file: FileIndex) -> Found | None:
         """A class, a module, or a constant of a module; None if the project has no such thing."""
-        modules = Modules.of(self._project)
+        modules = self._modules
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
             there = Place(found[0], found[0].scopes.module)

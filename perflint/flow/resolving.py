@@ -11,7 +11,6 @@ from itertools import islice
 from perflint.configuration.settings import Settings
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import HOST_MODULES
-from perflint.flow.objects import written_entries
 from perflint.flow.sources import Through, sources
 from perflint.flow.values import Values
 from perflint.index.kinds import (
@@ -19,21 +18,19 @@ from perflint.index.kinds import (
     LAYER_TAG,
     TENSOR,
     TUPLE_TAG,
-    UNKNOWN,
     UNKNOWN_TAG,
     Kind,
-    function,
     join,
     tuple_of,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place, Project
+from perflint.index.project import FileIndex, Part, Place, Project, Resolver
 from perflint.index.registries import Registries
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, required_parameters
+from perflint.syntax.parameters import argument_for, required_parameters, written_entries
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
 from perflint.syntax.tree import base_of, string_of
@@ -148,7 +145,7 @@ class Tables(Part):
         if found.is_attribute:
             name = dotted(found.holder)
             return (
-                Values.of(self._project).call(file.names.resolve(f"{name}.{key}"), file, arguments, keywords)
+                Values.of(self._project).call(file, file.names.resolve(f"{name}.{key}"), arguments, keywords)
                 if name
                 else None
             )
@@ -157,7 +154,7 @@ class Tables(Part):
             return None
         where, entries = table
         entry = dotted(entries[key]) if key in entries else None
-        return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
+        return Values.of(self._project).call(where, where.names.resolve(entry), arguments, keywords) if entry else None
 
     def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
         """A layer of any class that a look-up may give; None if it may return something else, or one of very many."""
@@ -299,51 +296,14 @@ def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
     return max(around, key=lambda scope: scope.node.lineno if isinstance(scope.node, FUNCTIONS) else 0, default=None)
 
 
-# Answers what the evaluator of expressions needs from the project: results of calls, and kinds of attributes.
-
-_Kinds = list[Kind]
-_Named = dict[str, Kind]
-
-
-class Resolving(Part):
-    """Answers for the evaluators of one project's files."""
-
-    def call_project(self, file: FileIndex, name: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a project function or class by qualified name, None if it is neither."""
-        return Values.of(self._project).call(name, file, arguments, keywords)
-
-    def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a method of a project class, None if there is none."""
-        found = Modules.of(self._project).method(owner, method)
-        return Values.of(self._project).result(found, owner, arguments, keywords) if found else None
-
-    def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The parts of the result of calling a layer of the project, if some are numbers; otherwise None."""
-        return Forwards.of(self._project).parts(owner, arguments, keywords)
-
-    def call_looked_up(self, file: FileIndex, call: ast.Call, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
-        return Tables.of(self._project).call(file, call, arguments, keywords)
-
-    def call_function(self, qualified: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of calling a function that is a value."""
-        values = Values.of(self._project)
-        results = [
-            values.result(place, "", arguments, keywords) or UNKNOWN
-            for place in Modules.of(self._project).functions_of_kind(function(qualified))
-        ]
-        return reduce(join, results) if results else None
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-        return Values.of(self._project).attribute(owner, name)
-
-    def handed(self, at: Place) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers pass to a function, by parameter."""
-        return CallGraph.of(self._project).handed(at)
-
-
 # Opens a project: the one place that connects the parts that answer questions about it.
+
+
+def resolver_of(project: Project) -> Resolver:
+    """What the evaluators of a project's expressions need to know about other functions and files."""
+    values = Values.of(project)
+    above = Forwards.of(project).parts, Tables.of(project).call, CallGraph.of(project).handed
+    return Resolver(values.call, values.call_method, values.call_function, values.attribute, *above)
 
 
 def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> Project:
@@ -354,5 +314,5 @@ def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> P
         settings: the settings of the run (default: those of a run without configuration).
     """
     project = Project(sources, settings)
-    project.resolving = Resolving.of(project)
+    project.resolving = resolver_of(project)
     return project

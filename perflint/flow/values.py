@@ -19,6 +19,7 @@ from perflint.index.kinds import (
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
+    function,
     join,
 )
 from perflint.index.modules import Modules
@@ -50,6 +51,7 @@ class Values(Part):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
+        self._modules = Modules.of(project)
         self._running: dict[Scope, Handed] = {}
         """The functions being followed, with their arguments."""
 
@@ -58,7 +60,7 @@ class Values(Part):
     def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
         """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
         if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
-            return Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
+            return self._modules.kind_of_instance(at.file, at.scope.owner)
         name = dotted(node)
         if name is None:
             return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
@@ -69,23 +71,20 @@ class Values(Part):
         """The method of an object, as a value: ``model.train_step``."""
         receiver, _, method = name.rpartition(".")
         owner = self._object(at, receiver).type if receiver else ""
-        return (Modules.of(self._project).method_value(owner, method) if owner else None) or UNKNOWN
+        return (self._modules.method_value(owner, method) if owner else None) or UNKNOWN
 
     def function(self, at: Place, name: str) -> Kind | None:
         """The function that a dotted name refers to, or the method of the scope's own object, as a value."""
         first, _, method = name.partition(".")
         if first != "self" or at.scope.owner is None:
-            return Modules.of(self._project).function_value(at.file, at.scope, name)
-        found = Modules.of(self._project).method_of(at.file, at.scope.owner, method)
-        return Modules.of(self._project).as_value(found) if found is not None else None
+            return self._modules.function_value(at.file, at.scope, name)
+        found = self._modules.method_of(at.file, at.scope.owner, method)
+        return self._modules.as_value(found) if found is not None else None
 
     def _object(self, at: Place, name: str) -> Kind:
         """The kind of an object, from the only assignment to its name."""
         if name.startswith("self.") and name.count(".") == 1 and at.scope.owner is not None:
-            return (
-                self.attribute(Modules.of(self._project).kind_of_instance(at.file, at.scope.owner).type, name[5:])
-                or UNKNOWN
-            )
+            return self.attribute(self._modules.kind_of_instance(at.file, at.scope.owner).type, name[5:]) or UNKNOWN
         for enclosing in at.scope.outwards:
             value = definitions_of(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
@@ -125,19 +124,30 @@ class Values(Part):
         kind = Evaluator(at.file, self._lasting_env(at)).kind(value)
         return kind if kind.tag == FUNCTION_TAG or holds_objects(kind) else UNKNOWN
 
-    def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+    def call(self, origin: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None if it is neither."""
         if name in self._project.loaders:
             return LOADER
-        found = Modules.of(self._project).find(name, origin)
+        found = self._modules.find(name, origin)
         if found is None:
             return None
         file, target = found
         if self._project.loaders and self._is_declared_loader(file, target):
             return LOADER
         if isinstance(target, Class):
-            return Modules.of(self._project).kind_of_instance(file, target)
+            return self._modules.kind_of_instance(file, target)
         return self.result(Place(file, target), "", arguments, keywords)
+
+    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a method of a project class, None if there is none."""
+        found = self._modules.method(owner, method)
+        return self.result(found, owner, arguments, keywords) if found else None
+
+    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of calling a function that is a value."""
+        found = self._modules.functions_of_kind(function(qualified))
+        results = [self.result(place, "", arguments, keywords) or UNKNOWN for place in found]
+        return reduce(join, results) if results else None
 
     def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
         defined = f".{file.module}.{target.qualname}"
@@ -167,8 +177,8 @@ class Values(Part):
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
         env = Environment(module_env(at.file) if at.scope is not at.file.scopes.module else {})
         if at.scope.owner is not None:
-            kind = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-            if owner and Modules.of(self._project).class_named(owner) is not None:
+            kind = self._modules.kind_of_instance(at.file, at.scope.owner)
+            if owner and self._modules.class_named(owner) is not None:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
         for name in at.scope.parameters:
@@ -180,7 +190,7 @@ class Values(Part):
                 env[name] = CPU_PLACE
         for name, inner in at.scope.functions.items():
             if name not in env:
-                env[name] = Modules.of(self._project).as_value(Place(at.file, inner))
+                env[name] = self._modules.as_value(Place(at.file, inner))
         env.update(parameters)
         return env
 
@@ -190,7 +200,7 @@ class Values(Part):
 
         A class with subclasses says nothing: the object may be of any of them.
         """
-        modules, found = Modules.of(self._project), dict[str, Kind]()
+        modules, found = self._modules, dict[str, Kind]()
         for name in all_parameters(at.scope):
             said = _named_class(annotation_of(at.scope, name))
             place = modules.class_at(at.file, said) if said is not None else None
@@ -203,7 +213,7 @@ class Values(Part):
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
-        found = Modules.of(self._project).class_named(owner)
+        found = self._modules.class_named(owner)
         if found is None:
             return None
         lineage = Hierarchy.of(self._project).lineage(*found)
@@ -270,11 +280,9 @@ class Values(Part):
 
         A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
         """
-        env = {**_hiding(at), **Modules.of(self._project).functions_of(at)}
+        env = {**_hiding(at), **self._modules.functions_of(at)}
         return (
-            env
-            if at.scope.owner is None
-            else {**env, "self": Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)}
+            env if at.scope.owner is None else {**env, "self": self._modules.kind_of_instance(at.file, at.scope.owner)}
         )
 
     # -- names that are bound once -----------------------------------------------------------------------------
@@ -298,7 +306,7 @@ class Values(Part):
                     is_call = isinstance(item, ast.Call)
                     name = dotted(item.func) if isinstance(item, ast.Call) else _property_of(at.scope, item)
                     kind = self.lasting_kind(at, ast.parse(name, mode="eval").body) if name else UNKNOWN
-                    found = Modules.of(self._project).functions_of_kind(kind)
+                    found = self._modules.functions_of_kind(kind)
                     answer = _only_return(found[0].scope) if found else None
                     if answer is not None:
                         answers[f"{name}()" if is_call else str(name)] = answer

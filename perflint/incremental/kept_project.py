@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from perflint.configuration.settings import Settings
-from perflint.flow.resolving import Resolving
+from perflint.flow.resolving import resolver_of
 from perflint.incremental.renewed import note_looks, renew_body, renew_scopes, take_apart
 from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.project import FileIndex, Mentions, Project
@@ -158,7 +158,7 @@ class KeptProject(Project):
         self._earlier = known.files if known is not None else {}
         super().__init__(sources, settings, RevisedMemory())
         self._earlier = {}
-        self.resolving = Resolving.of(self)
+        self.resolving = resolver_of(self)
         for path in paths:
             self._edited(path).open()
 

@@ -8,7 +8,7 @@ import symtable
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from perflint.configuration.settings import Settings
 from perflint.index.kinds import Kind
@@ -318,34 +318,31 @@ class Place(NamedTuple):
         return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
-class Resolver(Protocol):
+Kinds = list[Kind]
+NamedKinds = dict[str, Kind]
+"""The kinds of the arguments of a call: by position, and by name."""
+
+
+class Resolver(NamedTuple):
     """What evaluators of expressions need from a project: the results of calls and attributes.
 
-    ``resolving.py`` answers, which is above the evaluator because it needs one.
+    ``flow/resolving.py`` fills it in, which is above the evaluator because it needs one.
     """
 
-    def call_project(self, file: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function or class of the project by qualified name, None if it is neither."""
-
-    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a method of a project class, None if there is none."""
-
-    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The parts of the result of calling a layer of the project, if some are numbers; None otherwise."""
-
-    def call_looked_up(
-        self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]
-    ) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
-
-    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of calling a function that is a value."""
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-
-    def handed(self, at: Place) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers pass to a function, by parameter."""
+    call_project: Callable[[FileIndex, str, Kinds, NamedKinds], Kind | None]
+    """The result of a function or class of the project by qualified name, None if it is neither."""
+    call_method: Callable[[str, str, Kinds, NamedKinds], Kind | None]
+    """The result of a method of a project class, None if there is none."""
+    call_function: Callable[[str, Kinds, NamedKinds], Kind | None]
+    """The result of calling a function that is a value."""
+    attribute: Callable[[str, str], Kind | None]
+    """The kind of an attribute of a project class, from the assignments to ``self.name``."""
+    forward_parts: Callable[[str, Kinds, NamedKinds], Kind | None]
+    """The parts of the result of calling a layer of the project, if some are numbers; None otherwise."""
+    call_looked_up: Callable[[FileIndex, ast.Call, Kinds, NamedKinds], Kind | None]
+    """The result of a function or class that a call looks up by a literal name, None if it is not known."""
+    handed: Callable[[Place], Mapping[str, Kind]]
+    """The kinds of objects that the known callers pass to a function, by parameter."""
 
 
 class Project:

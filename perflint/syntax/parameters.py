@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
+from perflint.syntax.tree import string_of
 
 
 def is_zero(node: ast.expr) -> bool:
@@ -126,3 +129,27 @@ def changes(scope: Scope, name: str) -> bool:
             if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name and call.func.attr != "get":
                 return True
     return False
+
+
+# The entries of a dict that are written in the code.
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a dict, and the keys that are set later; ``complete``: there are no others."""
+
+    values: Mapping[str, ast.expr]
+    complete: bool
+    changed: frozenset[str] = frozenset()
+
+
+def written_entries(node: ast.expr) -> Entries | None:
+    """The entries of ``{"a": A}`` or ``dict(a=A)``; None for anything else."""
+    if isinstance(node, ast.Dict):
+        keys = [string_of(key) if key is not None else None for key in node.keys]
+        values = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
+        return Entries(values, None not in keys)
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
+        values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        return Entries(values, not node.args and len(values) == len(node.keywords))
+    return None
