@@ -29,7 +29,7 @@ from perflint.paddle.tensor_methods import BITWISE, may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import written_entries
-from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves, once
+from perflint.syntax.scopes import COMPREHENSIONS, LOOPS, TRIES, Scope, headers, leaves, once
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loss, means_scaler
 
@@ -70,7 +70,7 @@ def differentiated(scope: Scope) -> frozenset[str]:
                 continue
             if call.func.attr == "backward":
                 found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
-            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
+            elif call.func.attr == "minimize" or scales(call):
                 found.update(filter(None, map(dotted, call.args[:1])))
     return frozenset(found - {"self"})
 
@@ -86,8 +86,10 @@ def no_tensors(scope: Scope) -> frozenset[str]:
     return frozenset(filter(None, (dotted(method.value) for method in methods))) - backward_names(scope)
 
 
-def _is_scaler(node: ast.expr) -> bool:
-    return means_scaler(dotted(node) or "")
+def scales(call: ast.Call) -> bool:
+    """Whether a call is one of a loss scaler: ``scaler.scale(loss)``."""
+    receiver, _, method = (dotted(call.func) or "").rpartition(".")
+    return method == "scale" and means_scaler(receiver)
 
 
 def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
@@ -445,7 +447,7 @@ def with_comprehensions(node: ast.stmt, env: Env, file: FileIndex) -> Env:
     extra: dict[str, Kind] = {}
     for header in headers(node):
         for item in walk(header):
-            if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            if isinstance(item, COMPREHENSIONS):
                 inner = Environment(env)
                 inner.update(extra)
                 own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}

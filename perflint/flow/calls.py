@@ -154,13 +154,13 @@ class CallGraph(Part):
 
     @query(cycle=((), False))  # where a call leads may depend on what an object was given, and so on other calls
     def _callers(self, at: Place) -> tuple[tuple[CallSite, ...], bool]:
-        named = self._named(at.file, at.scope)
-        sites = tuple(self._reaching(islice(named, _MOST_CALLS), at.file, at.scope, Certainty.NAME))
+        named = self._named(at)
+        sites = tuple(self._reaching(islice(named, _MOST_CALLS), at, Certainty.NAME))
         return sites, next(named, None) is not None
 
     def each(self, at: Place, least: Certainty) -> Iterator[CallSite]:
         """All calls of which ``callers`` lists the first: files are parsed as the calls are requested."""
-        return self._reaching(self._named(at.file, at.scope), at.file, at.scope, least)
+        return self._reaching(self._named(at), at, least)
 
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """All calls that create an object of a class itself, not of a subclass."""
@@ -170,24 +170,25 @@ class CallGraph(Part):
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
 
-    def _reaching(self, calls: Iterator[Placed], home: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+    def _reaching(self, calls: Iterator[Placed], function: Place, least: Certainty) -> Iterator[CallSite]:
         for call in calls:
-            certainty = self._certainty(call, home, scope, least)
+            certainty = self._certainty(call, function, least)
             if certainty >= least:
-                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], scope))
+                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], function.scope))
 
     # -- which calls may be meant ------------------------------------------------------------------------------
 
-    def _named(self, home: FileIndex, scope: Scope) -> Iterator[Placed]:
+    def _named(self, at: Place) -> Iterator[Placed]:
         """The calls that have the name of a function, of an attribute that stores it, or of a class that it builds."""
+        scope = at.scope
         if scope.name == "__init__" and scope.owner is not None:
-            yield from self._building(home, scope.owner)
+            yield from self._building(at.file, scope.owner)
             return
         callers, names = Callers.of(self._project), {scope.name}
         if scope.owner is None:
             names |= self._project.mentions.other_names(scope.name)
         for name in sorted(names | callers.attributes_holding(scope.name), key=lambda name: (name != scope.name, name)):
-            yield from callers.named(name, home)
+            yield from callers.named(name, at.file)
 
     def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """The calls with the names of a class and its subclasses, and of ``__init__`` where a subclass is created."""
@@ -267,7 +268,7 @@ class CallGraph(Part):
         made = self._created(at, call)
         if made or least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
             return made
-        return self._by_name(at.file, at.scope, call)
+        return self._by_name(at, call)
 
     def _meaning(self, at: Place, node: ast.expr, env: Env | None) -> Kind:
         """The kind of an expression at a call; a name of a function means that, whatever its words suggest."""
@@ -340,7 +341,7 @@ class CallGraph(Part):
 
     # -- names alone -------------------------------------------------------------------------------------------
 
-    def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Callee]:
+    def _by_name(self, at: Place, call: ast.Call) -> list[Callee]:
         """Methods with a distinctive name that fit the call's arguments, if nothing is known about the receiver.
 
         If some are in the caller's own directory, only these: a script next to its model uses that one. The caller
@@ -357,11 +358,11 @@ class CallGraph(Part):
         fitting = [
             Callee(method, Certainty.NAME)
             for method in found
-            if method.scope is not caller
+            if method.scope is not at.scope
             and fits(method.scope, call)
-            and (method.file is file or self._may_be_meant(method.file))
+            and (method.file is at.file or self._may_be_meant(method.file))
         ]
-        beside = [callee for callee in fitting if callee.file.parts[:-1] == file.parts[:-1]]
+        beside = [callee for callee in fitting if callee.file.parts[:-1] == at.file.parts[:-1]]
         return beside or fitting
 
     def _may_be_meant(self, file: FileIndex) -> bool:
@@ -381,25 +382,25 @@ class CallGraph(Part):
 
     # -- how certain it is that a call reaches a function -------------------------------------------------------
 
-    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
-        file, caller, _, node = call
-        callees = self._callees(Place(file, caller), node, max(least, Certainty.OVERRIDE))
+    def _certainty(self, call: Placed, function: Place, least: Certainty) -> Certainty:
+        at, node, scope = Place(call[0], call[1]), call[3], function.scope
+        callees = self._callees(at, node, max(least, Certainty.OVERRIDE))
         known = max((each.certainty for each in callees if each.scope is scope), default=Certainty.NO)
         if known is Certainty.SURE:
             return known
-        if least is Certainty.SURE or self._never_gets_there(caller, node, home, scope):
+        if least is Certainty.SURE or self._never_gets_there(at.scope, node, function):
             return Certainty.NO
         reached = [each.scope for each in callees if each.certainty is Certainty.SURE]
         if scope.owner is None:
-            may_be = not callees and self._may_be_imported(file, node, home)
+            may_be = not callees and self._may_be_imported(at.file, node, function.file)
         elif scope.name == "__init__" or super_method(node) is not None:
             return Certainty.NO
-        elif known is Certainty.OVERRIDE or self._is_overridden(caller, node, reached, home, scope.owner):
+        elif known is Certainty.OVERRIDE or self._is_overridden(at.scope, node, reached, function):
             return Certainty.OVERRIDE
         elif least is Certainty.OVERRIDE:
             return Certainty.NO
         else:
-            may_be = not callees and self._may_be_of(file, caller, node, scope)
+            may_be = not callees and self._may_be_of(at, node, scope)
         return Certainty.NAME if may_be else Certainty.NO
 
     @query(cycle=())  # what an object is may depend on the calls that pass it
@@ -407,31 +408,30 @@ class CallGraph(Part):
         """The same as ``callees``, kept: each function of one name asks where all calls of the name lead."""
         return tuple(self.callees(at, call, least=least))
 
-    def _is_overridden(
-        self, caller: Scope, call: ast.Call, reached: list[Scope], home: FileIndex, owner: Class
-    ) -> bool:
+    def _is_overridden(self, caller: Scope, call: ast.Call, reached: list[Scope], function: Place) -> bool:
         """Whether a method of a class overrides the method that a call reaches."""
-        if not owner.bases:
+        owner = function.scope.owner
+        if owner is None or not owner.bases:
             return False
-        owners = [function.owner for function in reached]
+        owners = [each.owner for each in reached]
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
-        return not self._above(home, owner).isdisjoint(owners)
+        return not self._above(function.file, owner).isdisjoint(owners)
 
-    def _never_gets_there(self, caller: Scope, call: ast.Call, home: FileIndex, method: Scope) -> bool:
+    def _never_gets_there(self, caller: Scope, call: ast.Call, method: Place) -> bool:
         """Whether a method is called on ``self``, but its class overrides the caller, so this call never reaches it."""
-        owner = caller.owner
-        if method.owner is None or owner is None or dotted(call.func) != f"self.{method.name}":
+        owner, heir = caller.owner, method.scope.owner
+        if heir is None or owner is None or dotted(call.func) != f"self.{method.scope.name}":
             return False
-        if owner.methods.get(caller.name) is not caller or owner not in self._above(home, method.owner):
+        if owner.methods.get(caller.name) is not caller or owner not in self._above(method.file, heir):
             return False
-        return not Hierarchy.of(self._project).runs(home, method.owner, caller)
+        return not Hierarchy.of(self._project).runs(method.file, heir, caller)
 
     @query
     def _above(self, file: FileIndex, owner: Class) -> frozenset[Class | None]:
         return frozenset(base for _, base in Hierarchy.of(self._project).ancestors(file, owner))
 
-    def _may_be_of(self, file: FileIndex, caller: Scope, call: ast.Call, method: Scope) -> bool:
+    def _may_be_of(self, at: Place, call: ast.Call, method: Scope) -> bool:
         """Whether a call on an unknown object may be a call of a method, judging by its arguments."""
         if not isinstance(call.func, ast.Attribute) or not fits(method, call):
             return False
@@ -439,9 +439,9 @@ class CallGraph(Part):
         name = dotted(receiver)
         if name is None:
             return not isinstance(receiver, (ast.Constant, ast.JoinedStr))
-        if name == "self" and caller.owner is not None:
-            return self._share_an_heir(caller.owner, method.owner)
-        return not file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(file, name)
+        if name == "self" and at.scope.owner is not None:
+            return self._share_an_heir(at.scope.owner, method.owner)
+        return not at.file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(at.file, name)
 
     def _share_an_heir(self, one: Class, other: Class | None) -> bool:
         """Whether an object can be of both of two classes."""

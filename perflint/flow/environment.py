@@ -564,10 +564,8 @@ def bind_entry(target: ast.expr, key: str, kind: Kind, env: Environment) -> None
 
 def item_name(node: ast.Subscript) -> str | None:
     """The name of an item with a constant key in an environment: ``status['loss']``."""
-    name = dotted(node.value)
-    if name is None or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
-        return None
-    return f"{name}[{node.slice.value!r}]"
+    name, key = dotted(node.value), string_of(node.slice)
+    return f"{name}[{key!r}]" if name is not None and key is not None else None
 
 
 # Finds names that a function uses as NumPy arrays: it uses attributes of them that tensors do not have.

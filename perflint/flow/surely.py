@@ -8,12 +8,12 @@ the default of that parameter, each assignment to an attribute, and a method tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.every_path import PathWalk, binders, bound_in
+from perflint.flow.every_path import PathWalk, binders, defined_by, shared, stores_of
 from perflint.flow.may_be import (
     A_NUMBER,
     A_TENSOR,
@@ -25,18 +25,15 @@ from perflint.flow.may_be import (
     Defined,
     May,
     may_rebind,
-    may_set,
-    sets_any_attribute,
     union,
 )
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place
+from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, argument_for, default_of, is_spread
-from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import FUNCTIONS, Scope
 
 if TYPE_CHECKING:
     pass
@@ -48,8 +45,6 @@ _SAME_RESULT = frozenset({"staticmethod", "classmethod", "override", "paddle.no_
 """Decorators that leave the result of a function as it is."""
 
 _Given = tuple[tuple[str, May], ...]
-_Store = Place | None
-"""A function that sets an attribute of ``self``; None: something else does."""
 
 
 class Surely(Part):
@@ -99,58 +94,11 @@ class Surely(Part):
         nodes = binders(at.scope).get(name, [])
         if nodes and all(isinstance(node, ast.alias) for node in nodes):
             return frozenset({IMPORTED})
-        if name in self.shared(at.file) or (isinstance(at.scope.node, ast.Module) and may_rebind(at.file, name)):
+        if name in shared(at.file) or (isinstance(at.scope.node, ast.Module) and may_rebind(at.file, name)):
             return ANYTHING
         if len(nodes) == 1 and isinstance(nodes[0], (*FUNCTIONS, ast.ClassDef)):
-            return self.defined_by(at.file, nodes[0])
+            return defined_by(at.file, nodes[0])
         return self.walked(at, None, depth - 1).bound.get(name, ANYTHING) if depth else ANYTHING
-
-    @query
-    def shared(self, file: FileIndex) -> frozenset[str]:
-        """The names that functions of a file bind for others, with ``global`` or ``nonlocal``."""
-        if not file.has_words("global") and not file.has_words("nonlocal"):
-            return frozenset()
-        declared = (node for node in walk(file.tree) if isinstance(node, (ast.Global, ast.Nonlocal)))
-        return frozenset(name for node in declared for name in node.names)
-
-    def defined_by(self, file: FileIndex, node: ast.AST) -> May:
-        """The function or class that a statement defines."""
-        what = self._definitions(file).get(node)
-        return frozenset({Defined(file, what)}) if what is not None else ANYTHING
-
-    @query
-    def _definitions(self, file: FileIndex) -> dict[ast.AST, Scope | Class]:
-        scopes = file.scopes
-        found: dict[ast.AST, Scope | Class] = {scope.node: scope for scope in scopes.scopes}
-        found.update((owner.node, owner) for owner in scopes.classes.values() if not owner.decorators)
-        return found
-
-    # -- objects -----------------------------------------------------------------------------------------------
-
-    def stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
-        """What sets an attribute of ``self`` in a class and its relatives."""
-        known = self._storing(file, owner)
-        by_others = None in known or may_set(self._project, name)
-        return [*known.get(name, ()), *([None] if by_others else [])]
-
-    @query
-    def _storing(self, file: FileIndex, owner: Class) -> dict[str | None, list[_Store]]:
-        """What sets each attribute of ``self`` in a class and its relatives, and (for None) what may set any."""
-        hierarchy = Hierarchy.of(self._project)
-        family = {one: there for there, one in (*hierarchy.lineage(file, owner), *hierarchy.descendants(owner))}
-        found: dict[str | None, list[_Store]] = {}
-        for there in dict.fromkeys(family.values()):
-            for scope in there.scopes.scopes:
-                for dotted_name in binders(scope):
-                    receiver, _, name = dotted_name.rpartition(".")
-                    if receiver and not (receiver == "self" and scope.owner not in family):
-                        found.setdefault(name, []).append(Place(there, scope) if receiver == "self" else None)
-        for one in family:
-            for name in _set_by_class(one):
-                found.setdefault(name, []).append(None)
-            if sets_any_attribute(one):
-                found[None] = [None]
-        return found
 
 
 class _Walk(PathWalk):
@@ -171,22 +119,13 @@ class _Walk(PathWalk):
     def attribute(self, name: str) -> May | None:
         """All that the attribute of an object is ever set to; None if it is a method, or never set."""
         owner = self.scope.owner
-        stores = self._surely.stores(self.file, owner, name) if owner is not None else []
+        stores = stores_of(self.file, owner, name) if owner is not None else []
         if not stores:
             return None
         if not self._further:
             return ANYTHING
         walks = (place and self._surely.walked(place, None, self._further - 1) for place in stores)
         return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
-
-    def is_set_elsewhere(self, name: str) -> bool:
-        """Whether another function than ``__init__`` may set an attribute while this one runs."""
-        if self.scope.owner is None:
-            return True
-        stores = self._surely.stores(self.file, self.scope.owner, name)
-        return any(
-            place is None or (place.scope is not self.scope and place.scope.name != "__init__") for place in stores
-        )
 
     def called(self, target: Defined, call: ast.Call) -> May:
         """What a function of the project returns to a call."""
@@ -205,20 +144,12 @@ class _Walk(PathWalk):
         """The result of a method of the object itself, in its class or in one that inherits from it."""
         owner, method_of = self.scope.owner, Modules.of(self.file.project).method_of
         found = method_of(self.file, owner, method) if owner is not None else None
-        if owner is None or found is None or self._surely.stores(self.file, owner, method):
+        if owner is None or found is None or stores_of(self.file, owner, method):
             return ANYTHING
         heirs = Hierarchy.of(self.file.project).descendants(owner)
         theirs = (method_of(there, heir, method) for there, heir in heirs)
         places = dict.fromkeys((found, *filter(None, theirs)))
         return union(*(self.called(Defined(place.file, place.scope), call) for place in places))
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of objects of a class, unless something stores another value under its name."""
-        found = Modules.of(self.file.project).method(owner, name)
-        placed = Modules.of(self.file.project).class_named(owner)
-        if found is None or placed is None or self._surely.stores(*placed, name):
-            return None
-        return Defined(found.file, found.scope)
 
     def found(self, qualified: str) -> May:
         """A function or class of another file."""
@@ -226,22 +157,6 @@ class _Walk(PathWalk):
         if found is None or found[1].node not in found[0].scopes.module.node.body:
             return ANYTHING
         return self._surely.bound(found[1].name, Place(found[0], found[0].scopes.module), self._further)
-
-    def defined_by(self, node: ast.stmt) -> May:
-        """The function or class that a statement defines."""
-        return self._surely.defined_by(self.file, node)
-
-    def shared(self) -> frozenset[str]:
-        """The names that functions of the file bind for others."""
-        return self._surely.shared(self.file)
-
-
-def _set_by_class(owner: Class) -> Iterator[str]:
-    """The attributes that a class itself gives a value, or, with a decorator, its fields."""
-    bare = [node.target for node in owner.node.body if isinstance(node, ast.AnnAssign) and node.value is None]
-    for name, nodes in bound_in(owner.node.body).items():
-        if not all(isinstance(node, FUNCTIONS) or (node in bare and not owner.decorators) for node in nodes):
-            yield name
 
 
 def default(scope: Scope, name: str) -> May:

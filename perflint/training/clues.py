@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -47,17 +46,13 @@ class Clues:
         """The last names of all calls that matter."""
         return self.calls | self.decided
 
-    def are_far_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function contain such a call, and, if needed, the decision."""
-        return self._holds(list(statements), self.calls - self.close)
+    def are_in(self, statements: list[Statement], are_far: bool = False) -> bool:
+        """Whether the statements of a function contain such a call, and, if needed, the decision.
 
-    def are_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function contain such a call, and, if needed, the decision."""
-        return self._holds(list(statements), self.calls)
-
-    def _holds(self, statements: list[Statement], calls: frozenset[str]) -> bool:
+        ``are_far``: a call that is also searched for behind other calls.
+        """
         called = frozenset().union(*map(terminal_names, statements))
-        if not called.isdisjoint(calls):
+        if not called.isdisjoint(self.calls - self.close if are_far else self.calls):
             return True
         return not called.isdisjoint(self.decided) and self._are_decided(statements)
 
@@ -106,14 +101,14 @@ def clues_ahead(at: Place, clues: Clues, calls: int, caller: Scope) -> bool:
         return True
     if caller.name == "forward" or clues.are_in(caller.statements):
         return clues.are_in(at.scope.statements)
-    return clues.are_far_in(at.scope.statements)
+    return clues.are_in(at.scope.statements, are_far=True)
 
 
 @query
 def _leads_on(at: Place, clues: Clues, calls: int) -> bool:
     """Whether a function reaches a clue worth following through at least one and at most ``calls`` calls."""
     return any(
-        clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(target, clues, calls - 1))
+        clues.are_in(target.scope.statements, are_far=True) or (calls > 1 and _leads_on(target, clues, calls - 1))
         for call in at.scope.calls
         for target in _called(at, call, clues)
     )

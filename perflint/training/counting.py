@@ -16,7 +16,7 @@ from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Loop, Scope, statements_calling, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_accumulation, means_end, means_epoch, means_start, means_step
 from perflint.training.evidence import over_batches
 
@@ -63,9 +63,7 @@ def is_early(node: ast.expr) -> bool:
 
 def key_of(node: ast.expr) -> str | None:
     """The key of a lookup in a configuration: ``cfg["debug"]``."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-        return node.slice.value
-    return None
+    return string_of(node.slice) if isinstance(node, ast.Subscript) else None
 
 
 def remainder_of(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
@@ -316,7 +314,7 @@ def handed_counter(project: Project, point: Point) -> str | None:
         if called is None or not known:
             return None
         call = _call_at(project.files[path], line, called)
-        known = _handed(file, known, call, called) if call is not None else set()
+        known = _handed(known, call, Place(file, called)) if call is not None else set()
     return min(known, default=None)
 
 
@@ -333,15 +331,15 @@ def _call_at(file: FileIndex, line: int, called: Scope) -> ast.Call | None:
     return found[0] if len(found) == 1 else None
 
 
-def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> set[str]:
-    bound = bindings_of(called).keys()
+def _handed(known: set[str], call: ast.Call, called: Place) -> set[str]:
+    bound = bindings_of(called.scope).keys()
     handed: set[str] = set()
-    if len(CallGraph.of(file.project).callers(Place(file, called))) == 1:
-        for parameter in called.parameters:
-            argument = argument_for(called, call, parameter)
+    if len(CallGraph.of(called.file.project).callers(called)) == 1:
+        for parameter in called.scope.parameters:
+            argument = argument_for(called.scope, call, parameter)
             if argument is not None and _counts(argument, known):
                 handed.add(parameter)
-    if dotted(call.func) == f"self.{called.name}":
+    if dotted(call.func) == f"self.{called.scope.name}":
         handed |= {name for name in known if name.startswith("self.")}
     return handed - bound
 

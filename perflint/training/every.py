@@ -301,14 +301,17 @@ _ASKS_WHAT_IT_IS = frozenset(
 _MAX_DEPTH = 5
 
 
-def call_path(project: Project, point: Point, step: Step) -> Iterator[tuple[FileIndex, Scope, Statement]]:
-    """The statement and the calls that lead to it, the nearest first; of several calls on one row, only the first."""
-    yield point.file, point.scope, point.statement
+def call_path(project: Project, point: Point, step: Step) -> Iterator[tuple[Place, Statement]]:
+    """The statement and the calls that lead to it, each with its function; the nearest first.
+
+    Of several calls on one row, only the first counts.
+    """
+    yield point.function, point.statement
     for path, line in reversed(step.via):
         file = project.files[path]
         found = next(statements_calling(file.scopes, line), None)
         if found is not None:
-            yield file, *found
+            yield Place(file, found[0]), found[1]
 
 
 def step_loop(statement: Statement, path: str, step: Step) -> ast.stmt | None:
@@ -494,15 +497,15 @@ def arms_of(project: Project, point: Point, step: Step) -> Arms:
     Those in a loop inside the step do not count: ``for x in batch: (if x: a() else: b())`` runs both in one step.
     """
     found: dict[tuple[str, int], bool] = {}
-    for file, _, statement in call_path(project, point, step):
-        last = step_loop(statement, file.path, step)
+    for at, statement in call_path(project, point, step):
+        last = step_loop(statement, at.file.path, step)
         for link in statement.around:
             if link.node is last:
                 break
             if isinstance(link.node, LOOPS) and link.branch == "body":
                 found.clear()
             elif isinstance(link.node, ast.If):
-                found[file.path, link.node.lineno] = link.branch == "body"
+                found[at.file.path, link.node.lineno] = link.branch == "body"
     return found
 
 

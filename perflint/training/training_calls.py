@@ -140,26 +140,20 @@ def _calls_optimizer(at: Place, call: ast.Call) -> bool:
     if name is None or name.rpartition(".")[2] not in _names(at.file.project):
         return False
     found = CallGraph.of(at.file.project).called(at, call.func)
-    return found is not None and found[1] in _optimizing(at.file.project)
+    return found is not None and _takes_steps(found)
 
 
 @query
 def _names(project: Project) -> frozenset[str]:
     """Names of the functions that take an optimizer step directly."""
-    return frozenset(scope.name for scope in _optimizing(project))
-
-
-@query
-def _optimizing(project: Project) -> frozenset[Scope]:
     named = {*project.mentions.calls("step"), *project.mentions.calls("minimize")}
     files = (file for file in project.files.values() if file in named or file.scales)
-    return frozenset().union(*map(_optimizing_in, files))
+    return frozenset().union(*map(_names_in, files))
 
 
 @query
-def _optimizing_in(file: FileIndex) -> frozenset[Scope]:
-    """The functions of a file that take an optimizer step directly."""
-    return frozenset(file.scopes_where(_takes_steps))
+def _names_in(file: FileIndex) -> frozenset[str]:
+    return frozenset(scope.name for scope in file.scopes_where(_takes_steps))
 
 
 def _takes_steps(at: Place) -> bool:
