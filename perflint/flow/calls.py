@@ -146,8 +146,7 @@ class CallGraph(Part):
         The calls of an ``__init__`` are those that create an object of its class.
 
         Args:
-            file: the file of the function.
-            scope: the function.
+            at: the function.
             least: the required certainty that a call reaches it.
         """
         return [site for site in self._callers(at)[0] if site.certainty >= least]
@@ -212,8 +211,7 @@ class CallGraph(Part):
         """The functions of the project that a call may reach, the likeliest first; empty if it leaves the project.
 
         Args:
-            file: the file of the call.
-            scope: its function.
+            at: the function of the call.
             call: the call.
             env: the kinds of names at the call; without it, only what they mean everywhere in the function counts.
             least: the required certainty. Of the methods that only have the right name, those that are unlikely to be
@@ -591,14 +589,12 @@ def closure_of(call: ast.Call) -> ast.expr | None:
 
 def _is_bound_to_class(method: Scope) -> bool:
     """Whether a method is called without an object: a ``staticmethod`` or a ``classmethod``."""
-    assert not isinstance(method.node, ast.Module)
-    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)
+    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.decorators)
 
 
 def _is_plain(target: Scope | Class) -> bool:
     """Whether no decorator of a function or class exposes it, and no method creates its objects without its name."""
-    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
     methods = target.methods.values() if isinstance(target, Class) else ()
     names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}
-    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
+    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in target.decorators)
     return is_kept and names.isdisjoint(("cls", "self.__class__"))

@@ -44,8 +44,7 @@ def told_to_method(at: Place, call: ast.Call, told: Told, target: Scope) -> dict
     """The known attributes of the object that a method is called on, under the names in the method.
 
     Args:
-        file: the file of the caller.
-        scope: the caller.
+        at: the caller.
         call: the call of the method.
         told: what is known in the caller, which also counts if the object is its own (``self.step()``).
         target: the method.

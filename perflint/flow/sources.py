@@ -365,8 +365,7 @@ def _stored(source: ValueSource, thing: MadeObject, name: str) -> Iterator[Value
 
 def is_property(method: Scope) -> bool:
     """Whether a method is read like an attribute."""
-    decorators = getattr(method.node, "decorator_list", ())
-    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
+    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in method.decorators)
 
 
 def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[ValueSource]:

@@ -1,6 +1,6 @@
 """Answers for each fix that adds a method of a tensor: is this surely a tensor, on every path, or surely a number?
 
-``Surely.of(project).is_tensor(node, file, scope)`` is true only if each path that leads to an expression of a statement
+``Surely.of(project).is_tensor(node, at)`` is true only if each path that leads to an expression of a statement
 gives it a tensor: both branches of an ``if``, each ``return`` of a helper, each call of a function with a parameter,
 the default of that parameter, each assignment to an attribute, and a method that a subclass overrides.
 """
@@ -169,14 +169,11 @@ def default(scope: Scope, name: str) -> May:
 
 def _special_parameters(scope: Scope) -> list[str]:
     """``self``, ``*args`` and ``**kwargs``."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    args = scope.node.args
+    args = scope.args
     every = [*args.posonlyargs, *args.args, *filter(None, (args.vararg, args.kwarg))]
     return [item.arg for item in every if item.arg not in scope.parameters]
 
 
 def _keeps_its_result(at: Place) -> bool:
-    decorators = at.scope.node.decorator_list if not isinstance(at.scope.node, ast.Module) else []
-    named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in decorators)
+    named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in at.scope.decorators)
     return all(name is not None and at.file.names.resolve(name) in _SAME_RESULT for name in named)

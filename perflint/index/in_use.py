@@ -64,7 +64,7 @@ class InUse(Part):
         A file that no program loads is a library for unknown programs, unless it is left over; so is one that a
         ``setup.py`` installs. A program that nothing imports has to use its own functions and classes itself.
         """
-        if "." in definition.qualname or _is_decorated(definition) or self._is_installed(file):
+        if "." in definition.qualname or definition.decorators or self._is_installed(file):
             return True
         if not self._is_loaded(file):
             return not self.is_left_over(file) and not (_runs_its_own(file) and self._is_dead(file, definition))
@@ -288,10 +288,6 @@ def _holder(scope: Scope) -> Definition | None:
     while scope.parent is not None and scope.parent.parent is not None:
         scope = scope.parent
     return scope.owner or scope
-
-
-def _is_decorated(definition: Definition) -> bool:
-    return not isinstance(definition.node, ast.Module) and bool(definition.node.decorator_list)
 
 
 def _is_quoted(file: FileIndex, name: str) -> bool:

@@ -190,9 +190,7 @@ class FileIndex(FileText):
             for name, mentions in mentions_in(scope).items():
                 reads = [Load(each.node, scope, each.statement) for each in mentions if each.is_read]
                 found.setdefault(name.removeprefix("."), []).extend(reads)
-            if not isinstance(scope.node, ast.Module):
-                args = scope.node.args
-                definitions += (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults))
+            definitions += (*scope.decorators, *scope.args.defaults, *filter(None, scope.args.kw_defaults))
         for owner in self.scopes.classes.values():
             definitions += owner.node.decorator_list + owner.node.bases + [item.value for item in owner.node.keywords]
         for item in (part for node in definitions for part in walk(node)):

@@ -35,11 +35,6 @@ class Uses:
     bases: frozenset[str]
 
 
-def is_member(text: str, name: str) -> bool:
-    """Whether a name follows a dot somewhere in a text."""
-    return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
-
-
 def places(text: str, name: str) -> Iterator[int]:
     """The character offsets of a name as a whole word in a text; none for an empty name."""
     at = text.find(name) if name else -1  # compiling a pattern for each name would take longer than searching
@@ -145,7 +140,8 @@ class FileText:
 
     def may_be_member(self, name: str) -> bool:
         """Whether a name follows a dot somewhere."""
-        return is_member(self.source.text, name)
+        text = self.source.text
+        return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
 
     def may_assign(self, name: str) -> bool:
         """Whether something may be assigned from this name: it ends a statement with a ``=``."""

@@ -50,9 +50,7 @@ def is_spread(call: ast.Call) -> bool:
 
 def defaults_of(scope: Scope) -> dict[str, ast.expr]:
     """The defaults of a function's parameters, by name."""
-    if isinstance(scope.node, ast.Module):
-        return {}
-    args = scope.node.args
+    args = scope.args
     names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
     defaults = dict(zip(names[len(names) - len(args.defaults) :], args.defaults, strict=True))
     by_keyword = zip(args.kwonlyargs, args.kw_defaults, strict=True)
@@ -66,23 +64,18 @@ def default_of(scope: Scope, name: str) -> ast.expr | None:
 
 def annotation_of(scope: Scope, name: str) -> ast.expr | None:
     """The annotation of a parameter, None if it has none or there is no such parameter."""
-    if isinstance(scope.node, ast.Module):
-        return None
-    arguments = scope.node.args
-    everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    everything = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
     return next((item.annotation for item in everything if item.arg == name), None)
 
 
 def keyword_parameter(scope: Scope) -> str | None:
     """The name of a function's ``**kwargs``."""
-    if isinstance(scope.node, ast.Module) or scope.node.args.kwarg is None:
-        return None
-    return scope.node.args.kwarg.arg
+    return scope.args.kwarg.arg if scope.args.kwarg is not None else None
 
 
 def keyword_only(scope: Scope) -> list[str]:
     """The parameters that a function takes by keyword only."""
-    return [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
+    return [arg.arg for arg in scope.args.kwonlyargs]
 
 
 def position_of(scope: Scope, name: str) -> int | None:
@@ -97,16 +90,12 @@ def all_parameters(scope: Scope) -> list[str]:
 
 def required_parameters(scope: Scope) -> list[str]:
     """The parameters of a function that have a position and no default."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
+    return scope.parameters[: len(scope.parameters) - len(scope.args.defaults)]
 
 
 def fits(scope: Scope, call: ast.Call) -> bool:
     """Whether a function accepts the number and names of the arguments of a call."""
-    if isinstance(scope.node, ast.Module):
-        return False
-    args = scope.node.args
+    args = scope.args
     if is_spread(call):
         return True
     named = {item.arg for item in call.keywords}

@@ -27,6 +27,7 @@ else:
     TRIES = (ast.Try,)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 _PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
+_NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 _Answer = TypeVar("_Answer")
 _MOST_LINKS = 64
 """Links in a chain of places, not counting the bodies of compound statements: of hundreds of ``elif``, or of tests
@@ -221,11 +222,19 @@ class Scope:
         return 1 if isinstance(self.node, ast.Module) else self.node.lineno
 
     @property
+    def args(self) -> ast.arguments:
+        """The parameters of the function as they are written; a module has none."""
+        return _NO_PARAMETERS if isinstance(self.node, ast.Module) else self.node.args
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the function; a module has none."""
+        return [] if isinstance(self.node, ast.Module) else self.node.decorator_list
+
+    @property
     def parameters(self) -> list[str]:
         """Names of the parameters in order, without ``self``/``cls`` of methods."""
-        if isinstance(self.node, ast.Module):
-            return []
-        args = self.node.args
+        args = self.args
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
 
@@ -239,9 +248,7 @@ class Scope:
     @property
     def is_static(self) -> bool:
         """Whether the function is a ``staticmethod``."""
-        return not isinstance(self.node, ast.Module) and any(
-            dotted(d) == "staticmethod" for d in self.node.decorator_list
-        )
+        return any(dotted(decorator) == "staticmethod" for decorator in self.decorators)
 
 
 def once(answer: Callable[[Scope], _Answer]) -> Callable[[Scope], _Answer]:

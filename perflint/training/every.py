@@ -25,7 +25,7 @@ from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_accumulation, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
 from perflint.training.evidence import scales_loss, takes_optimizer_step
-from perflint.training.outcomes import compares_results, often, selects_one_iteration, spacing, turns_itself_off
+from perflint.training.outcomes import Branch, compares_results, often, selects_one_iteration, spacing
 
 if TYPE_CHECKING:
     from perflint.training.steps import Point, Step
@@ -88,7 +88,7 @@ class HowOften:
         found = often(node.test, value, definitions, counted_by(loop, self._definitions))
         if found.is_rare:
             return EACH_STEP if self._is_of_optimizer(found, link) else found
-        if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
+        if scope is not None and Branch(loop, scope, link.block, self._definitions).turns_off(node.test, value):
             numbers = spacing(node.test, self._definitions)
             return Every(Often.EVERY_N if numbers else Often.ONCE, node.test, numbers)
         # The ``else`` of a test may be for the rare step that is skipped: only the other branch trains.
@@ -168,7 +168,7 @@ def left_out_of_calls(scope: Scope) -> frozenset[ast.stmt]:
 
 def _remembers_its_result(scope: Scope) -> bool:
     """Whether a function computes its result once, for all calls or for each object: ``@cached_property``."""
-    decorators = [] if isinstance(scope.node, ast.Module) or scope.parameters else scope.node.decorator_list
+    decorators = [] if scope.parameters else scope.decorators
     names = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in decorators)
     return any(name.rpartition(".")[2] in ("cache", "lru_cache", "cached_property") for name in names)
 

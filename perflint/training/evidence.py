@@ -252,7 +252,7 @@ def updates_weights(scope: Scope) -> bool:
 
 def without_gradients(scope: Scope) -> bool:
     """Whether a function is decorated so that no gradient is computed in it: it cannot train."""
-    return not isinstance(scope.node, ast.Module) and any(map(turns_gradients_off, scope.node.decorator_list))
+    return any(map(turns_gradients_off, scope.decorators))
 
 
 def _is_scheduler(call: ast.Call) -> bool:

@@ -300,8 +300,7 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
     """Look at a function that is called at each step.
 
     Args:
-        file: the file of the function.
-        scope: the function.
+        at: the function.
         handed: the kinds of its arguments.
         told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
@@ -412,7 +411,7 @@ class _Looking:
 
     def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
         """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
-        arguments = None if isinstance(self._at.scope.node, ast.Module) else self._at.scope.node.args.vararg
+        arguments = self._at.scope.args.vararg
         if not self._forward or arguments is None or self._at.scope.name != "forward":
             return {}
         passed = (item.value for item in call.args if isinstance(item, ast.Starred))

@@ -555,18 +555,11 @@ def _plain(target: ast.expr) -> frozenset[str]:
 # too.
 
 
-def turns_itself_off(
-    test: ast.expr, value: bool, block: list[ast.stmt], loop: ast.stmt | None, scope: Scope, definitions: Definitions
-) -> bool:
-    """Whether the branch (``block``) that runs when ``test`` is ``value`` makes the test false for the next step.
+class Branch:
+    """A branch (``block``), and which names keep the value that it gives them until the next step.
 
     ``loop`` is the step loop; without one, the scope is a function that is called at each step.
     """
-    return _Branch(loop, scope, block, definitions).turns_off(test, value)
-
-
-class _Branch:
-    """A branch, and which names keep the value that it gives them until the next step."""
 
     def __init__(self, loop: ast.stmt | None, scope: Scope, block: list[ast.stmt], definitions: Definitions) -> None:
         self._loop = loop if isinstance(loop, LOOPS) else None
