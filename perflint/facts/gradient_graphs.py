@@ -213,7 +213,7 @@ class NoGrad(Part):
             value = Values.of(self._project).definitions(at).get(name)
             if isinstance(value, ast.Call):
                 return self._turns_off(value, at)
-        found = Values.of(self._project).callee(at, name, {})
+        found = CallGraph.of(self._project).called(at, name)
         return found is not None and self._mentions(Place(found[0], found[1]))
 
     def _mentions(self, at: Place) -> bool:
@@ -310,7 +310,7 @@ class ModelRuns(Part):
             return None if self._never_trained(at, model) else True
         receiver, _, method = name.rpartition(".")
         handed = CallGraph.of(self._project).handed(at) if receiver in at.scope.parameters else {}
-        found = Values.of(self._project).callee(at, name, handed)
+        found = CallGraph.of(self._project).called(at, name, handed or None)
         is_switched = bool(receiver) and self._evaluates(at, receiver)
         if found is not None and found[1].name not in ("forward", "__call__"):
             runs = self._reaches_model(found)

@@ -12,7 +12,7 @@ from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
-from perflint.index.callers import Callers
+from perflint.index.callers import held_names
 from perflint.index.imports import Imports
 from perflint.index.project import Part, Place
 from perflint.query import query
@@ -388,7 +388,7 @@ def _may_look(other: FileIndex, file: FileIndex, name: str) -> bool:
         return _finds_main(file)
     if not (other in _loading(file) or _finds_modules(other)):
         return False
-    return other.has_words(name, "__dict__") or Callers.of(file.project).held_by(other).finds_names
+    return other.has_words(name, "__dict__") or held_names(other).finds_names
 
 
 @query

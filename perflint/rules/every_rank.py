@@ -15,7 +15,6 @@ from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkp
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
@@ -93,8 +92,7 @@ class Ranks(Part):
 
     def _asks_rank(self, call: ast.Call, at: Place) -> bool:
         """``if should_save():`` if that function of the project tests the rank."""
-        name = dotted(call.func)
-        found = Values.of(self._project).callee(at, name, {}) if name else None
+        found = CallGraph.of(self._project).called(at, call.func)
         if found is None or len(found[1].statements) > 20:
             return False
         return any(
@@ -462,7 +460,7 @@ class _Finder(Part):
         for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
             if target and file.names.qualified(call.func) in _SPAWNS:
-                reached = Values.of(self._project).callee(Place(file, scope), target, {})
+                reached = CallGraph.of(self._project).called(Place(file, scope), target)
                 if reached is not None:
                     found[reached.scope] = (file.path, file.row(call))
         return found

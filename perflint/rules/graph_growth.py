@@ -23,6 +23,7 @@ from perflint.facts.gradient_graphs import (
 from perflint.facts.kept_gradients import notices_detach
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.by_statement import differentiated
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.surely import Surely
 from perflint.flow.values import Values
@@ -152,7 +153,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
-    found = Values.of(point.file.project).callee(point.function, dotted(call.func) or "", point.env)
+    found = CallGraph.of(point.file.project).called(point.function, call.func, point.env)
     if found is not None:
         kept = _kept_by_method(call, found.file, found.scope)
         return (call.func.value, kept, call) if kept is not None else None
@@ -277,8 +278,8 @@ class _Carriers:
         return self._returns_graph(node.value, position)
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
-        point, name = self._point, dotted(call.func)
-        found = Values.of(point.file.project).callee(point.function, name, point.env) if name else None
+        point = self._point
+        found = CallGraph.of(point.file.project).called(point.function, call.func, point.env)
         if found is None or NoGrad.of(found.file.project).decorated(found):
             return False
         returned = [each.node for each in found.scope.statements if isinstance(each.node, ast.Return)]

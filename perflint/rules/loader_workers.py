@@ -12,7 +12,7 @@ from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.flow.by_statement import Flow
-from perflint.flow.calls import CallSite, Certainty
+from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
@@ -212,12 +212,12 @@ def _loader(call: ast.Call, place: Place) -> _Loader | None:
     qualified = file.names.resolve(name)
     if qualified == LOADER:
         return _Loader(call, place)
-    values = Values.of(project)
-    declared = values.declared(project.loaders, place.function, name, {})
+    graph = CallGraph.of(project)
+    declared = graph.declared(project.loaders, place.function, name)
     if declared is not None:
         position = declared.position
         if position is None:
-            position = values.place_of(place.function, name, declared.parameter)
+            position = graph.place_of(place.function, name, declared.parameter)
         return _Loader(call, place, declared.parameter, position, True, declared.default == 0)
     if terminal(call) not in _loader_classes(project):
         return None

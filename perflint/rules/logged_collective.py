@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import feeding_backward
 from perflint.facts.usages import Aim, usages, usages_of_name
+from perflint.flow.calls import CallGraph
 from perflint.flow.uses import uses_in
-from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -72,8 +72,7 @@ def _exchanges(at: Place, call: ast.Call) -> bool:
 
 
 def _called(at: Place, call: ast.Call) -> Place | None:
-    name = dotted(call.func)
-    return Values.of(at.file.project).callee(at, name, {}) if name else None
+    return CallGraph.of(at.file.project).called(at, call.func)
 
 
 @query

@@ -19,7 +19,7 @@ from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers
+from perflint.index.callers import Callers, held_names
 from perflint.index.imports import Imports
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
@@ -99,7 +99,7 @@ class Gradients(Part):
             for last in _HOOKS
             for scope, _, call in file.calls_named(last)
             for name in filter(None, map(dotted, call.args[:1]))
-            if (found := Values.of(self._project).callee(Place(file, scope), name, {})) is not None
+            if (found := CallGraph.of(self._project).called(Place(file, scope), name)) is not None
             if self.wanted_in(found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
         }
         return imports.closure(imports.users(hooked))
@@ -122,7 +122,6 @@ class Gradients(Part):
     @query
     def _passed_on(self) -> list[Scope]:
         """The functions that use gradients and that some file uses as values: in a table, as an argument."""
-        held = Callers.of(self._project).held_by
         files = [file for file in self._project.files.values() if not file.is_quiet and not file.is_foreign]
         return [
             scope
@@ -130,7 +129,7 @@ class Gradients(Part):
             if any(file.has_words(word) for word in _ASKS)
             for scope in file.scopes.scopes
             if scope.parent is not None and self.wanted_in(Place(file, scope))
-            if any(scope.name in held(other).held for other in self._project.mentions.values(scope.name))
+            if any(scope.name in held_names(other).held for other in self._project.mentions.values(scope.name))
         ]
 
     def wanted_by(self, at: Place, statements: Iterable[Statement]) -> bool:
@@ -148,8 +147,7 @@ class Gradients(Part):
         if asks(statement):
             return True
         for call in statement.calls:
-            name = dotted(call.func)
-            found = Values.of(self._project).callee(at, name, {}) if name else None
+            found = CallGraph.of(self._project).called(at, call.func)
             if found is not None and found[1] is not at.scope and self.wanted_in(found):
                 return True
         return False

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import uncut
 from perflint.findings import Edit, Fix
-from perflint.flow.values import Values
-from perflint.index.project import FileIndex, Place
+from perflint.flow.calls import CallGraph
+from perflint.index.project import Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
@@ -47,17 +47,17 @@ def is_spent(point: Point) -> bool:
     if step is None or step.forward or not step.line or point.file.is_static:
         return False
     way = list(call_path(point.file.project, point, step))
-    if len(way) != len(step.calls) + 1 or not all(_runs_once(file, at, step) for file, _, at in way):
+    if len(way) != len(step.calls) + 1 or not all(_runs_once(at, statement, step) for at, statement in way):
         return False
-    return _is_made_anew(point) and not any(_is_walked_after(Place(file, scope), at, step) for file, scope, at in way)
+    return _is_made_anew(point) and not any(_is_walked_after(at, statement, step) for at, statement in way)
 
 
-def _runs_once(file: FileIndex, statement: Statement, step: Step) -> bool:
+def _runs_once(at: Place, statement: Statement, step: Step) -> bool:
     """Whether the only loop around a statement is the step loop, and it passes nothing on to the next step.
 
     ``hidden = self.step(x, hidden)`` does: the graph of the next step may continue this one.
     """
-    loop = step_loop(statement, file.path, step)
+    loop = step_loop(statement, at.file.path, step)
     if statement.loop is not loop:
         return False
     read = {name for item in walk(statement.node) if (name := _loaded(item)) is not None}
@@ -85,8 +85,7 @@ def _walks(at: Place) -> tuple[Statement, ...]:
 def _is_walk(at: Place, call: ast.Call) -> bool:
     if terminal(call) in _WALKS:
         return True
-    name = dotted(call.func)
-    found = Values.of(at.file.project).callee(at, name, {}) if name else None
+    found = CallGraph.of(at.file.project).called(at, call.func)
     return found is not None and found.scope is not at.scope and _goes_through_graphs(found)
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from perflint.catalogue import shipped
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
-from perflint.flow.known_values import is_super_init
 from perflint.flow.values import Values
 from perflint.index.project import Place
 from perflint.lint.context import Context
@@ -22,7 +21,7 @@ from perflint.rules.edits import (
     source_of,
     whole_rows,
 )
-from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.syntax.names import dotted, plain_names, stored_names, super_method
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
@@ -208,7 +207,7 @@ def _super_init(point: Point) -> ast.stmt | None:
         if not isinstance(called, ast.Call):
             continue
         of_base = terminal(called) == "__init__" and dotted(called.args[0]) == "self" if called.args else False
-        if is_super_init(called) or of_base:  # ``nn.Layer.__init__(self)``
+        if super_method(called) == "__init__" or of_base:  # ``nn.Layer.__init__(self)``
             return statement
     return None
 

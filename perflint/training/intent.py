@@ -6,26 +6,21 @@ import ast
 import builtins
 import re
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
-from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
+from perflint.syntax.parameters import is_none
+from perflint.syntax.scopes import LOOPS, Scope, Statement, once, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
 from perflint.training.every import ends_at_once
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them.
 
@@ -92,21 +87,19 @@ def gives_nothing(at: Place) -> bool:
     """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
     if at.scope is at.file.scopes.module:
         return True
-    if at.scope.once("hands out", lambda: _hands_out(at.scope)):
+    if _hands_out(at.scope):
         return False
     return not TrainingCalls.of(at.file.project).trains(at)
 
 
+@once
 def _hands_out(scope: Scope) -> bool:
     """Whether a function returns or yields a value."""
     nodes = (statement.node for statement in scope.statements)
-    return any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes) or any(
+    returned = (node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None)
+    return any(not is_none(value) for value in returned) or any(
         isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)
     )
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def never_trains(file: FileIndex) -> bool:
@@ -172,7 +165,7 @@ def _may_run_model(at: Place, call: ast.Call, own: set[str]) -> bool:
         return True
     if name is None:
         return False  # a method of a value that was just computed here
-    found = Values.of(at.file.project).callee(at, name, {})
+    found = CallGraph.of(at.file.project).called(at, call.func)
     if found is not None:
         return found[1].name in ("forward", "__call__") or _runs_model(found)
     first, qualified = name.partition(".")[0], at.file.names.resolve(name)

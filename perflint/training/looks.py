@@ -31,7 +31,7 @@ from perflint.index.project import FileIndex, Part, Place
 from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_by, definitions_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
@@ -105,9 +105,9 @@ class Reads(Part):
 
 def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
     """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
-    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+    return *evaluator.arguments(call), [
+        evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None
+    ]
 
 
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
@@ -190,7 +190,7 @@ def _held(at: Place, node: ast.expr, env: Env) -> Iterator[tuple[Place, ast.expr
     name, project = dotted(node), file.project
     if name is None:
         return
-    value = Values.of(project).own_definitions(scope).get(name)
+    value = definitions_of(scope).get(name)
     if value is None and name.startswith("self.") and scope.owner is not None:
         kept = scope.owner.attributes.get(name[5:], [])
         if len(kept) != 1:
@@ -239,8 +239,7 @@ class Seen(NamedTuple):
 class Way(NamedTuple):
     """A call at a step to follow, with its arguments. ``sure``: names and types lead there."""
 
-    file: FileIndex
-    scope: Scope
+    place: Place
     handed: dict[str, Kind]
     told: Told
     root: Loop | None
@@ -295,8 +294,7 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, clues: Clu
     """Look at a function that is called at each step.
 
     Args:
-        file: the file of the function.
-        scope: the function.
+        at: the function.
         handed: the kinds of its arguments.
         told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
@@ -331,8 +329,7 @@ class _Looking:
         told: Told = (),
     ) -> None:
         self.look = Look()
-        self._file = at.file
-        self._scope = at.scope
+        self._at = at
         self._flow = flow
         self._clues = clues
         self._forward = forward
@@ -345,12 +342,12 @@ class _Looking:
     def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
         """Examine a statement; ``reads``: also search for helpers in other files that read from the device."""
         env = self._flow.before.get(statement.node, {})
-        is_hot = is_hot and not _ends_timed_part(Place(self._file, self._scope), statement)
+        is_hot = is_hot and not _ends_timed_part(self._at, statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
         if not is_hot:
             return
         for call in statement.calls:
-            sources = drawn_by_next(Place(self._file, self._scope), call, env)
+            sources = drawn_by_next(self._at, call, env)
             if sources and not self._is_guarded(call, statement):
                 self.drawn(sources, root)
             if self._follow(call, statement, root) and reads:
@@ -360,38 +357,37 @@ class _Looking:
         """Follow what a step draws from; for a generator, the code up to its next ``yield``."""
         for source in sources:
             target = source.target
-            if target.scope is self._scope or not is_followed(target.file, target.scope):
+            if target.scope is self._at.scope or not is_followed(target.place):
                 continue
-            evaluator = Evaluator(self._file, source.env)
+            evaluator = Evaluator(self._at.file, source.env)
             handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
             parameters = parameter_env(target.scope, *handed)
-            self.look.ways.append(Way(target.file, target.scope, parameters, (), root, source.at, target.sure))
+            self.look.ways.append(Way(target.place, parameters, (), root, source.at, target.sure))
 
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression runs a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # there may be thousands of calls
-            definitions = Known(Place(self._file, self._scope), dict(self._told))
-            kind = Evaluator(self._file, self._known_at(statement)).kind
-            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._file)
+            definitions = Known(self._at, dict(self._told))
+            kind = Evaluator(self._at.file, self._known_at(statement)).kind
+            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._at.file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
         """Follow a call; return whether it may lead to a function in another file that is certainly reached."""
-        file, scope = self._file, self._scope
+        scope = self._at.scope
         env = self._flow.before.get(statement.node, {})
         targets = [
             target
             for target in self._targets(call, env)
             if target.scope is not scope
             and is_followed(
-                target.file,
-                target.scope,
+                target.place,
                 _is_sure_step(scope, call, statement, target) or self._compares_results(call, statement, target),
             )
         ]
         if not targets or self._is_guarded(call, statement):
             return False
-        given = kinds_given(call, Evaluator(file, self._known_at(statement)))
+        given = kinds_given(call, Evaluator(self._at.file, self._known_at(statement)))
         for target in targets:
             if self._forward and not self._leads_on(target):
                 continue
@@ -401,13 +397,13 @@ class _Looking:
             if target.bound:
                 parameters = {**self._passed_through(target.scope, call), **left_out(target.scope, call), **parameters}
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
-            self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
-        return targets[0].sure and targets[0].file is not file
+            self.look.ways.append(Way(target.place, parameters, told, root, call, target.sure))
+        return targets[0].sure and targets[0].file is not self._at.file
 
     def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
         """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
-        arguments = None if isinstance(self._scope.node, ast.Module) else self._scope.node.args.vararg
-        if not self._forward or arguments is None or self._scope.name != "forward":
+        arguments = self._at.scope.args.vararg
+        if not self._forward or arguments is None or self._at.scope.name != "forward":
             return {}
         passed = (item.value for item in call.args if isinstance(item, ast.Starred))
         is_all = any(dotted(item) == arguments.arg for item in passed)
@@ -422,9 +418,12 @@ class _Looking:
         name, owner = target.scope.name, target.scope.owner
         if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(call.args) < _RESULTS:
             return False
-        if owner is not None and Modules.of(self._file.project).kind_of_instance(target.file, owner).tag == LAYER_TAG:
+        if (
+            owner is not None
+            and Modules.of(self._at.file.project).kind_of_instance(target.file, owner).tag == LAYER_TAG
+        ):
             return False
-        arguments, keywords, _ = kinds_given(call, Evaluator(self._file, self._known_at(statement)))
+        arguments, keywords, _ = kinds_given(call, Evaluator(self._at.file, self._known_at(statement)))
         given = [*arguments, *keywords.values()]
         return sum(kind.tag == TENSOR_TAG for kind in given) >= _RESULTS and not any(
             kind.tag in (LAYER_TAG, LOADER_TAG) for kind in given
@@ -432,8 +431,8 @@ class _Looking:
 
     def _targets(self, call: ast.Call, env: Env) -> list[Callee]:
         """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
-        graph = CallGraph.of(self._file.project)
-        found = graph.callees(Place(self._file, self._scope), call, env)
+        graph = CallGraph.of(self._at.file.project)
+        found = graph.callees(self._at, call, env)
         follows_new = self._forward and not self._clues.sure
         return [callee for callee in found if follows_new or not callee.creates]
 
@@ -442,19 +441,19 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.place, self._clues, self._scope)
+        return clues_ahead(target.place, self._clues, self._at.scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""
-        fields = told_to_method(Place(self._file, self._scope), call, self._told, target)
+        fields = told_to_method(self._at, call, self._told, target)
         return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
         """The kinds at a statement, including nested functions of the scopes around it."""
         if self._known[0] is not statement:
-            env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
+            env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._at.file)
             if self._inner is None:
-                self._inner = Modules.of(self._file.project).functions_of(Place(self._file, self._scope))
+                self._inner = Modules.of(self._at.file.project).functions_of(self._at)
             self._known = statement, Environment(env).over(self._inner) if self._inner else env
         return self._known[1]
 
@@ -463,9 +462,9 @@ class _Looking:
 
         Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
         """
-        if evidence.takes_optimizer_step(call) or backward_names(self._scope).intersection(bound_by(statement.node)):
+        if evidence.takes_optimizer_step(call) or backward_names(self._at.scope).intersection(bound_by(statement.node)):
             return
-        read = Reads.of(self._file.project).in_call(Place(self._file, self._scope), call, self._known_at(statement))
+        read = Reads.of(self._at.file.project).in_call(self._at, call, self._known_at(statement))
         if read is not None:
             self.look.reads.append((call, read))
 
