@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import yaml
 
-from perflint.findings import ImpactLevel, Level
+from perflint.findings import Edit, Fix, ImpactLevel, Level
 
 FILE_CODES = frozenset({"PPF001", "PPF003"})
 """Codes about the file itself: it could not be checked, so they have no bottleneck and cannot be suppressed."""
@@ -221,6 +221,10 @@ class Rule:
     fix_level: Level
     fix_title: str
     fix_reason: str
+    fixes: Mapping[str, Fix] = field(default_factory=dict)
+    """Fixes in words for the cases in which that one does not apply, each under a word for its case."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Further sentences of its findings and clauses of their fixes, each under a word for what it is about."""
     calls: tuple[str, ...] = ()
     match: tuple[ArgumentMatch, ...]
     examples: tuple[Example, ...]
@@ -253,6 +257,22 @@ class Rule:
     def url(self) -> str:
         """Where the rule can be read."""
         return URL.format(code=self.code)
+
+    def words(self, case: str = "", **fields: str) -> Fix:
+        """The fix in words for a case, or in general; ``fields`` fill its placeholders."""
+        fix = self.fixes[case] if case else Fix(self.fix_title, (), Level.DISPLAY, self.fix_reason)
+        if not fields:
+            return fix
+        return replace(fix, message=fix.message.format(**fields), reason=fix.reason.format(**fields))
+
+    def fix(
+        self, edits: Iterable[Edit], level: Level | None = None, reason: str = "", paddle: str = "", **fields: str
+    ) -> Fix:
+        """The fix with its edits; ``level``, ``reason``: what differs from the file here, ``fields``: for its title."""
+        level = self.fix_level if level is None else level
+        said = "" if level is Level.SAFE else reason or self.fix_reason
+        title = self.fix_title.format(**fields) if fields else self.fix_title
+        return Fix(title, tuple(edits), level, said, paddle=paddle)
 
 
 def rules_directory() -> Path:
@@ -380,11 +400,13 @@ def _read_mapping(path: Path) -> dict[str, Any]:
 def _read_rule(path: Path, events: Mapping[str, Event]) -> Rule:
     keys = _Keys(path, _read_mapping(path))
     fix = _Keys(path, keys.take("fix", dict))
+    title = fix.take("title", str)
     rule = keys.read(
         Rule,
         fix_level=fix.typed("level", Level),
-        fix_title=fix.take("title", str),
+        fix_title=title,
         fix_reason=fix.take("reason", str, ""),
+        fixes={case: _read_fix(path, title, item) for case, item in keys.take("fixes", dict, {}).items()},
         match=tuple(match for item in keys.take("match", list, []) for match in _read_match(path, item)),
         path=path,
         references=keys.typed("references", tuple[Reference, ...]),
@@ -406,6 +428,14 @@ def _insist_on(path: Path, key: str, words: Iterable[str], allowed: Collection[s
     for word in words:
         if word not in allowed:
             raise CatalogueError(f"{path}: {key} holds {word!r}, expected one of {', '.join(allowed)}")
+
+
+def _read_fix(path: Path, title: str, data: dict[str, Any]) -> Fix:
+    """A fix in words; its title is the usual one unless it has its own."""
+    keys = _Keys(path, data)
+    fix = Fix(keys.take("title", str, title), (), Level.DISPLAY, keys.take("reason", str, ""))
+    keys.finish()
+    return fix
 
 
 def _read_match(path: Path, data: dict[str, Any]) -> list[ArgumentMatch]:

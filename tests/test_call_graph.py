@@ -8,6 +8,7 @@ import pytest
 
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.resolving import opened
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.syntax.scopes import Scope
 from tests import corpus
@@ -68,6 +69,33 @@ def calling(text: str, qualname: str) -> dict[str, Certainty]:
 )
 def test_calls_and_how_sure_they_are(text: str, qualname: str, found: dict[str, Certainty]) -> None:
     assert calling(text, qualname) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "found"),
+    [
+        ("from home import make", "make", "make"),
+        ("from home import *", "make", "make"),
+        ("from home import Base", "Base", None),
+        ("from home import Heir\nheir = Heir(1)", "heir.run", "Heir.run"),
+        ("from home import make\ndef call(make):\n    pass", "make", "make"),
+        ("from home import Base, Heir\nstep = Heir(1).run", "step", "Heir.run"),
+        ("import subprocess", "subprocess.run", None),
+    ],
+)
+def test_the_function_that_a_name_refers_to(text: str, name: str, found: str | None) -> None:
+    project = opened(sources({"a.py": text, "home.py": HOME}))
+    file = project.files["a.py"]
+    called = CallGraph.of(project).called(Place(file, file.scopes.module), name)
+    assert (called.scope.qualname if called is not None else None) == found
+
+
+def test_a_method_of_an_object_that_may_be_of_several_classes_is_one_of_each() -> None:
+    text = "class A:\n    def run(self): pass\nclass B:\n    def run(self): pass\n"
+    project = opened(sources({"a.py": text}))
+    value = Modules.of(project).method_value("a.A or a.B", "run")
+    assert value is not None
+    assert [place.scope.qualname for place in Modules.of(project).functions_of_kind(value)] == ["A.run", "B.run"]
 
 
 def test_a_base_class_calls_the_method_of_an_heir_and_super_that_of_the_base() -> None:

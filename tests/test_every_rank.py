@@ -35,9 +35,9 @@ def after_epoch(body: str) -> str:
 def lines(files: Files) -> list[tuple[str, int, Confidence]]:
     """Path, row and confidence of each save that every rank makes."""
     return [
-        (path, entry.line, entry.confidence)
+        (path, call.lineno, entry.path.confidence)
         for path, saves in every_rank(project(files)).items()
-        for entry in saves.values()
+        for call, entry in saves.items()
     ]
 
 

@@ -85,6 +85,14 @@ def test_read_three_calls_below_a_forward_pass() -> None:
     assert [place.line for place in findings[0].related] == [9, 5, 14]
 
 
+def test_read_many_calls_below_a_forward_pass() -> None:
+    between = "".join(f"def step{at}(scores):\n    return step{at + 1}(scores)\n\n\n" for at in range(12))
+    parts = between.replace("step12", "first") + PARTS
+    text = NET.replace("import Circuit, first", "import Circuit, step0").format(call="step0(scores)")
+    [finding] = check({"net.py": text, "parts.py": parts}, "PPF210", min_confidence=Confidence.LOW)
+    assert parts[finding.start :].startswith("paddle.exp(scores).numpy()")
+
+
 def test_object_that_a_forward_pass_makes() -> None:
     findings = found("Circuit().measure(scores)")
     assert _rows(findings, ".item()")

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
 
-from perflint.syntax.file_text import may_call
+from perflint.syntax.file_text import function_texts
 from perflint.syntax.names import Names
 from perflint.syntax.scopes import FileScopes
 from perflint.training.evidence import terminal_names
 
 CORPUS = Path(__file__).parent / ".corpus"
 NAMES = frozenset({"sum", "numpy"})
+_CALLED = re.compile(r"\b(\w+)\s*\(")
+
+
+def may_call(text: str, names: frozenset[str]) -> bool:
+    """Whether a ``forward``, or a function of the same file that it calls, may call one of these names."""
+    functions = list(function_texts(text))
+    called = _called(functions, {"forward"})
+    return not names.isdisjoint(called) or not names.isdisjoint(_called(functions, called))
+
+
+def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
+    return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,11 @@ def test_a_function_that_a_called_function_calls() -> None:
     )
 
 
+def test_a_function_however_many_calls_below_the_step() -> None:
+    between = "".join(f"def report{at}(value):\n    return report{at + 1}(value)\n\n\n" for at in range(12))
+    expect_reads(train("report0(loss)", between + "def report12(value):\n    return float(value)  #: PPF201\n"))
+
+
 def test_methods_of_the_trainer() -> None:
     expect_reads(
         """

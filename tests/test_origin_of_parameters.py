@@ -76,6 +76,11 @@ def test_one_call_that_hands_over_something_else_is_enough() -> None:
     assert not found(LAYER.format(handed="self.drop_prob") + dedent(other))
 
 
+def test_a_function_that_hands_its_own_parameter_to_itself_ends() -> None:
+    again = "    if drop_prob > 1:\n        return drop_path(x, drop_prob, training)\n    keep_prob ="
+    assert not found(LAYER.replace("    keep_prob =", again).format(handed="self.drop_prob"))
+
+
 def test_values_that_are_no_number_are_kept_by_the_layer_that_calls() -> None:
     text = """
         import paddle

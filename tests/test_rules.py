@@ -6,6 +6,7 @@ import ast
 import io
 import re
 import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -36,6 +37,7 @@ GOOD = [
     if example.good is not None
 ]
 PATH = "train.py"
+RULE_CODE = Path(__file__).resolve().parents[1] / "perflint" / "rules"
 NEEDS_NO_EXAMPLE = {"PPF001", "PPF003"}
 
 
@@ -259,3 +261,19 @@ def test_all_rules_together_give_one_finding_a_place(rule: Rule, example: Exampl
         for other in found:
             nested = one is not other and one.start <= other.start and other.end <= one.end
             assert not nested, (one.message, other.message)
+
+
+def _said_in_code() -> Iterator[tuple[str, str, str]]:
+    """The cases of ``fixes`` and ``texts`` that the code of the rules names: code, key, case."""
+    for path in sorted(RULE_CODE.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        codes = dict(re.findall(r'^(\w+) = shipped\(\)\["(PPF\d+)"\]$', text, re.MULTILINE))
+        for name, code in codes.items():
+            for key, case in re.findall(rf'\b{name}\.(words\(|fixes\[|texts\[)"([^"]+)"', text):
+                yield code, "texts" if key == "texts[" else "fixes", case
+
+
+def test_what_the_code_of_a_rule_says_stands_in_its_file() -> None:
+    said = list(_said_in_code())
+    assert said
+    assert [each for each in said if each[2] not in getattr(RULES[each[0]], each[1])] == []

@@ -10,6 +10,7 @@ from pathlib import Path
 from perflint.bench.runner.hooks import after_import, hook
 from perflint.bench.runner.running import run_as_main
 from perflint.bench.runner.watched_calls import watch, watch_curves
+from perflint.paddle.host_reads import WATCHED_METHODS
 
 from .tracer import Tracer
 
@@ -20,7 +21,7 @@ def run(plan_file: str) -> None:
     tracer = Tracer(plan)
 
     def imported(paddle: object) -> None:
-        watch(paddle, tracer)
+        watch(paddle, tracer, WATCHED_METHODS)
         hook(paddle, tracer)
         for line in plan["shims"]:
             exec(line, {"paddle": paddle})

@@ -16,6 +16,7 @@ from perflint.bench.run_directory import held
 from perflint.bench.runner import recorder
 from perflint.bench.runner.supervisor import Process
 from perflint.bench.supervised import Call, StallWatch, Supervised, ended, stack, where, where_all
+from perflint.paddle.host_reads import WATCHED_METHODS
 from perflint.text.visible import counted
 
 Waiting = Callable[[str], None]
@@ -281,6 +282,7 @@ def _data(plan: Plan, copy: Path, scratch: Path) -> dict[str, Any]:
         "is_launched": bool(plan.launch),
         "copy": os.path.realpath(copy),
         "original": os.path.realpath(plan.root),
+        "reads": sorted(WATCHED_METHODS),
     }
 
 

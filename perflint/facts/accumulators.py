@@ -199,12 +199,12 @@ class Accumulator:
         first = next(filter(self._binds_for_sure, reversed(before)), None)
         if first is None:
             return None
-        again = [loop for loop in self._loops_around if not _is_in(first, loop)]
+        again = [loop for loop in self._loops_around if not is_part_of(first, loop)]
         return [
             item
             for item in outside
             if _position(item.node) >= _position(first.node)
-            and (item in before or any(_is_in(item, loop) for loop in again))
+            and (item in before or any(is_part_of(item, loop) for loop in again))
         ]
 
     def _binds_for_sure(self, statement: Statement) -> bool:
@@ -225,7 +225,7 @@ class Accumulator:
 
     def is_in_loop(self, statement: Statement) -> bool:
         """Whether a statement is the loop or inside it."""
-        return _is_in(statement, self._loop)
+        return is_part_of(statement, self._loop)
 
     def comes_before(self, statement: Statement) -> bool:
         """Whether a statement outside the loop may run before the loop, or before it runs again."""
@@ -233,7 +233,8 @@ class Accumulator:
             return True
         entering = self.entering or []
         return any(
-            _is_in(statement, loop) and not any(_is_in(item, loop) for item in entering) for loop in self._loops_around
+            is_part_of(statement, loop) and not any(is_part_of(item, loop) for item in entering)
+            for loop in self._loops_around
         )
 
     @cached_property
@@ -248,10 +249,10 @@ class Accumulator:
 
     def _is_behind(self, statement: Statement, last: ast.stmt) -> bool:
         """Whether a statement outside of ``last`` may run after it."""
-        if _is_in(statement, last):
+        if is_part_of(statement, last):
             return False
         loops = [link for link in self._loops_around if link is not last and _is_inside(last, link)]
-        return _position(statement.node) > _position(last) or any(_is_in(statement, loop) for loop in loops)
+        return _position(statement.node) > _position(last) or any(is_part_of(statement, loop) for loop in loops)
 
     def _last_with_handlers(self) -> tuple[ast.stmt, bool]:
         """The outermost statement around the loop whose handlers, ``finally`` or exit lead to a use of the name."""
@@ -280,7 +281,7 @@ class Accumulator:
         return looks, errors
 
     def _is_used_in(self, node: ast.stmt) -> bool:
-        return any(_is_in(use.statement, node) for use in self.uses)
+        return any(is_part_of(use.statement, node) for use in self.uses)
 
     def _is_used_behind(self, node: ast.stmt) -> bool:
         return isinstance(self._scope.scope.node, ast.Module) or any(
@@ -290,13 +291,13 @@ class Accumulator:
     def _is_jumped_over(self, last: ast.stmt) -> bool:
         """Whether a ``break`` or ``continue`` for a loop around ``last`` leaves it."""
         return any(
-            _is_in(item, last) and item.loop is not None and item.loop is not last and _is_inside(last, item.loop)
+            is_part_of(item, last) and item.loop is not None and item.loop is not last and _is_inside(last, item.loop)
             for item in self._scope.scope.statements
             if isinstance(item.node, (ast.Break, ast.Continue))
         )
 
 
-def _is_in(statement: Statement, node: ast.stmt) -> bool:
+def is_part_of(statement: Statement, node: ast.stmt) -> bool:
     """Whether a statement is a node, or anywhere inside it."""
     return statement.node is node or any(link.node is node and link.branch != "after" for link in statement.around)
 
@@ -466,7 +467,7 @@ def may_change(tensor: ast.expr, loop: Loop, scope: ScopeUses) -> bool:
         return False
     if not isinstance(tensor, ast.Name):
         return True
-    inside = (use for use in scope.by_name.get(tensor.id, ()) if _is_in(use.statement, loop))
+    inside = (use for use in scope.by_name.get(tensor.id, ()) if is_part_of(use.statement, loop))
     return any(_changes(use, scope) for use in inside)
 
 

@@ -34,8 +34,6 @@ from perflint.training.evidence import steps_environment, takes_optimizer_step
 # is in that function. Loops that are copies of each other are one entry point, as are the functions called by one
 # loop.
 
-_FAR = 3
-"""The most calls between a step loop and its backward pass."""
 _SAME = 0.8
 """The share of common calls from which two neighbouring programs count as copies."""
 _SMALL_DATA = ("MNIST", "FashionMNIST", "UCIHousing", "mnist", "uci_housing", "Iris", "load_iris", "load_digits")
@@ -199,7 +197,7 @@ def _in(file: FileIndex) -> Iterator[EntryPoint]:
             continue
         if is_trial(scope.name) or is_no_training(scope.name) or _acts(scope):
             continue
-        driven = _driver(Place(file, scope), statement, 0)
+        driven = _driver(Place(file, scope), statement)
         if driven is not None and not _acts(driven[1]) and not _is_left_out(driven[0]):
             seen.add((scope, statement.loop))
             forward, models = forward_of(Place(file, scope), statement, call)
@@ -211,18 +209,19 @@ def _acts(scope: Scope) -> bool:
     return scope.once(_acts, lambda: steps_environment(scope))
 
 
-def _driver(at: Place, statement: Statement, depth: int) -> tuple[FileIndex, Scope, Loop] | None:
+@query(cycle=None)
+def _driver(at: Place, statement: Statement) -> tuple[FileIndex, Scope, Loop] | None:
     """The step loop around a statement, in its function or in a caller."""
     loops = frozenset(looks.step_loops(at))
     found: tuple[FileIndex, Scope, Loop] | None = None
     for link in statement.around:
         if isinstance(link.node, LOOPS) and link.branch == "body" and link.node in loops:
             found = at.file, at.scope, link.node
-    if found is not None or depth >= _FAR or isinstance(at.scope.node, ast.Module):
+    if found is not None or isinstance(at.scope.node, ast.Module):
         return found
     for site in CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE):
         if not site.file.is_quiet and site.scope is not at.scope:
-            found = _driver(site.function, site.statement, depth + 1)
+            found = _driver(site.function, site.statement)
             if found is not None:
                 return found
     return None

@@ -213,7 +213,7 @@ class NoGrad(Part):
             value = Values.of(self._project).definitions(at).get(name)
             if isinstance(value, ast.Call):
                 return self._turns_off(value, at)
-        found = Values.of(self._project).callee(at, name, {})
+        found = CallGraph.of(self._project).called(at, name)
         return found is not None and self._mentions(Place(found[0], found[1]))
 
     def _mentions(self, at: Place) -> bool:
@@ -272,9 +272,6 @@ _NOT_TRAINED = ("paddle.jit.load", "paddle.inference.", "paddle.static.", "paddl
 _FITTED = ("sklearn", "xgboost", "lightgbm", "torch", "tensorflow", "onnx", "gensim", "jax")
 
 
-_MAX_DEPTH = 2
-
-
 @dataclass(frozen=True)
 class Mode:
     """``name.eval()`` or ``name.train()``."""
@@ -303,7 +300,7 @@ def _modes(scope: Scope) -> list[Mode]:
 class ModelRuns(Part):
     """Decides which calls of a project run a model."""
 
-    def runs_model(self, at: Place, call: ast.Call, depth: int = 0) -> bool | None:
+    def runs_model(self, at: Place, call: ast.Call) -> bool | None:
         """Whether a call runs a model with gradients on: True if that is certain, False by its name, None if not."""
         name = dotted(call.func)
         if name is None:
@@ -313,10 +310,10 @@ class ModelRuns(Part):
             return None if self._never_trained(at, model) else True
         receiver, _, method = name.rpartition(".")
         handed = CallGraph.of(self._project).handed(at) if receiver in at.scope.parameters else {}
-        found = Values.of(self._project).callee(at, name, handed)
+        found = CallGraph.of(self._project).called(at, name, handed or None)
         is_switched = bool(receiver) and self._evaluates(at, receiver)
         if found is not None and found[1].name not in ("forward", "__call__"):
-            runs = self._reaches_model(found, depth)
+            runs = self._reaches_model(found)
             return True if runs is not None and is_switched else runs
         if is_switched and runs_forward(method) and not self._never_trained(at, receiver):
             return False
@@ -327,15 +324,14 @@ class ModelRuns(Part):
             return None
         return None if at.file.names.is_bound(model.partition(".")[0]) else False  # a class of that name is called
 
-    @query
-    def _reaches_model(self, at: Place, depth: int) -> bool | None:
+    @query(cycle=None)
+    def _reaches_model(self, at: Place) -> bool | None:
         """Whether a helper that gets the batch runs a model with gradients on."""
-        if depth >= _MAX_DEPTH or at.scope.name == "__init__" or NoGrad.of(self._project).decorated(at):
+        if at.scope.name == "__init__" or NoGrad.of(self._project).decorated(at):
             return None
         for statement in at.scope.statements:
             if any(
-                self._calls_own_layer(at, call) or self.runs_model(at, call, depth + 1) is not None
-                for call in statement.calls
+                self._calls_own_layer(at, call) or self.runs_model(at, call) is not None for call in statement.calls
             ):
                 return None if NoGrad.of(self._project).over_statement(at, statement) else False
         return None

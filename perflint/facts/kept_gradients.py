@@ -49,9 +49,6 @@ _WEIGHTS = frozenset({"weight", "bias", "parameters", "named_parameters"})
 _MOST_PLACES = 50
 """How many places that read an attribute are examined; with more, it is unknown what they do with it."""
 
-_DEEPEST = 3
-"""UseSearch how many functions a stored tensor is followed."""
-
 _COUNTS = frozenset({"accuracy", "accumulate", "compute", "update"})
 _FILLS = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
 _SHOWS = frozenset({"print", "str", "repr"})
@@ -71,7 +68,7 @@ def kept_gradient(at: Place, loop: Loop | None, calls: Iterable[ast.Call], whole
     if uses_in(at).sees_all_names:
         return _READ_ELSEWHERE
     found = _Followed(at, loop, frozenset(calls), whole=whole)
-    handed = (_noticed(place, name, False, 1) for place, name in found.handed_on())
+    handed = (_noticed(place, name, False) for place, name in found.handed_on())
     return next(found.reasons(), "") or next(filter(None, handed), "")
 
 
@@ -117,25 +114,24 @@ def notices_detach(at: Place, held: str) -> str:
     """
     if isinstance(at.scope.node, ast.Module) and may_look_at(at, held):
         return _READ_ELSEWHERE
-    found = _noticed(at, held, True, _DEEPEST)
+    found = _noticed(at, held, True)
     return found or (_noticed_outside(at, held) if "." in held else "")
 
 
 @query(cycle="")
-def _noticed(at: Place, held: str | ast.Call, is_detached: bool, depth: int) -> str:
+def _noticed(at: Place, held: str | ast.Call, is_detached: bool) -> str:
     """Why the statements of a function, and of those that get a tensor from it, may notice that it has no graph.
 
     Args:
         held: the name that holds the tensor, or a call that returns it.
         is_detached: whether it is another object than the one with the graph.
-        depth: through how many functions the value may still be followed.
     """
     calls = frozenset({held}) if isinstance(held, ast.Call) else frozenset()
     found = _Followed(at, None, calls, {held} if isinstance(held, str) else set())
     said = next(found.tells(is_detached), "")
-    if said or not depth:
+    if said:
         return said
-    handed = (_noticed(place, name, is_detached, depth - 1) for place, name in found.handed_on())
+    handed = (_noticed(place, name, is_detached) for place, name in found.handed_on())
     return next(filter(None, handed), "")
 
 
@@ -150,7 +146,7 @@ def _noticed_outside(at: Place, held: str) -> str:
     }
     if len(reading) > _MOST_PLACES:
         return _READ_ELSEWHERE
-    return next(filter(None, (_noticed(place, name, True, 1) for place, name in reading)), "")
+    return next(filter(None, (_noticed(place, name, True) for place, name in reading)), "")
 
 
 class _Followed:

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 # Where loaders are created, and for what: the calls of ``paddle.io.DataLoader``, of its subclasses and of wrappers.
 
 LOADER = "paddle.io.DataLoader"
-_MOST_CALLERS = 4
-"""How many functions that return a loader are followed to their callers."""
 
 
 class Purpose(Enum):
@@ -62,7 +60,7 @@ def purpose(calls: tuple[Located, ...]) -> Purpose:
         calls: the call that creates the loader, and those that led to it, inside out.
     """
     found, waiting = _of_calls(calls), [calls]
-    for _ in range(_MOST_CALLERS):
+    while waiting:
         answers = {path: _of_calls(path) for path in waiting}
         if Purpose.TRAINING in answers.values():
             return Purpose.TRAINING
@@ -73,7 +71,7 @@ def purpose(calls: tuple[Located, ...]) -> Purpose:
             for site in CallGraph.of(path[-1].place.file.project).callers(
                 Place(path[-1].place.file, path[-1].place.scope)
             )
-            if not (site.file.is_offline or site.is_unbound)
+            if not (site.file.is_offline or site.is_unbound or any(site.scope is call.place.scope for call in path))
         ]
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from perflint.flow.by_statement import module_env
-from perflint.flow.calls import CallGraph, CallSite, Certainty
+from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.kinds import HOST_TAG, TENSOR_TAG, TUPLE_TAG, UNKNOWN_TAG, Kind
@@ -18,7 +18,7 @@ from perflint.syntax.bindings import Binding
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import default_of, is_spread
 from perflint.syntax.reaching import before, is_bound, is_mutated, is_rebound
-from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import draws_batch, means_input, means_loader, means_settings
 from perflint.training.steps import Point, points_of
@@ -26,7 +26,8 @@ from perflint.training.steps import Point, points_of
 LITERAL, INVARIANT, NUMBER, MADE, RANDOM = "literal", "invariant", "number", "made", "random"
 BATCH, SLICE, READ, HOST, TENSOR, UNKNOWN = "batch", "slice", "read", "host", "tensor", "unknown"
 
-_DEPTH = 12
+_MOST = 100
+"""How many expressions one question looks at, not counting constants."""
 _RANK = (LITERAL, INVARIANT, NUMBER, MADE, RANDOM)
 _PASSED_ON = frozenset(
     {"array", "asarray", "ascontiguousarray", "stack", "concatenate", "expand_dims", "squeeze", "reshape", "vstack"}
@@ -55,7 +56,7 @@ def origin(node: ast.expr, point: Point) -> Origin:
     same at each step (``x_train[i * n : (i + 1) * n]``); ``read``: a tensor copied to the host without changes;
     ``tensor``: a tensor of this step; ``host``: something else computed on the host.
     """
-    return _Tracer(point).origin(node, point.statement, _DEPTH)
+    return _Tracer(point).origin(node, point.statement)
 
 
 def is_read_back(node: ast.expr, point: Point) -> bool:
@@ -64,34 +65,43 @@ def is_read_back(node: ast.expr, point: Point) -> bool:
 
 
 class _Tracer:
-    """Follows names back through the assignments of one scope."""
+    """Follows names back through the assignments of one scope.
 
-    def __init__(self, point: Point) -> None:
+    ``known``: what the question has found so far, here and in callers; ``UNKNOWN`` while an origin depends on itself.
+    """
+
+    def __init__(self, point: Point, known: dict[ast.expr, Origin] | None = None) -> None:
         self._point = point
         self._file: FileIndex = point.file
         self._scope = point.scope
+        self._known = {} if known is None else known
 
-    def origin(self, node: ast.expr, at: Statement, depth: int) -> Origin:
-        """The origin of an expression of the statement ``at``; ``depth`` assignments and operators are followed."""
-        if depth <= 0:
-            return Origin(UNKNOWN)
-        if isinstance(node, ast.Constant):
-            return Origin(LITERAL if isinstance(node.value, (bool, int, float)) else UNKNOWN)
+    def origin(self, node: ast.expr, at: Statement) -> Origin:
+        """The origin of an expression of the statement ``at``."""
+        if _is_literal(node):
+            return Origin(LITERAL)
+        if node not in self._known:
+            self._known[node] = Origin(UNKNOWN)
+            if len(self._known) < _MOST:
+                self._known[node] = self._of(node, at)
+        return self._known[node]
+
+    def _of(self, node: ast.expr, at: Statement) -> Origin:
         if isinstance(node, ast.UnaryOp):
-            return self.origin(node.operand, at, depth - 1)
+            return self.origin(node.operand, at)
         if isinstance(node, ast.BinOp):
-            return self._arithmetic(node, at, depth)
+            return self._arithmetic(node, at)
         if isinstance(node, (ast.List, ast.Tuple)):
-            return _gathered(self._all(node.elts, at, depth))
+            return _gathered(self._all(node.elts, at))
         if isinstance(node, (ast.ListComp, ast.GeneratorExp)):
-            return _gathered(self.origin(node.elt, at, depth - 1))
+            return _gathered(self.origin(node.elt, at))
         if isinstance(node, ast.Name):
-            return self._name(node.id, at, depth)
+            return self._name(node.id, at)
         if isinstance(node, ast.Attribute):
-            return self._attribute(node, at, depth)
+            return self._attribute(node, at)
         if isinstance(node, ast.Subscript):
-            return self._item(node, at, depth)
-        return self._call(node, at, depth) if isinstance(node, ast.Call) else Origin(UNKNOWN)
+            return self._item(node, at)
+        return self._call(node, at) if isinstance(node, ast.Call) else Origin(UNKNOWN)
 
     def reads_device(self, node: ast.expr, at: Statement, seen: set[str]) -> bool:
         """Whether an expression of a statement reads a tensor, or the values of the names in it did."""
@@ -126,11 +136,11 @@ class _Tracer:
         point = points_of(self._file).get(at.node, self._point)
         return Evaluator(self._file, point.full_env).kind(node)
 
-    def _all(self, nodes: Iterable[ast.expr], at: Statement, depth: int) -> Origin:
-        return _combined([self.origin(node, at, depth - 1) for node in nodes])
+    def _all(self, nodes: Iterable[ast.expr], at: Statement) -> Origin:
+        return _combined([self.origin(node, at) for node in nodes])
 
-    def _arithmetic(self, node: ast.BinOp, at: Statement, depth: int) -> Origin:
-        found = self._all([node.left, node.right], at, depth)
+    def _arithmetic(self, node: ast.BinOp, at: Statement) -> Origin:
+        found = self._all([node.left, node.right], at)
         return Origin(NUMBER) if found.kind in (HOST, READ, UNKNOWN) and self._is_number(node, at) else found
 
     def _is_number(self, node: ast.BinOp, at: Statement) -> bool:
@@ -142,18 +152,18 @@ class _Tracer:
         is_arithmetic = _is_arithmetic(node) and not _has_container(node)
         return numbers and is_arithmetic and not self._kind(node, at).is_tensor
 
-    def _name(self, name: str, at: Statement, depth: int) -> Origin:
+    def _name(self, name: str, at: Statement) -> Origin:
         for part in _comprehensions(at.node):
             if name in plain_names(part.target):
-                return self._element(part.target, part.iter, name, at, depth)
+                return self._element(part.target, part.iter, name, at)
         found = before(name, at, self._scope)
         if not found:
-            return self._outside(name, depth)
-        return _combined([self._bound(name, binding, depth) for binding in found])
+            return self._outside(name)
+        return _combined([self._bound(name, binding) for binding in found])
 
-    def _bound(self, name: str, binding: Binding, depth: int) -> Origin:
+    def _bound(self, name: str, binding: Binding) -> Origin:
         loop, statement = self._point.loop, binding.statement
-        value = self._of_binding(name, binding, depth)
+        value = self._of_binding(name, binding)
         if loop is not None and statement.node is not loop and not statement.is_in(loop):
             if is_rebound(name, loop) or is_mutated(name, loop):
                 return Origin(HOST)
@@ -163,36 +173,35 @@ class _Tracer:
             return Origin(HOST)
         return value
 
-    def _of_binding(self, name: str, binding: Binding, depth: int) -> Origin:
+    def _of_binding(self, name: str, binding: Binding) -> Origin:
         node = binding.statement.node
         if binding.value is None:
             return Origin(UNKNOWN)
-        if isinstance(node, LOOPS) and not isinstance(node, ast.While):
-            if node is self._point.loop and not _counts(node.iter):
-                drawn = SLICE if _is_cut(node.iter, binding.statement, self._scope) else BATCH
-                return Origin(NUMBER if _is_counter(node.target, node.iter, name) else drawn)
-            return self._element(node.target, node.iter, name, binding.statement, depth)
-        return self.origin(binding.value, binding.statement, depth - 1)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            return self._element(node.target, node.iter, name, binding.statement)
+        return self.origin(binding.value, binding.statement)
 
-    def _element(self, target: ast.expr, iterated: ast.expr, name: str, at: Statement, depth: int) -> Origin:
+    def _element(self, target: ast.expr, iterated: ast.expr, name: str, at: Statement) -> Origin:
         """The origin of what a loop or a comprehension assigns to a name of its target."""
         if _counts(iterated) or _is_counter(target, iterated, name):
             return Origin(NUMBER)
+        if iterated is getattr(self._point.loop, "iter", None):
+            return Origin(SLICE if _is_cut(iterated, at, self._scope) else BATCH)
         called = _last(iterated.func) if isinstance(iterated, ast.Call) else ""
         if isinstance(iterated, ast.Call) and called in LOOPED and iterated.args:
-            return self._all(iterated.args, at, depth)
+            return self._all(iterated.args, at)
         if means_loader(called or _last(iterated)):
             return Origin(BATCH)
-        return self.origin(iterated, at, depth - 1)
+        return self.origin(iterated, at)
 
-    def _outside(self, name: str, depth: int) -> Origin:
+    def _outside(self, name: str) -> Origin:
         """The origin of a name that is not bound before its use here: a parameter, a global, an earlier value."""
         loop = self._point.loop
         if name in self._scope.parameters:
             if loop is not None:
                 changes = is_rebound(name, loop) or is_mutated(name, loop)
                 return Origin(HOST) if changes else Origin(INVARIANT, sure=False)
-            return Origin(BATCH, sure=False) if _says_batch(name) else self._handed_over(name, depth)
+            return Origin(BATCH, sure=False) if means_input(name) else self._handed_over(name)
         if is_bound(name, self._scope):
             return Origin(HOST)
         module = self._file.scopes.module
@@ -203,27 +212,23 @@ class _Tracer:
             return Origin(LITERAL)
         return Origin(INVARIANT) if module_env(self._file).get(name, Kind(UNKNOWN_TAG)).is_host else Origin(UNKNOWN)
 
-    def _handed_over(self, name: str, depth: int) -> Origin:
+    def _handed_over(self, name: str) -> Origin:
         """The origin of a parameter: the same at each step if all calls at a step pass something that is."""
         graph, found = CallGraph.of(self._file.project), list[Origin]()
         for site in graph.callers(Place(self._file, self._scope), Certainty.NAME):
             point = points_of(site.file).get(site.statement.node)
             if point is None or point.step is None:
                 continue
-            part = self._argument(name, site, point, depth // 2)
+            argument = site.argument(self._scope, name) or default_of(self._scope, name)
+            if argument is None or is_spread(site.call):
+                return Origin(UNKNOWN)
+            part = _Tracer(point, self._known).origin(argument, point.statement)
             if part.kind not in (LITERAL, INVARIANT):
                 return Origin(UNKNOWN)
             found.append(Origin(INVARIANT, part.sure and site.certainty is Certainty.SURE))
         return _combined(found)
 
-    def _argument(self, name: str, site: CallSite, point: Point, depth: int) -> Origin:
-        """The origin of an argument in one call of the function; ``depth`` is halved, since callers have callers."""
-        if is_spread(site.call):
-            return Origin(UNKNOWN)
-        argument = site.argument(self._scope, name) or default_of(self._scope, name)
-        return _Tracer(point).origin(argument, point.statement, depth) if argument is not None else Origin(UNKNOWN)
-
-    def _attribute(self, node: ast.Attribute, at: Statement, depth: int) -> Origin:
+    def _attribute(self, node: ast.Attribute, at: Statement) -> Origin:
         if self._kind(node, at).is_tensor:
             return Origin(TENSOR)
         name = dotted(node) or ""
@@ -250,16 +255,16 @@ class _Tracer:
             return False
         return not is_mutated(f"self.{name}", owner.node)
 
-    def _item(self, node: ast.Subscript, at: Statement, depth: int) -> Origin:
+    def _item(self, node: ast.Subscript, at: Statement) -> Origin:
         if self._is_option(node, at):
             return Origin(NUMBER)
-        base = self.origin(node.value, at, depth - 1)
+        base = self.origin(node.value, at)
         if base.kind == READ:  # part of what was read: the host has selected it
             return Origin(HOST)
         if base.kind not in (LITERAL, INVARIANT, MADE):
             return base
         names = plain_names(node.slice)
-        if all(self._name(name, at, depth - 2).kind in (LITERAL, INVARIANT) for name in names):
+        if all(self._name(name, at).kind in (LITERAL, INVARIANT) for name in names):
             return base
         return Origin(SLICE, sure=False) if _takes_rows(node.slice) else Origin(HOST)
 
@@ -272,19 +277,19 @@ class _Tracer:
         held = [group.value if isinstance(group, ast.Subscript) else group for group in groups]
         return bool(held) and all(one is not None and _last(one).endswith("param_groups") for one in held)
 
-    def _call(self, node: ast.Call, at: Statement, depth: int) -> Origin:
+    def _call(self, node: ast.Call, at: Statement) -> Origin:
         qualified, last = self._file.names.resolve(dotted(node.func) or ""), _last(node.func)
-        known = self._of_numpy(node, qualified, at, depth) or self._of_method(node, at, depth)
+        known = self._of_numpy(node, qualified, at) or self._of_method(node, at)
         if known is not None:
             return known
         if draws_batch(last) or means_loader(last):
             return Origin(BATCH)
         if qualified.startswith("math.") or qualified in _NUMBERS:
-            return Origin(LITERAL) if self._all(_values(node), at, depth).kind == LITERAL else Origin(NUMBER)
+            return Origin(LITERAL) if self._all(_values(node), at).kind == LITERAL else Origin(NUMBER)
         kind = self._kind(node, at)
         return Origin(TENSOR if kind.is_tensor else HOST if kind.is_host else UNKNOWN)
 
-    def _of_numpy(self, node: ast.Call, qualified: str, at: Statement, depth: int) -> Origin | None:
+    def _of_numpy(self, node: ast.Call, qualified: str, at: Statement) -> Origin | None:
         """The origin of what NumPy draws, fills or copies, and of a list; None for other calls."""
         last, from_numpy = _last(node.func), qualified.startswith("numpy.")
         if qualified.startswith(("numpy.random.", "random.")):
@@ -293,30 +298,30 @@ class _Tracer:
             return Origin(MADE)
         if not (from_numpy or qualified in ("list", "tuple")) or last not in _PASSED_ON:
             return None
-        inner = self._all(node.args[:1], at, depth)
+        inner = self._all(node.args[:1], at)
         copied = inner.kind == TENSOR or (from_numpy and self._is_tensor(node.args[0], at)) if node.args else False
         return Origin(READ) if copied else inner
 
-    def _of_method(self, node: ast.Call, at: Statement, depth: int) -> Origin | None:
+    def _of_method(self, node: ast.Call, at: Statement) -> Origin | None:
         """The origin of the result of a method that reads or returns its object, or of Paddle; None for other calls."""
         last = _last(node.func)
         if isinstance(node.func, ast.Attribute) and last in READ_METHODS and not _values(node):
-            return self._read(node.func.value, at, depth)
+            return self._read(node.func.value, at)
         is_paddle = self._file.names.resolve(dotted(node.func) or "").startswith("paddle.")
         if is_paddle and self._kind(node, at).tag == TENSOR_TAG:
             return Origin(TENSOR)
         if isinstance(node.func, ast.Attribute) and last in _METHODS:
-            return self.origin(node.func.value, at, depth - 1)
+            return self.origin(node.func.value, at)
         return None
 
     def _is_tensor(self, node: ast.expr, at: Statement) -> bool:
         kind = self._kind(node, at)
-        return kind.tag == TENSOR_TAG and not kind.guess and self.origin(node, at, _DEPTH).kind != BATCH
+        return kind.tag == TENSOR_TAG and not kind.guess and self.origin(node, at).kind != BATCH
 
-    def _read(self, tensor: ast.expr, at: Statement, depth: int) -> Origin:
+    def _read(self, tensor: ast.expr, at: Statement) -> Origin:
         kind = self._kind(tensor, at)
         if kind.is_host or kind.tag not in (TENSOR_TAG, UNKNOWN_TAG, TUPLE_TAG):
-            return self.origin(tensor, at, depth - 1)
+            return self.origin(tensor, at)
         return Origin(READ, kind.is_tensor and not kind.guess)
 
 
@@ -403,7 +408,3 @@ def _counts(iterated: ast.expr) -> bool:
 def _is_counter(target: ast.expr, iterated: ast.expr, name: str) -> bool:
     counted = isinstance(iterated, ast.Call) and _last(iterated.func) == "enumerate"
     return counted and isinstance(target, ast.Tuple) and name in plain_names(target.elts[0])
-
-
-def _says_batch(name: str) -> bool:
-    return means_input(name)

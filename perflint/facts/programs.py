@@ -12,7 +12,7 @@ from perflint.flow.branches import State, Switches
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
-from perflint.index.callers import Callers
+from perflint.index.callers import held_names
 from perflint.index.imports import Imports
 from perflint.index.project import Part, Place
 from perflint.query import query
@@ -76,21 +76,17 @@ def _loads(name: str, package: str, file: FileIndex) -> bool:
     return any(other.has_words(package) for other in imports.closure(reached))
 
 
-@query
-def is_always_reached(at: Place, statement: Statement, callers: int = 3) -> bool:
-    """Whether a statement runs whatever the user chooses, except for the device, and for training at all.
-
-    Args:
-        callers: for how many levels of callers the tests are examined.
-    """
+@query(cycle=False)
+def is_always_reached(at: Place, statement: Statement) -> bool:
+    """Whether a statement runs whatever the user chooses, except for the device, and for training at all."""
     switches, place = Switches.of(at.file.project), at.before(statement)
     chosen = [(test, truth) for test, truth in statement.conditions if not _USUAL.search(ast.unparse(test))]
     if any(switches.state(test, place, truth) is not State.ON for test, truth in chosen):
         return False
-    if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__") or not callers:
+    if isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__"):
         return True
-    sites = list(CallGraph.of(at.file.project).callers(at, Certainty.NAME))
-    return not sites or any(is_always_reached(site.function, site.statement, callers - 1) for site in sites)
+    sites = [site for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME) if site.scope is not at.scope]
+    return not sites or any(is_always_reached(site.function, site.statement) for site in sites)
 
 
 # Recognizes programs too small for speed to matter: they only train one or two narrow ``Linear`` layers, or a
@@ -392,7 +388,7 @@ def _may_look(other: FileIndex, file: FileIndex, name: str) -> bool:
         return _finds_main(file)
     if not (other in _loading(file) or _finds_modules(other)):
         return False
-    return other.has_words(name, "__dict__") or Callers.of(file.project).held_by(other).finds_names
+    return other.has_words(name, "__dict__") or held_names(other).finds_names
 
 
 @query

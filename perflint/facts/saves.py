@@ -106,7 +106,6 @@ _PARTS_OF_PROGRAMS = frozenset(
 _PRETRAINED = "save_pretrained"
 _FEW = 2000
 """A save after an epoch with more steps is not reported: it takes little of the time."""
-_DEEPEST = 4
 
 WORDS = (*sorted({name.rpartition(".")[2] for name in SAVES | _PARTS_OF_PROGRAMS}), "save_dygraph", _PRETRAINED)
 """The last names of all calls that save."""
@@ -221,7 +220,7 @@ class _Search:
             calls: the calls from there to the save.
             every_n: how often they run it.
         """
-        if at.scope in self._seen or len(calls) > _DEEPEST or is_no_training(at.scope.name):
+        if at.scope in self._seen or is_no_training(at.scope.name):
             return None
         self._seen.add(at.scope)
         loops = list(looks.loops_around(statement, looks.step_loops(at)))

@@ -365,10 +365,10 @@ def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
 
 
 def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
-    for file, scope, statement in call_path(point.file.project, point, step):
-        row = _first_wait(Place(file, scope), statement, waits, within=statement is not point.statement)
+    for at, statement in call_path(point.file.project, point, step):
+        row = _first_wait(at, statement, waits, within=statement is not point.statement)
         if row is not None:
-            return file.path, row
+            return at.file.path, row
     return None
 
 

@@ -7,7 +7,6 @@ import enum
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found, Setter, Value, ValueOrigin
@@ -18,9 +17,6 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.scopes import LOOPS, Scope, Statement, headers
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    pass
 
 
 class Often(enum.IntEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from perflint.flow.environment import Environment, arrays, bind, bind_entries, bind_entry, entries_in, with_item
+from perflint.flow.environment import Environment, arrays, bind, bind_entries, bind_entry, with_item
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.type_tests import impossible, narrowed
 from perflint.index.kinds import (
@@ -28,7 +28,8 @@ from perflint.index.project import FileIndex, Place
 from perflint.paddle.tensor_methods import BITWISE, may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import LOOPS, TRIES, Scope, headers, leaves
+from perflint.syntax.parameters import written_entries
+from perflint.syntax.scopes import COMPREHENSIONS, LOOPS, TRIES, Scope, headers, leaves, once
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import means_loss, means_scaler
 
@@ -59,12 +60,9 @@ def backward_names(scope: Scope) -> frozenset[str]:
     return frozenset(found | set(_summands(scope, found)))
 
 
+@once
 def differentiated(scope: Scope) -> frozenset[str]:
     """Names that a scope calls ``backward`` on, directly or through a loss scaler or an optimizer."""
-    return scope.once(differentiated, lambda: _backward_calls(scope))
-
-
-def _backward_calls(scope: Scope) -> frozenset[str]:
     found: set[str] = set()
     for statement in scope.statements:
         for call in statement.calls:
@@ -72,27 +70,26 @@ def _backward_calls(scope: Scope) -> frozenset[str]:
                 continue
             if call.func.attr == "backward":
                 found.update(filter(None, [dotted(call.func.value), *map(dotted, call.args[:1])]))
-            elif call.func.attr == "minimize" or (call.func.attr == "scale" and _is_scaler(call.func.value)):
+            elif call.func.attr == "minimize" or scales(call):
                 found.update(filter(None, map(dotted, call.args[:1])))
     return frozenset(found - {"self"})
 
 
+@once
 def no_tensors(scope: Scope) -> frozenset[str]:
     """Names on which a scope calls a method that tensors do not have: ``graph`` of ``graph.number_of_nodes()``.
 
     A loader can yield other things than tensors: graphs, samples of a special class, and what a project makes of them.
     """
-    return scope.once(no_tensors, lambda: _asked_for_more(scope) - backward_names(scope))
-
-
-def _asked_for_more(scope: Scope) -> frozenset[str]:
     calls = (call for statement in scope.statements for call in statement.calls)
     methods = (call.func for call in calls if isinstance(call.func, ast.Attribute) and not may_have(call.func.attr))
-    return frozenset(filter(None, (dotted(method.value) for method in methods)))
+    return frozenset(filter(None, (dotted(method.value) for method in methods))) - backward_names(scope)
 
 
-def _is_scaler(node: ast.expr) -> bool:
-    return means_scaler(dotted(node) or "")
+def scales(call: ast.Call) -> bool:
+    """Whether a call is one of a loss scaler: ``scaler.scale(loss)``."""
+    receiver, _, method = (dotted(call.func) or "").rpartition(".")
+    return method == "scale" and means_scaler(receiver)
 
 
 def _summands(scope: Scope, tensors: set[str]) -> Iterable[str]:
@@ -191,7 +188,8 @@ class Flow:
         if isinstance(node, ast.Expr):
             return self._expression(node.value, env)
         if isinstance(node, ast.Return):
-            self._return(node, env)
+            if node.value is not None:
+                self._give(self._evaluator(env).kind(node.value))
             return env
         if isinstance(node, ast.If):
             return self._if(node, env)
@@ -267,11 +265,12 @@ class Flow:
     def _yield(self, node: ast.expr | None, env: Env) -> None:
         """Record what a generator yields, which is what iterating over its result gives."""
         if isinstance(node, ast.Yield) and node.value is not None:
-            kind = tuple_of([self._evaluator(env).kind(node.value)])
-            self.result = kind if self.result is None else join(self.result, kind)
+            self._give(tuple_of([self._evaluator(env).kind(node.value)]))
         elif isinstance(node, ast.YieldFrom):
-            kind = tuple_of([self._evaluator(env).iterated(node.value)])
-            self.result = kind if self.result is None else join(self.result, kind)
+            self._give(tuple_of([self._evaluator(env).iterated(node.value)]))
+
+    def _give(self, kind: Kind) -> None:
+        self.result = kind if self.result is None else join(self.result, kind)
 
     def _expression(self, node: ast.expr, env: Environment) -> Environment:
         self._yield(node, env)
@@ -307,8 +306,9 @@ class Flow:
     def _is_told_apart(self, call: ast.Call, env: Environment) -> bool:
         """Whether everything that is added to a dict has known keys."""
         value = call.args[0] if call.args else None
-        if isinstance(value, ast.Dict):
-            return len(entries_in(value)) == len(value.keys)
+        written = written_entries(value) if isinstance(value, ast.Dict) else None
+        if written is not None:
+            return written.complete
         return value is None or self._evaluator(env).kind(value).tag == DICT_TAG
 
     def _fill(self, method: ast.Attribute, name: str, value: ast.expr, env: Environment) -> Environment:
@@ -327,12 +327,6 @@ class Flow:
         elif known is not None and known.tag == TUPLE_TAG:
             env[name] = (with_item(known, kind) if method.attr == "append" else None) or UNKNOWN
         return env
-
-    def _return(self, node: ast.Return, env: Environment) -> None:
-        if node.value is None:
-            return
-        kind = self._evaluator(env).kind(node.value)
-        self.result = kind if self.result is None else join(self.result, kind)
 
     def _if(self, node: ast.If, env: Environment) -> Environment:
         chain, bodies = [node], [self._block(node.body, self._where(node.test, True, env).copy())]
@@ -453,7 +447,7 @@ def with_comprehensions(node: ast.stmt, env: Env, file: FileIndex) -> Env:
     extra: dict[str, Kind] = {}
     for header in headers(node):
         for item in walk(header):
-            if isinstance(item, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+            if isinstance(item, COMPREHENSIONS):
                 inner = Environment(env)
                 inner.update(extra)
                 own = {part.id for made in item.generators for part in walk(made.target) if isinstance(part, ast.Name)}

@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator, Mapping
-from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers, Placed
+from perflint.index.callers import Callers, Placed, held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -31,15 +30,14 @@ from perflint.index.kinds import (
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.paddle.tensor_methods import may_have
 from perflint.query import query
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import all_parameters, argument_of, fits, position_of
 from perflint.syntax.scopes import Class, Scope, Statement, terminal
 
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
+Declared = TypeVar("Declared")
 
 _MOST_CALLS = 200
 """How many calls of one name are examined; if there are more, it is unknown whether all were seen."""
@@ -138,54 +136,58 @@ class CallSite(NamedTuple):
 class CallGraph(Part):
     """Who calls the functions of one project."""
 
+    def __init__(self, project: Project) -> None:
+        super().__init__(project)
+        self._modules = Modules.of(project)
+
     def callers(self, at: Place, least: Certainty = Certainty.SURE) -> list[CallSite]:
         """The calls that reach a function of a file, those in the file itself first.
 
         The calls of an ``__init__`` are those that create an object of its class.
 
         Args:
-            file: the file of the function.
-            scope: the function.
+            at: the function.
             least: the required certainty that a call reaches it.
         """
         return [site for site in self._callers(at)[0] if site.certainty >= least]
 
     @query(cycle=((), False))  # where a call leads may depend on what an object was given, and so on other calls
     def _callers(self, at: Place) -> tuple[tuple[CallSite, ...], bool]:
-        named = self._named(at.file, at.scope)
-        sites = tuple(self._reaching(islice(named, _MOST_CALLS), at.file, at.scope, Certainty.NAME))
+        named = self._named(at)
+        sites = tuple(self._reaching(islice(named, _MOST_CALLS), at, Certainty.NAME))
         return sites, next(named, None) is not None
 
     def each(self, at: Place, least: Certainty) -> Iterator[CallSite]:
         """All calls of which ``callers`` lists the first: files are parsed as the calls are requested."""
-        return self._reaching(self._named(at.file, at.scope), at.file, at.scope, least)
+        return self._reaching(self._named(at), at, least)
 
     def objects(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """All calls that create an object of a class itself, not of a subclass."""
         for name in sorted(self._project.mentions.other_names(owner.name)):
             for file, caller, statement, call in Callers.of(self._project).named(name, home):
-                made = Modules.of(self._project).class_at(file, call.func)
+                made = self._modules.class_at(file, call.func)
                 if made is not None and made[1] is owner:
                     yield file, caller, statement, call
 
-    def _reaching(self, calls: Iterator[Placed], home: FileIndex, scope: Scope, least: Certainty) -> Iterator[CallSite]:
+    def _reaching(self, calls: Iterator[Placed], function: Place, least: Certainty) -> Iterator[CallSite]:
         for call in calls:
-            certainty = self._certainty(call, home, scope, least)
+            certainty = self._certainty(call, function, least)
             if certainty >= least:
-                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], scope))
+                yield CallSite(*call, certainty, self._is_unbound(call[0], call[3], function.scope))
 
     # -- which calls may be meant ------------------------------------------------------------------------------
 
-    def _named(self, home: FileIndex, scope: Scope) -> Iterator[Placed]:
+    def _named(self, at: Place) -> Iterator[Placed]:
         """The calls that have the name of a function, of an attribute that stores it, or of a class that it builds."""
+        scope = at.scope
         if scope.name == "__init__" and scope.owner is not None:
-            yield from self._building(home, scope.owner)
+            yield from self._building(at.file, scope.owner)
             return
         callers, names = Callers.of(self._project), {scope.name}
         if scope.owner is None:
             names |= self._project.mentions.other_names(scope.name)
         for name in sorted(names | callers.attributes_holding(scope.name), key=lambda name: (name != scope.name, name)):
-            yield from callers.named(name, home)
+            yield from callers.named(name, at.file)
 
     def _building(self, home: FileIndex, owner: Class) -> Iterator[Placed]:
         """The calls with the names of a class and its subclasses, and of ``__init__`` where a subclass is created."""
@@ -209,20 +211,13 @@ class CallGraph(Part):
         """The functions of the project that a call may reach, the likeliest first; empty if it leaves the project.
 
         Args:
-            file: the file of the call.
-            scope: its function.
+            at: the function of the call.
             call: the call.
             env: the kinds of names at the call; without it, only what they mean everywhere in the function counts.
             least: the required certainty. Of the methods that only have the right name, those that are unlikely to be
                 meant are left out, although ``callers`` counts them.
         """
-        name = dotted(call.func)
-        if name is None:
-            found = self._of_bases(at.file, at.scope.owner, super_method(call))
-        elif env is None and name in at.scope.parameters:
-            found = []  # it hides a function of that name
-        else:
-            found = self._by_names(at, name, env or {}, least) or self._created(at.file, call)
+        found = self._of_bases(at.file, at.scope.owner, super_method(call))
         found = found or self._by_kinds(at, call, env, least)
         return found or (self._closure(at.file, call, env) if env is not None else [])
 
@@ -231,79 +226,79 @@ class CallGraph(Part):
         found = self.callees(at, call, least=Certainty.SURE)
         return [callee.place for callee in found]
 
+    def called(self, at: Place, function: ast.expr | str, env: Env | None = None) -> Place | None:
+        """The function of the project that an expression, or a dotted name, certainly refers to; not a class."""
+        node = ast.parse(function, mode="eval").body if isinstance(function, str) else function
+        found = self.callees(at, ast.Call(node, [], []), env, Certainty.SURE)
+        return next((callee.place for callee in found if not callee.creates), None)
+
     def _of_bases(self, file: FileIndex, owner: Class | None, method: str | None) -> list[Callee]:
         """The method that ``super().name(...)`` runs: the one that a class inherits from its bases."""
         if owner is None or method is None:
             return []
         bases = Hierarchy.of(self._project).bases(file, owner)
-        found = (Modules.of(self._project).method_of(*base, method) for base in bases)
+        found = (self._modules.method_of(*base, method) for base in bases)
         return [Callee(place) for place in found if place is not None][:1]
 
-    def _by_names(self, at: Place, name: str, env: Env, least: Certainty) -> list[Callee]:
-        """What a dotted name calls, from the definitions and the kinds of its parts."""
-        found = self._functions(env.get(name)) or self._of_several(at, name, env)
-        if found:
-            return found
-        called = Values.of(self._project).callee(at, name, env)
-        if called is None:
-            return []
-        return [Callee(called), *(self._overrides(called[1], name, at.scope) if least < Certainty.SURE else ())]
-
-    def _of_several(self, at: Place, name: str, env: Env) -> list[Callee]:
-        """The methods of an object that may be of several classes."""
-        receiver, _, method = name.rpartition(".")
-        kind = env.get(receiver)
-        if kind is None and at.scope.owner is not None and receiver.startswith("self.") and receiver.count(".") == 1:
-            own = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-            kind = Values.of(self._project).attribute(own.type, receiver[5:])
-        if kind is None or EITHER not in kind.type:
-            return []
-        found = (Modules.of(self._project).method(part, method) for part in kind.type.split(EITHER))
-        return [Callee(place) for place in found if place is not None]
-
-    def _created(self, file: FileIndex, call: ast.Call) -> list[Callee]:
+    def _created(self, at: Place, call: ast.Call) -> list[Callee]:
         """The ``__init__`` that runs if a call creates an object."""
-        made = Modules.of(self._project).class_at(file, call.func)
-        init = Modules.of(self._project).method_of(*made, "__init__") if made is not None else None
-        return [Callee(init, creates=True)] if init is not None else []
+        made = self._modules.class_at(at.file, call.func)
+        init = self._modules.method_of(*made, "__init__") if made is not None else None
+        return [Callee(init, creates=True)] if init is not None and dotted(call.func) not in at.scope.parameters else []
 
     def _by_kinds(self, at: Place, call: ast.Call, env: Env | None, least: Certainty) -> list[Callee]:
         """What a call reaches according to the kind of what is called, or of the object whose method it calls."""
-        kind = partial(Values.of(self._project).lasting_kind, at) if env is None else Evaluator(at.file, env).kind
-        called = kind(call.func)
+        called = self._meaning(at, call.func, env)
         found = self._functions(called)
-        if not found and called.type and called.tag != LAYER_TAG:
-            method = Modules.of(self._project).method(called.type, "__call__")
-            return [Callee(method)] if method is not None else []
-        if found or not isinstance(call.func, ast.Attribute):
-            return found
-        receiver = kind(call.func.value)
+        if not found and called.type:
+            method = self._modules.method(called.type, "__call__")
+            found = [Callee(method)] if method is not None else []
+            if called.tag != LAYER_TAG:
+                return found
+        if found:
+            return [*found, *(self._overrides(found[0].scope, call, at.scope) if least < Certainty.SURE else ())]
+        if not isinstance(call.func, ast.Attribute):
+            return self._created(at, call)
+        receiver = self._meaning(at, call.func.value, env)
         if receiver.type:
             return self._methods_of(receiver, call.func, at.scope, least)
         is_open = receiver.tag == UNKNOWN_TAG or (receiver.guess and not may_have(call.func.attr))
-        if least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
-            return []
-        return self._by_name(at.file, at.scope, call)
+        made = self._created(at, call)
+        if made or least > Certainty.NAME or not is_open or self._is_module(at.file, call.func.value):
+            return made
+        return self._by_name(at, call)
+
+    def _meaning(self, at: Place, node: ast.expr, env: Env | None) -> Kind:
+        """The kind of an expression at a call; a name of a function means that, whatever its words suggest."""
+        values, name = Values.of(self._project), dotted(node)
+        if env is None:
+            return values.lasting_kind(at, node)
+        known = env.get(name) if name is not None else None
+        if known is not None and known.tag == FUNCTION_TAG:
+            return known
+        return (values.function(at, name) if name is not None else None) or Evaluator(at.file, env).kind(node)
 
     def _methods_of(self, receiver: Kind, called: ast.Attribute, scope: Scope, least: Certainty) -> list[Callee]:
         """The methods of the classes that an object may be of, or else of their subclasses."""
         found: list[Callee] = []
         for part in receiver.type.split(EITHER):
-            method = Modules.of(self._project).method(part, called.attr)
-            home = Modules.of(self._project).class_named(part)
+            method = self._modules.method(part, called.attr)
+            home = self._modules.class_named(part)
             if method is not None:
                 found.append(Callee(method))
-            elif home is not None and least < Certainty.SURE:
+            elif home is not None:
                 heirs = self.overriding(home[1], called.attr)
-                found += (
-                    heirs if dotted(called.value) != "self" else [each for each in heirs if self._runs(each, scope)]
-                )
+                if dotted(called.value) == "self":  # a hook that only subclasses have
+                    heirs = [each for each in heirs if self._runs(each, scope)]
+                    if called.attr not in home[1].attributes:
+                        heirs[:1] = [each._replace(certainty=Certainty.SURE) for each in heirs[:1]]
+                found += [each for each in heirs if each.certainty >= least]
         return found
 
     def _functions(self, kind: Kind | None) -> list[Callee]:
         if kind is None or kind.tag != FUNCTION_TAG:
             return []
-        return [Callee(place, bound=not kind.guess) for place in Modules.of(self._project).functions_of_kind(kind)]
+        return [Callee(place, bound=not kind.guess) for place in self._modules.functions_of_kind(kind)]
 
     def _closure(self, file: FileIndex, call: ast.Call, env: Env) -> list[Callee]:
         """The function of the project that is passed to an optimizer to be called: ``optimizer.step(closure)``."""
@@ -326,9 +321,9 @@ class CallGraph(Part):
             if method in heir.methods
         ]
 
-    def _overrides(self, method: Scope, name: str, caller: Scope) -> list[Callee]:
+    def _overrides(self, method: Scope, call: ast.Call, caller: Scope) -> list[Callee]:
         """Other classes' versions of a method of ``self``; an object stored in ``self`` has its known class."""
-        if method.owner is None or name != f"self.{method.name}":
+        if method.owner is None or dotted(call.func) != f"self.{method.name}":
             return []
         return [each for each in self.overriding(method.owner, method.name) if self._runs(each, caller)][:_MOST_BY_NAME]
 
@@ -344,7 +339,7 @@ class CallGraph(Part):
 
     # -- names alone -------------------------------------------------------------------------------------------
 
-    def _by_name(self, file: FileIndex, caller: Scope, call: ast.Call) -> list[Callee]:
+    def _by_name(self, at: Place, call: ast.Call) -> list[Callee]:
         """Methods with a distinctive name that fit the call's arguments, if nothing is known about the receiver.
 
         If some are in the caller's own directory, only these: a script next to its model uses that one. The caller
@@ -361,11 +356,11 @@ class CallGraph(Part):
         fitting = [
             Callee(method, Certainty.NAME)
             for method in found
-            if method.scope is not caller
+            if method.scope is not at.scope
             and fits(method.scope, call)
-            and (method.file is file or self._may_be_meant(method.file))
+            and (method.file is at.file or self._may_be_meant(method.file))
         ]
-        beside = [callee for callee in fitting if callee.file.parts[:-1] == file.parts[:-1]]
+        beside = [callee for callee in fitting if callee.file.parts[:-1] == at.file.parts[:-1]]
         return beside or fitting
 
     def _may_be_meant(self, file: FileIndex) -> bool:
@@ -385,25 +380,25 @@ class CallGraph(Part):
 
     # -- how certain it is that a call reaches a function -------------------------------------------------------
 
-    def _certainty(self, call: Placed, home: FileIndex, scope: Scope, least: Certainty) -> Certainty:
-        file, caller, _, node = call
-        callees = self._callees(Place(file, caller), node, max(least, Certainty.OVERRIDE))
+    def _certainty(self, call: Placed, function: Place, least: Certainty) -> Certainty:
+        at, node, scope = Place(call[0], call[1]), call[3], function.scope
+        callees = self._callees(at, node, max(least, Certainty.OVERRIDE))
         known = max((each.certainty for each in callees if each.scope is scope), default=Certainty.NO)
         if known is Certainty.SURE:
             return known
-        if least is Certainty.SURE or self._never_gets_there(caller, node, home, scope):
+        if least is Certainty.SURE or self._never_gets_there(at.scope, node, function):
             return Certainty.NO
         reached = [each.scope for each in callees if each.certainty is Certainty.SURE]
         if scope.owner is None:
-            may_be = not callees and self._may_be_imported(file, node, home)
+            may_be = not callees and self._may_be_imported(at.file, node, function.file)
         elif scope.name == "__init__" or super_method(node) is not None:
             return Certainty.NO
-        elif known is Certainty.OVERRIDE or self._is_overridden(caller, node, reached, home, scope.owner):
+        elif known is Certainty.OVERRIDE or self._is_overridden(at.scope, node, reached, function):
             return Certainty.OVERRIDE
         elif least is Certainty.OVERRIDE:
             return Certainty.NO
         else:
-            may_be = not callees and self._may_be_of(file, caller, node, scope)
+            may_be = not callees and self._may_be_of(at, node, scope)
         return Certainty.NAME if may_be else Certainty.NO
 
     @query(cycle=())  # what an object is may depend on the calls that pass it
@@ -411,31 +406,30 @@ class CallGraph(Part):
         """The same as ``callees``, kept: each function of one name asks where all calls of the name lead."""
         return tuple(self.callees(at, call, least=least))
 
-    def _is_overridden(
-        self, caller: Scope, call: ast.Call, reached: list[Scope], home: FileIndex, owner: Class
-    ) -> bool:
+    def _is_overridden(self, caller: Scope, call: ast.Call, reached: list[Scope], function: Place) -> bool:
         """Whether a method of a class overrides the method that a call reaches."""
-        if not owner.bases:
+        owner = function.scope.owner
+        if owner is None or not owner.bases:
             return False
-        owners = [function.owner for function in reached]
+        owners = [each.owner for each in reached]
         if dotted(call.func) == f"self.{terminal(call)}":
             owners.append(caller.owner)
-        return not self._above(home, owner).isdisjoint(owners)
+        return not self._above(function.file, owner).isdisjoint(owners)
 
-    def _never_gets_there(self, caller: Scope, call: ast.Call, home: FileIndex, method: Scope) -> bool:
+    def _never_gets_there(self, caller: Scope, call: ast.Call, method: Place) -> bool:
         """Whether a method is called on ``self``, but its class overrides the caller, so this call never reaches it."""
-        owner = caller.owner
-        if method.owner is None or owner is None or dotted(call.func) != f"self.{method.name}":
+        owner, heir = caller.owner, method.scope.owner
+        if heir is None or owner is None or dotted(call.func) != f"self.{method.scope.name}":
             return False
-        if owner.methods.get(caller.name) is not caller or owner not in self._above(home, method.owner):
+        if owner.methods.get(caller.name) is not caller or owner not in self._above(method.file, heir):
             return False
-        return not Hierarchy.of(self._project).runs(home, method.owner, caller)
+        return not Hierarchy.of(self._project).runs(method.file, heir, caller)
 
     @query
     def _above(self, file: FileIndex, owner: Class) -> frozenset[Class | None]:
         return frozenset(base for _, base in Hierarchy.of(self._project).ancestors(file, owner))
 
-    def _may_be_of(self, file: FileIndex, caller: Scope, call: ast.Call, method: Scope) -> bool:
+    def _may_be_of(self, at: Place, call: ast.Call, method: Scope) -> bool:
         """Whether a call on an unknown object may be a call of a method, judging by its arguments."""
         if not isinstance(call.func, ast.Attribute) or not fits(method, call):
             return False
@@ -443,9 +437,9 @@ class CallGraph(Part):
         name = dotted(receiver)
         if name is None:
             return not isinstance(receiver, (ast.Constant, ast.JoinedStr))
-        if name == "self" and caller.owner is not None:
-            return self._share_an_heir(caller.owner, method.owner)
-        return not file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(file, name)
+        if name == "self" and at.scope.owner is not None:
+            return self._share_an_heir(at.scope.owner, method.owner)
+        return not at.file.names.is_bound(name.partition(".")[0]) or self._is_kept_in_a_module(at.file, name)
 
     def _share_an_heir(self, one: Class, other: Class | None) -> bool:
         """Whether an object can be of both of two classes."""
@@ -455,7 +449,7 @@ class CallGraph(Part):
 
     def _is_kept_in_a_module(self, file: FileIndex, name: str) -> bool:
         """Whether a dotted name that begins with an import is an object bound in a module of the project."""
-        modules = Modules.of(self._project)
+        modules = self._modules
         qualified = file.names.resolve(name)
         if modules.find(qualified, file) is not None or modules.module_named(qualified, file) is not None:
             return False
@@ -471,8 +465,7 @@ class CallGraph(Part):
         modules = [file.names.resolve(name).rpartition(".")[0]] if is_bound else file.names.stars
         last = home.module.rpartition(".")[2]
         return any(
-            module.rpartition(".")[2] == last and Modules.of(self._project).module_named(module, file) is None
-            for module in modules
+            module.rpartition(".")[2] == last and self._modules.module_named(module, file) is None for module in modules
         )
 
     def _is_unbound(self, file: FileIndex, call: ast.Call, method: Scope) -> bool:
@@ -480,8 +473,42 @@ class CallGraph(Part):
         func = call.func
         if method.owner is None or not isinstance(func, ast.Attribute) or func.attr != method.name:
             return False
-        named = Modules.of(self._project).class_at(file, func.value)
+        named = self._modules.class_at(file, func.value)
         return named is not None and not _is_bound_to_class(method)
+
+    # -- what the configuration declares -----------------------------------------------------------------------
+
+    def declared(self, table: Mapping[str, Declared], at: Place, name: str, env: Env | None = None) -> Declared | None:
+        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
+        last = name.rpartition(".")[2]
+        if not table or all(known.rpartition(".")[2] != last for known in table):
+            return None
+        qualified = at.file.names.resolve(name)
+        if qualified in table:
+            return table[qualified]
+        made = self._made_by(at, name)
+        if made in table:
+            return table[made]
+        found = self.called(at, name, env) or self._modules.find(qualified, at.file)
+        if found is None:
+            return None
+        defined = f"{found[0].module}.{found[1].qualname}"
+        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
+
+    def place_of(self, at: Place, name: str, parameter: str) -> int | None:
+        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
+        found = self.called(at, name)
+        return position_of(found[1], parameter) if found is not None else None
+
+    def _made_by(self, at: Place, name: str) -> str:
+        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
+        receiver, _, method = name.rpartition(".")
+        value = Values.of(self._project).definitions(at).get(receiver)
+        if value is None and receiver.startswith("self.") and at.scope.owner is not None:
+            assigned = at.scope.owner.attributes.get(receiver[5:], ())
+            value = assigned[0][0] if len(assigned) == 1 else None
+        made = dotted(value.func) if isinstance(value, ast.Call) else None
+        return f"{at.file.names.resolve(made)}.{method}" if made else ""
 
     # -- who else may call -------------------------------------------------------------------------------------
 
@@ -526,7 +553,7 @@ class CallGraph(Part):
         for file in self._project.mentions.of(name):
             if file.is_quiet or file.is_foreign:
                 continue
-            values = Callers.of(self._project).held_by(file)
+            values = held_names(file)
             if name in values.held:
                 return Certainty.SURE
             if values.finds_methods if is_method else values.finds_names:
@@ -562,14 +589,12 @@ def closure_of(call: ast.Call) -> ast.expr | None:
 
 def _is_bound_to_class(method: Scope) -> bool:
     """Whether a method is called without an object: a ``staticmethod`` or a ``classmethod``."""
-    assert not isinstance(method.node, ast.Module)
-    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.node.decorator_list)
+    return any(dotted(item) in ("staticmethod", "classmethod") for item in method.decorators)
 
 
 def _is_plain(target: Scope | Class) -> bool:
     """Whether no decorator of a function or class exposes it, and no method creates its objects without its name."""
-    decorators = target.node.decorator_list if not isinstance(target.node, ast.Module) else []
     methods = target.methods.values() if isinstance(target, Class) else ()
     names = {dotted(call.func) for method in methods for statement in method.statements for call in statement.calls}
-    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in decorators)
+    is_kept = all((dotted(item) or dotted(getattr(item, "func", item))) in _HARMLESS for item in target.decorators)
     return is_kept and names.isdisjoint(("cls", "self.__class__"))

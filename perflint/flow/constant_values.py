@@ -9,15 +9,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from perflint.flow.calls import CallSite
 from perflint.flow.objects import Object, ObjectKind
 from perflint.index.project import Place
 from perflint.syntax.names import dotted
-
-if TYPE_CHECKING:
-    pass
 
 MOST = 100
 """How many values of one expression are distinguished; with more, it may be anything."""
@@ -131,7 +128,7 @@ class Want(enum.Enum):
 
 Found = tuple[Value, ...]
 OPEN: Found = (Value(Special.UNKNOWN),)
-_OPERATORS: dict[type[ast.cmpop | ast.operator], Callable[[Any, Any], Any]] = {
+OPERATORS: dict[type[ast.cmpop | ast.operator], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Is: operator.is_,
@@ -216,9 +213,9 @@ def computing(node: ast.expr) -> tuple[list[ast.expr], Compute] | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
         return [node.operand], partial(applied, operator.not_ if isinstance(node.op, ast.Not) else operator.neg)
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return [node.left, node.comparators[0]], partial(applied, _OPERATORS[type(node.ops[0])])
-    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return [node.left, node.right], partial(_of_numbers, _OPERATORS[type(node.op)])
+        return [node.left, node.comparators[0]], partial(applied, OPERATORS[type(node.ops[0])])
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return [node.left, node.right], partial(_of_numbers, OPERATORS[type(node.op)])
     if isinstance(node, ast.Call) and dotted(node.func) in _FUNCTIONS and node.args and not node.keywords:
         return node.args, partial(applied, _FUNCTIONS[dotted(node.func)])
     return None

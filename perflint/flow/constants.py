@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perflint.flow import objects
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import (
     MOST,
     OPEN,
+    OPERATORS,
     Compute,
     Found,
     OriginStep,
@@ -30,46 +31,39 @@ from perflint.flow.constant_values import (
     joined,
     parsed,
 )
-from perflint.flow.name_binding import binding
-from perflint.flow.objects import Object, ObjectKind, class_body, entries_of, written_entries
-from perflint.flow.values import Values
+from perflint.flow.objects import Object, ObjectKind, class_body, entries_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import FunctionRun, Located, Part, Place
+from perflint.index.project import FileIndex, FunctionRun, Located, Part, Place, Project
 from perflint.query import query
-from perflint.syntax.bindings import bound_by, targets_of
+from perflint.syntax.bindings import (
+    bindings_of,
+    bound_by,
+    definitions_of,
+    targets_and_values,
+    targets_of,
+    values_bound_by,
+)
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import (
     all_parameters,
+    argument_for,
     argument_of,
     changes,
     default_of,
     is_spread,
     keyword_parameter,
     position_of,
+    written_entries,
 )
+from perflint.syntax.reaching import constant_at
 from perflint.syntax.scopes import Class, Scope, Statement, leaves, terminal
 from perflint.syntax.tree import string_of, walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds functions that return an argument unchanged: ``def workers(n): ... return n``.
 #
 # ``if n == "auto": n = 2`` leaves a 0 unchanged; ``if n <= 0: n = 4`` does not. An early return under an unknown
 # test, such as that of the operating system, is another possible result, and does not affect this one.
-
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-}
 
 
 def handed_back(scope: Scope) -> str | None:
@@ -109,15 +103,112 @@ def _decided(test: ast.expr, name: str, value: object) -> bool | None:
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         answer = _decided(test.operand, name, value)
         return None if answer is None else not answer
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or type(test.ops[0]) not in _COMPARED:
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return None
     left, right = test.left, test.comparators[0]
     if not (isinstance(left, ast.Name) and left.id == name and isinstance(right, ast.Constant)):
         return None
     try:
-        return _COMPARED[type(test.ops[0])](value, right.value)
+        return bool(OPERATORS[type(test.ops[0])](value, right.value))
     except TypeError:
         return None
+
+
+# Finds the only statement that gives a name its value at a place.
+
+
+@dataclass(frozen=True)
+class NameBinding:
+    """The binding of a name at a place.
+
+    ``value``: the expression, None if unknown. ``is_parameter``: the callers of ``scope`` pass it. ``is_truth``: only
+    the truth of the name is known, which is that of the expression.
+    """
+
+    scope: Scope
+    statement: Statement | None = None
+    value: ast.expr | None = None
+    is_parameter: bool = False
+    is_truth: bool = False
+
+
+def binding(name: str, place: Place) -> NameBinding | None:
+    """The binding of a dotted name, in the function of a place or in those around it; None if nothing binds it."""
+    scope: Scope | None = place.scope
+    use = place.statement
+    while scope is not None:
+        everywhere = bindings_of(scope).get(name, [])
+        if everywhere and isinstance(scope.node, ast.Module):
+            bodies = _class_bodies(place.file)
+            everywhere = [each for each in everywhere if each.node not in bodies]
+        bound = everywhere if use is None else [each for each in everywhere if _comes_first(each, use)]
+        if name in all_parameters(scope):
+            return NameBinding(scope, is_parameter=not bound)
+        if bound:
+            is_early = use is None and scope is place.scope  # it may be read before, if it is an attribute
+            if isinstance(scope.node, ast.Module) and _declared(name, place.file):
+                return NameBinding(scope)
+            if len(bound) == 1 and _is_certain(bound[0], use) and not (is_early and "." in name):
+                return NameBinding(scope, bound[0], _value_of(name, bound[0]))
+            same = _same_constant(name, Place(place.file, scope), use)
+            if same is not None:
+                return NameBinding(scope, bound[-1], same)
+            once = definitions_of(scope).get(name) if "." not in name else None
+            return NameBinding(scope, everywhere[-1], once, is_truth=len(everywhere) > 1)
+        scope, use = scope.parent, None
+    return None
+
+
+def _same_constant(name: str, at: Place, use: Statement | None) -> ast.Constant | None:
+    """The constant that a name has at a statement, whichever of its bindings applies."""
+    if use is None or "." in name or _declared(name, at.file):
+        return None
+    return constant_at(name, use, at.scope)
+
+
+@query
+def _class_bodies(file: FileIndex) -> frozenset[ast.stmt]:
+    """The statements of a file's classes: what they bind are not names of the module."""
+    return frozenset(node for owner in file.scopes.classes.values() for node in owner.node.body)
+
+
+def _value_of(name: str, statement: Statement) -> ast.expr | None:
+    return dict(values_bound_by(statement.node)).get(name) or _parsed(statement.node, name)
+
+
+def _comes_first(statement: Statement, use: Statement) -> bool:
+    """Whether a binding can reach a statement: it is above it, or a loop leads back."""
+    if statement is use:
+        return False
+    if statement.node.lineno < use.node.lineno:
+        return True
+    loops = {link.loop for link in use.around} - {None}
+    return any(link.loop in loops for link in statement.around)
+
+
+def _is_certain(statement: Statement, use: Statement | None) -> bool:
+    """Whether a binding always runs before a use of the name: no branch is around it alone."""
+    around = {link.node: link.branch for link in use.around} if use is not None else {}
+    for link in statement.around:
+        if isinstance(link.node, (ast.If, ast.Match, ast.Try)) and around.get(link.node) != link.branch:
+            test = link.node.test if isinstance(link.node, ast.If) else None
+            if isinstance(test, ast.Compare) and dotted(test.left) == "__name__":
+                continue
+            return False
+    return True
+
+
+def _declared(name: str, file: FileIndex) -> bool:
+    """Whether a function of a file may bind a name of an enclosing scope."""
+    return file.matches(re.compile(rf"\b(global|nonlocal)\b[^\n]*\b{re.escape(name)}\b"))
+
+
+def _parsed(node: ast.stmt, name: str) -> ast.expr | None:
+    """``args, rest = parser.parse_known_args()``: the call, for the first name."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+        return None
+    first = node.targets[0].elts[0] if isinstance(node.targets[0], ast.Tuple) and node.targets[0].elts else None
+    return node.value if first is not None and dotted(first) == name else None
 
 
 # Constant propagation: finds which values an expression may have, and where each of them is written.
@@ -156,6 +247,7 @@ class Constants(Part):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
+        self._modules = Modules.of(project)
         self._depth = 0
 
     def possible(self, node: ast.expr, place: Place) -> Found:
@@ -279,14 +371,14 @@ class Constants(Part):
         qualified = place.file.names.resolve(name)
         if qualified.endswith("ArgumentParser"):
             return (Value(Object(ObjectKind.PARSER, place, node)),)
-        found = Modules.of(self._project).find(qualified, place.file)
+        found = self._modules.find(qualified, place.file)
         if found is not None and isinstance(found[1], Class):
             file, owner = found[0], found[1]
             init = owner.methods.get("__init__")
             if not any(base.endswith("ArgumentParser") for base in owner.bases):
                 return (Value(Object(ObjectKind.CLASS, place, node, (file, owner))),)
             return (Value(Object(ObjectKind.PARSER, Place(file, init))),) if init is not None else OPEN
-        function = Values.of(self._project).callee(place.function, name, {})
+        function = CallGraph.of(self._project).called(place.function, node.func)
         if function is None:
             return OPEN
         return self._passed_on(node, place, function[1]) or self._returned(function)
@@ -294,7 +386,7 @@ class Constants(Part):
     def _passed_on(self, call: ast.Call, place: Place, scope: Scope) -> Found:
         """The argument that a function returns unchanged, and that it may return something else; otherwise nothing."""
         name = handed_back(scope)
-        argument = argument_of(call, name, position_of(scope, name)) if name is not None else None
+        argument = argument_for(scope, call, name) if name is not None else None
         if name is None or argument is None:
             return ()
         given = self._possible(argument, place)
@@ -367,7 +459,7 @@ class Constants(Part):
 
     def _imported(self, qualified: str, file: FileIndex) -> Found | None:
         """A class, a module, or a constant of a module; None if the project has no such thing."""
-        modules = Modules.of(self._project)
+        modules = self._modules
         found = modules.find(qualified, file)
         if found is not None and isinstance(found[1], Class):
             there = Place(found[0], found[0].scopes.module)
@@ -389,7 +481,7 @@ class Constants(Part):
 
     def _passed(self, name: str, at: Place, by: Located) -> Found:
         """The value of a parameter of a function in a run whose call is known."""
-        argument = argument_of(by.call, name, position_of(at.scope, name))
+        argument = argument_for(at.scope, by.call, name)
         if argument is None:
             return self._default(name, at, Want.DEFAULT)
         origin = ValueOrigin.NAME if by.place.run is not None else ValueOrigin.ARGUMENT
@@ -585,25 +677,12 @@ class Constants(Part):
         found: dict[str, list[Class | None]] = defaultdict(list)
         for scope in file.scopes.scopes:
             for statement in scope.statements:
-                for target in _targets(statement.node):
-                    if isinstance(target, ast.Attribute):
-                        own = isinstance(target.value, ast.Name) and target.value.id == "self"
-                        found[target.attr].append(scope.owner if own else None)
+                targets = [*targets_of(statement.node), *(target for target, _ in targets_and_values(statement.node))]
+                for item in (item for target in targets for item in walk(target)):
+                    if isinstance(item, ast.Attribute) and not isinstance(item.ctx, ast.Load):
+                        own = isinstance(item.value, ast.Name) and item.value.id == "self"
+                        found[item.attr].append(scope.owner if own else None)
         return found
-
-
-def _targets(node: ast.stmt) -> Iterator[ast.expr]:
-    """The targets of a statement, one by one."""
-    given = targets_of(node)
-    if isinstance(node, (ast.For, ast.AsyncFor)):
-        given = [node.target]
-    elif isinstance(node, (ast.With, ast.AsyncWith)):
-        given = [item.optional_vars for item in node.items if item.optional_vars is not None]
-    for target in given:
-        if isinstance(target, (ast.Tuple, ast.List, ast.Starred)):
-            yield from (item for item in walk(target) if isinstance(item, (ast.Name, ast.Attribute)))
-        else:
-            yield target
 
 
 def _storing(value: ast.expr, scope: Scope) -> Statement | None:

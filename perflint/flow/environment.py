@@ -30,7 +30,8 @@ from perflint.index.kinds import (
 from perflint.paddle.tensor_methods import is_of_arrays, is_of_arrays_alone, may_have_as_container
 from perflint.syntax.bindings import values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, own_parts
+from perflint.syntax.parameters import written_entries
+from perflint.syntax.scopes import Scope, once, own_parts
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loss
 
@@ -547,7 +548,8 @@ def _bind_item(target: ast.Subscript, kind: Kind, env: Environment) -> None:
 
 def bind_entries(target: ast.expr, value: ast.expr, kinds: Kinds, env: Environment) -> None:
     """Record the kinds of the entries that a name gets, by key: ``logs = {"loss": loss, "lr": 0.1}``."""
-    for key, entry in entries_in(value):
+    written = written_entries(value)
+    for key, entry in written.values.items() if written is not None else ():
         kind = kinds.kind(entry)
         if kind.tag != UNKNOWN_TAG or not means_loss(key):
             bind_entry(target, key, kind, env)
@@ -560,22 +562,10 @@ def bind_entry(target: ast.expr, key: str, kind: Kind, env: Environment) -> None
         env[item] = kind
 
 
-def entries_in(value: ast.expr) -> list[tuple[str, ast.expr]]:
-    """The entries of ``{"loss": loss}`` or ``dict(loss=loss)`` with literal keys."""
-    if isinstance(value, ast.Dict):
-        keys = ((string_of(key) if key is not None else None) for key in value.keys)
-        return [(key, entry) for key, entry in zip(keys, value.values, strict=True) if key is not None]
-    if isinstance(value, ast.Call) and dotted(value.func) == "dict":
-        return [(keyword.arg, keyword.value) for keyword in value.keywords if keyword.arg]
-    return []
-
-
 def item_name(node: ast.Subscript) -> str | None:
     """The name of an item with a constant key in an environment: ``status['loss']``."""
-    name = dotted(node.value)
-    if name is None or not isinstance(node.slice, ast.Constant) or not isinstance(node.slice.value, str):
-        return None
-    return f"{name}[{node.slice.value!r}]"
+    name, key = dotted(node.value), string_of(node.slice)
+    return f"{name}[{key!r}]" if name is not None and key is not None else None
 
 
 # Finds names that a function uses as NumPy arrays: it uses attributes of them that tensors do not have.
@@ -589,13 +579,9 @@ _OF_A_DICT = "keys"
 """The key of an item that only a dict has: ``logs["loss"]``."""
 
 
+@once
 def arrays(scope: Scope) -> frozenset[str]:
     """Names on which a scope uses attributes that only arrays have, and none that they lack; also their containers."""
-    return scope.once(arrays, lambda: _arrays(scope))
-
-
-def _arrays(scope: Scope) -> frozenset[str]:
-    """The names for which a scope does so; if it does so for the items of a name, that name holds arrays."""
     asked: dict[str, set[str]] = defaultdict(set)
     for statement in scope.statements:
         for name, attribute in _asked_by(own_parts(statement.node)):

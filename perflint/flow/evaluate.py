@@ -51,40 +51,13 @@ from perflint.syntax.vocabulary import means_layer, means_loader
 Env = Mapping[str, Kind]
 
 _HOST_CALLS = frozenset(
-    {
-        "float",
-        "int",
-        "bool",
-        "complex",
-        "str",
-        "repr",
-        "len",
-        "range",
-        "type",
-        "isinstance",
-        "hasattr",
-        "id",
-        "ord",
-        "hash",
-    }
-    | {"format", "print", "open", "input", "callable"}
+    {"float", "int", "bool", "complex", "str", "repr", "len", "range", "type", "isinstance", "hasattr", "id", "ord"}
+    | {"hash", "format", "print", "open", "input", "callable"}
 )
 _SAME_AS_ARGUMENT = LISTING | {"sum", "max", "min", "abs", "reversed", "copy.deepcopy", "copy.copy"}
 HOST_MODULES = (
-    "numpy.",
-    "np.",
-    "math.",
-    "time.",
-    "os.",
-    "random.",
-    "sys.",
-    "json.",
-    "datetime.",
-    "cv2.",
-    "PIL.",
-    "sklearn.",
-    "scipy.",
-    "pandas.",
+    *("numpy.", "np.", "math.", "time.", "os.", "random.", "sys.", "json.", "datetime."),
+    *("cv2.", "PIL.", "sklearn.", "scipy.", "pandas."),
 )
 _OTHER_FRAMEWORKS = ("torch.", "tensorflow.", "jax.", "mxnet.")
 """The results of these are not tensors of Paddle."""
@@ -124,8 +97,7 @@ class Evaluator:
             self._depth -= 1
 
     def _name(self, node: ast.Name) -> Kind:
-        known = self._named(node.id) or Modules.of(self._file.project).function_value(self._file, None, node.id)
-        return self._with_entries(node.id, known or UNKNOWN)
+        return self._with_entries(node.id, self._named(node.id))
 
     def _with_entries(self, name: str, kind: Kind) -> Kind:
         """The kind of a container, including the known kinds of its entries by key."""
@@ -134,17 +106,14 @@ class Evaluator:
             return kind
         return environment.with_entries(kind, {str(ast.literal_eval(at[1:-1])): one for at, one in entries.items()})
 
-    def _function(self, name: str) -> Kind | None:
-        """The project function that a name refers to, as a value."""
-        return Modules.of(self._file.project).function_value(self._file, None, name)
-
-    def _named(self, name: str) -> Kind | None:
+    def _named(self, name: str) -> Kind:
+        """The kind of a name: what is known, what it says, or the project function that it refers to."""
         known = self.env.get(name)
         if known is not None:
             return known
         if means_loader(name.rpartition(".")[2]):
             return LOADER
-        return None
+        return Modules.of(self._file.project).function_value(self._file, None, name) or UNKNOWN
 
     def _attribute(self, node: ast.Attribute) -> Kind:
         name = dotted(node)
@@ -164,9 +133,7 @@ class Evaluator:
             found = found or Modules.of(self._file.project).method_value(base.type, node.attr)
             if found is not None:
                 return found
-        if name is not None:
-            return self._named(name) or self._function(name) or UNKNOWN
-        return UNKNOWN
+        return self._named(name) if name is not None else UNKNOWN
 
     def _lambda(self, node: ast.Lambda) -> Kind:
         """The kind of a ``lambda``; one that only calls a function of the project counts as that function."""
@@ -227,9 +194,6 @@ class Evaluator:
             return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor), truth=True)
         return HOST if all(kind.is_host for kind in kinds) else UNKNOWN
 
-    def _bool(self, node: ast.BoolOp) -> Kind:
-        return self._joined(node.values)
-
     def _unary(self, node: ast.UnaryOp) -> Kind:
         return HOST if isinstance(node.op, ast.Not) else self.kind(node.operand)
 
@@ -252,19 +216,10 @@ class Evaluator:
         inner._depth = self._depth
         return inner
 
-    def _joined(self, nodes: list[ast.expr]) -> Kind:
-        result = self.kind(nodes[0])
-        for node in nodes[1:]:
-            result = join(result, self.kind(node))
-        return result
-
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Kind:
         if len(node.elts) > 32:
             return UNKNOWN
         return tuple_of(map(self.kind, node.elts))
-
-    def _dict(self, node: ast.Dict) -> Kind:
-        return environment.of_dict(node, self)
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Kind:
         value = node.value if isinstance(node, ast.DictComp) else node.elt
@@ -336,7 +291,7 @@ class Evaluator:
         wanted = registries.requested(node)
         made = Registries.of(self._file.project).registered(wanted, registries.asked(node)) if wanted else None
         if made is None and registries.looks_up(node):
-            made = self._project.call_looked_up(self._file, node, *self._arguments(node))
+            made = self._project.call_looked_up(self._file, node, *self.arguments(node))
         return made or kind
 
     def _known_call(self, node: ast.Call) -> Kind:
@@ -436,18 +391,19 @@ class Evaluator:
         if local.tag == LOADER_TAG:
             return LOADER
         if local.tag == FUNCTION_TAG:
-            arguments, keywords = ([], {}) if local.guess else self._arguments(node)
+            arguments, keywords = ([], {}) if local.guess else self.arguments(node)
             return self._project.call_function(local.type, arguments, keywords) or UNKNOWN
         if local.tag == OBJECT_TAG:
-            arguments, keywords = self._arguments(node)
+            arguments, keywords = self.arguments(node)
             return self._project.call_method(local.type, "__call__", arguments, keywords) or UNKNOWN
         return HOST if local.is_host else None  # a reader
 
     def _call_project(self, qualified: str, node: ast.Call) -> Kind | None:
-        arguments, keywords = self._arguments(node)
+        arguments, keywords = self.arguments(node)
         return self._project.call_project(self._file, qualified, arguments, keywords)
 
-    def _arguments(self, node: ast.Call) -> tuple[list[Kind], dict[str, Kind]]:
+    def arguments(self, node: ast.Call) -> tuple[list[Kind], dict[str, Kind]]:
+        """The kinds of a call's arguments, by position and by keyword."""
         arguments = [self.kind(arg) for arg in node.args if not isinstance(arg, ast.Starred)]
         keywords = {keyword.arg: self.kind(keyword.value) for keyword in node.keywords if keyword.arg}
         return arguments, keywords
@@ -520,7 +476,7 @@ class Evaluator:
             return LOADER  # `self.loader()` returns an iterator of it
         if attribute is not None and attribute.tag == LAYER_TAG:
             return self._layer_result(attribute, node)
-        arguments, keywords = self._arguments(node)
+        arguments, keywords = self.arguments(node)
         if attribute is not None and attribute.tag == FUNCTION_TAG:
             return self._project.call_function(attribute.type, arguments, keywords)
         found = self._project.call_method(base.type, method, arguments, keywords)
@@ -531,7 +487,7 @@ class Evaluator:
     def _layer_result(self, base: Kind, node: ast.Call) -> Kind:
         """The result of calling a layer: tensors, and numbers that its ``forward`` returns with them."""
         if base.type and not base.type.startswith("paddle."):
-            parts = self._project.forward_parts(base.type, *self._arguments(node))
+            parts = self._project.forward_parts(base.type, *self.arguments(node))
             if parts is not None:
                 return parts
         return call_results.layer_result(base.type)
@@ -563,13 +519,13 @@ _HANDLERS: Mapping[type, Callable[[Evaluator, Any], Kind]] = {
     ast.BinOp: Evaluator._binary,
     ast.Compare: Evaluator._compare,
     ast.Call: Evaluator._call,
-    ast.BoolOp: Evaluator._bool,
+    ast.BoolOp: lambda evaluator, node: reduce(join, map(evaluator.kind, node.values)),
     ast.UnaryOp: Evaluator._unary,
     ast.IfExp: Evaluator._conditional,
     ast.Tuple: Evaluator._display,
     ast.List: Evaluator._display,
     ast.Set: Evaluator._display,
-    ast.Dict: Evaluator._dict,
+    ast.Dict: lambda evaluator, node: environment.of_dict(node, evaluator),
     ast.ListComp: Evaluator._comprehension,
     ast.SetComp: Evaluator._comprehension,
     ast.GeneratorExp: Evaluator._comprehension,

@@ -11,26 +11,32 @@ import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from perflint.flow.by_statement import differentiated
+from perflint.flow.by_statement import differentiated, scales
 from perflint.flow.may_be import (
     A_TENSOR,
     ANYTHING,
     IMPORTED,
     NONE,
     NOTHING,
+    Defined,
     Expressions,
     May,
     items_of,
+    may_set,
     operated,
+    sets_any_attribute,
     union,
 )
 from perflint.flow.type_tests import asked_type
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR, UNKNOWN
-from perflint.index.project import Place
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Place
+from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Scope, exits, stops_errors
+from perflint.syntax.parameters import is_none
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, TRIES, Class, Scope, exits, once, required_parts, stops_errors
 from perflint.syntax.tree import children, walk
-from perflint.syntax.vocabulary import means_scaler
 
 _MOST_LOOPS = 4
 """How many nested loops are followed until nothing changes: each at least doubles the time of the inner ones."""
@@ -93,17 +99,22 @@ class PathWalk(Expressions):
     def attribute(self, name: str) -> May | None:
         """What ``self.name`` may be; None if it is no attribute that the class sets, such as a method."""
 
-    @abstractmethod
     def is_set_elsewhere(self, name: str) -> bool:
-        """Whether other functions than ``__init__`` may set an attribute of this name."""
+        """Whether another function than ``__init__`` may set an attribute while this one runs."""
+        if self.scope.owner is None:
+            return True
+        stores = stores_of(self.file, self.scope.owner, name)
+        return any(
+            place is None or (place.scope is not self.scope and place.scope.name != "__init__") for place in stores
+        )
 
-    @abstractmethod
-    def defined_by(self, node: ast.stmt) -> May:
-        """What a ``def`` or a ``class`` binds."""
-
-    @abstractmethod
-    def shared(self) -> frozenset[str]:
-        """The names that functions of the file bind for others, with ``global`` or ``nonlocal``."""
+    def method(self, owner: str, name: str) -> Defined | None:
+        """A method of objects of a class, unless something stores another value under its name."""
+        found = Modules.of(self.file.project).method(owner, name)
+        placed = Modules.of(self.file.project).class_named(owner)
+        if found is None or placed is None or stores_of(*placed, name):
+            return None
+        return Defined(found.file, found.scope)
 
     def value_of(self, node: ast.Name | ast.Attribute) -> May | None:
         """What a name may be, or an attribute that the function or its class sets; None for other attributes."""
@@ -121,7 +132,7 @@ class PathWalk(Expressions):
         if name not in self._locals:
             return self.outside(name)
         plain, dot, attribute = name.partition(".")
-        if plain in self.shared():
+        if plain in shared(self.file):
             return ANYTHING
         if dot and self.is_set_elsewhere(attribute):
             return ANYTHING
@@ -243,37 +254,29 @@ class PathWalk(Expressions):
         self._inner = {}
 
     def _also(self, told: _Told, test: ast.expr, value: bool) -> _Told:
-        more = dict(self._told_by(test, value, 0))
+        more = dict(self._told_by(test, value))
         return {**told, **more} if more else told
 
     def _tell(self, test: ast.expr, value: bool) -> None:
         """Go on in the case that a test is ``value``."""
-        for name, keep in self._told_by(test, value, 0):
+        for name, keep in self._told_by(test, value):
             if name in self._locals:
                 now = self._now(name)
                 self._set(name, keep(now))
 
-    def _told_by(self, test: ast.expr, value: bool, depth: int) -> Iterator[tuple[str, Callable[[May], May]]]:
+    def _told_by(self, test: ast.expr, value: bool) -> Iterator[tuple[str, Callable[[May], May]]]:
         """What a test says about names."""
-        if depth > _MOST_NESTED:
-            return
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            yield from self._told_by(test.operand, not value, depth + 1)
-        elif isinstance(test, ast.BoolOp):
-            if isinstance(test.op, ast.And) == value:
-                for part in test.values:
-                    yield from self._told_by(part, value, depth + 1)
-        elif isinstance(test, ast.Compare):
-            right, name = test.comparators[0], dotted(test.left)
-            is_for_none = isinstance(right, ast.Constant) and right.value is None and len(test.ops) == 1
-            if name is not None and is_for_none and isinstance(test.ops[0], (ast.Is, ast.IsNot)):
-                yield name, _only_none if isinstance(test.ops[0], ast.Is) == value else _without_none
-        else:
-            asked = asked_type(test, self.file)
-            name = dotted(test if asked is None else asked.node)
-            if asked is not None and asked.is_tensor and name is not None:
-                yield name, _only_tensors if value else _without_tensors
-            elif asked is None and name is not None and value:
+        for part, truth in required_parts(test, value):
+            asked = asked_type(part, self.file)
+            name = dotted(part if asked is None else asked.node)
+            if isinstance(part, ast.Compare):
+                name, operator = dotted(part.left), part.ops[0]
+                is_for_none = len(part.ops) == 1 and is_none(part.comparators[0])
+                if name is not None and is_for_none and isinstance(operator, (ast.Is, ast.IsNot)):
+                    yield name, _only_none if isinstance(operator, ast.Is) == truth else _without_none
+            elif asked is not None and asked.is_tensor and name is not None:
+                yield name, _only_tensors if truth else _without_tensors
+            elif asked is None and name is not None and truth:
                 yield name, _without_none
 
     # -- statements ------------------------------------------------------------------------------------------------
@@ -338,7 +341,7 @@ class PathWalk(Expressions):
             return self._match(node, ahead)
         elif isinstance(node, _DEFINITIONS):
             self._look(*(child for child in children(node) if isinstance(child, ast.expr)))
-            self._bind(node.name, self.defined_by(node))
+            self._bind(node.name, defined_by(self.file, node))
         else:
             self._simple(node)
         for name in _differentiated_by(node):
@@ -533,17 +536,10 @@ def _differentiated_by(node: ast.stmt) -> _Names:
         return _NO_NAMES
     receiver, method = call.func.value, call.func.attr
     if method == "backward":
-        inner = receiver.args[:1] if isinstance(receiver, ast.Call) and _scales(receiver) else [receiver]
+        inner = receiver.args[:1] if isinstance(receiver, ast.Call) and scales(receiver) else [receiver]
     else:
-        inner = call.args[:1] if method == "minimize" or _scales(call) else []
+        inner = call.args[:1] if method == "minimize" or scales(call) else []
     return frozenset(filter(None, map(dotted, inner)))
-
-
-def _scales(call: ast.Call) -> bool:
-    function = call.func
-    return (
-        isinstance(function, ast.Attribute) and function.attr == "scale" and means_scaler(dotted(function.value) or "")
-    )
 
 
 # -- what a function binds -----------------------------------------------------------------------------------------
@@ -564,9 +560,10 @@ def _binds(item: ast.AST) -> Iterator[tuple[str, bool]]:
         yield item.rest, False
 
 
+@once
 def binders(scope: Scope) -> Mapping[str, list[ast.AST]]:
     """The nodes of a function or module that bind each of its names, dotted ones too, without its parameters."""
-    return scope.once(binders, lambda: bound_in(scope.node.body))
+    return bound_in(scope.node.body)
 
 
 def bound_in(body: list[ast.stmt]) -> dict[str, list[ast.AST]]:
@@ -582,3 +579,67 @@ def bound_in(body: list[ast.stmt]) -> dict[str, list[ast.AST]]:
         elif not isinstance(item, (*_DEFINITIONS, ast.Lambda)):
             stack += children(item)
     return found
+
+
+@query
+def shared(file: FileIndex) -> frozenset[str]:
+    """The names that functions of a file bind for others, with ``global`` or ``nonlocal``."""
+    if not file.has_words("global") and not file.has_words("nonlocal"):
+        return frozenset()
+    declared = (node for node in walk(file.tree) if isinstance(node, (ast.Global, ast.Nonlocal)))
+    return frozenset(name for node in declared for name in node.names)
+
+
+def defined_by(file: FileIndex, node: ast.AST) -> May:
+    """The function or class that a statement defines."""
+    what = _definitions(file).get(node)
+    return frozenset({Defined(file, what)}) if what is not None else ANYTHING
+
+
+@query
+def _definitions(file: FileIndex) -> dict[ast.AST, Scope | Class]:
+    scopes = file.scopes
+    found: dict[ast.AST, Scope | Class] = {scope.node: scope for scope in scopes.scopes}
+    found.update((owner.node, owner) for owner in scopes.classes.values() if not owner.decorators)
+    return found
+
+
+# -- what sets attributes ----------------------------------------------------------------------------------------
+
+_Store = Place | None
+"""A function that sets an attribute of ``self``; None: something else does."""
+
+
+def stores_of(file: FileIndex, owner: Class, name: str) -> list[_Store]:
+    """What sets an attribute of ``self`` in a class and its relatives."""
+    known = _storing(file, owner)
+    by_others = None in known or may_set(file.project, name)
+    return [*known.get(name, ()), *([None] if by_others else [])]
+
+
+@query
+def _storing(file: FileIndex, owner: Class) -> dict[str | None, list[_Store]]:
+    """What sets each attribute of ``self`` in a class and its relatives, and (for None) what may set any."""
+    hierarchy = Hierarchy.of(file.project)
+    family = {one: there for there, one in (*hierarchy.lineage(file, owner), *hierarchy.descendants(owner))}
+    found: dict[str | None, list[_Store]] = {}
+    for there in dict.fromkeys(family.values()):
+        for scope in there.scopes.scopes:
+            for dotted_name in binders(scope):
+                receiver, _, name = dotted_name.rpartition(".")
+                if receiver and not (receiver == "self" and scope.owner not in family):
+                    found.setdefault(name, []).append(Place(there, scope) if receiver == "self" else None)
+    for one in family:
+        for name in _set_by_class(one):
+            found.setdefault(name, []).append(None)
+        if sets_any_attribute(one):
+            found[None] = [None]
+    return found
+
+
+def _set_by_class(owner: Class) -> Iterator[str]:
+    """The attributes that a class itself gives a value, or, with a decorator, its fields."""
+    bare = [node.target for node in owner.node.body if isinstance(node, ast.AnnAssign) and node.value is None]
+    for name, nodes in bound_in(owner.node.body).items():
+        if not all(isinstance(node, FUNCTIONS) or (node in bare and not owner.decorators) for node in nodes):
+            yield name

@@ -32,9 +32,7 @@ def parameter_env(
 ) -> dict[str, Kind]:
     """Kinds of a function's parameters for one call, including ``*args`` and ``**kwargs``."""
     env = dict(zip(scope.parameters, arguments, strict=False))
-    if isinstance(scope.node, ast.Module):
-        return env
-    args = scope.node.args
+    args = scope.args
     names = {*all_parameters(scope)}
     named = {**keywords}
     for kind in spread or ():
@@ -77,7 +75,7 @@ def default_values(
     Args:
         definitions: names of the caller that are bound once.
     """
-    if isinstance(scope.node, ast.Module) or is_spread(call):
+    if is_spread(call):
         return {}
     handed = dict(zip(scope.parameters, call.args, strict=False))
     handed.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg})

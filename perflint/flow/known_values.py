@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import ValueOrigin
@@ -17,18 +17,14 @@ from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import EITHER, LAYER_TAG, OBJECT_TAG, Kind
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of, targets_of
+from perflint.syntax.bindings import bindings_of, definitions_of, targets_of
 from perflint.syntax.names import dotted, dotted_names
 from perflint.syntax.parameters import argument_of, default_of, is_spread, position_of
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import is_given_by_data
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds the attributes of one object, from what the function that creates it does with it.
 #
@@ -48,8 +44,7 @@ def told_to_method(at: Place, call: ast.Call, told: Told, target: Scope) -> dict
     """The known attributes of the object that a method is called on, under the names in the method.
 
     Args:
-        file: the file of the caller.
-        scope: the caller.
+        at: the caller.
         call: the call of the method.
         told: what is known in the caller, which also counts if the object is its own (``self.step()``).
         target: the method.
@@ -79,7 +74,7 @@ def fields_of(at: Place, receiver: str) -> Told:
 
 def _made(at: Place, receiver: str) -> _Made | None:
     """The object that a name refers to, if the function binds it once, to a call of a class of the project."""
-    call = Values.of(at.file.project).own_definitions(at.scope).get(receiver)
+    call = definitions_of(at.scope).get(receiver)
     if not isinstance(call, ast.Call):
         return None
     found = Modules.of(at.file.project).class_at(at.file, call.func)
@@ -110,7 +105,8 @@ def _set_at_the_start(name: str, made: _Made) -> ast.Constant | None:
 def _set_by_init(name: str, home: FileIndex, owner: Class) -> ast.expr | None:
     """What the ``__init__`` of a class sets an attribute to, if nothing else gives it a value."""
     init = owner.methods.get("__init__")
-    assigned = [item for _, each in _family(home, owner) for item in each.attributes.get(name, ())]
+    family = Hierarchy.of(home.project).lineage(home, owner)
+    assigned = [item for _, each in family for item in each.attributes.get(name, ())]
     if init is None or len(assigned) != 1 or assigned[0][1] is not init:
         return None
     statements = bindings_of(init).get(f"self.{name}", [])
@@ -169,14 +165,10 @@ def _sets(method: Scope) -> Iterator[tuple[str, ast.Constant]]:
 
 def _may_change(name: str, made: _Made) -> bool:
     """Whether the object itself calls a method that sets an attribute, so that it may change meanwhile."""
-    family = [each for _, each in _family(made.home, made.owner)]
+    family = [each for _, each in Hierarchy.of(made.home.project).lineage(made.home, made.owner)]
     setters = {scope.name for each in family for _, scope in each.attributes.get(name, ())}
     called = (dotted(call.func) for each in family for method in each.methods.values() for call in method.calls)
     return any(each is not None and each[:5] == "self." and each[5:] in setters for each in called)
-
-
-def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
-    return [(file, owner), *Hierarchy.of(file.project).ancestors(file, owner)]
 
 
 # Finds what names in the tests of a function mean: names bound once, and values that are the same for all callers.
@@ -187,7 +179,7 @@ def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
 _NO_KINDS: Mapping[str, Kind] = MappingProxyType({})
 
 
-class Known(Mapping[str, ast.expr]):
+class Known:
     """The meaning of names in a scope: first those bound once (``own``), then those that are certain.
 
     Looking up the latter examines all calls of the function, so it should come last.
@@ -205,13 +197,7 @@ class Known(Mapping[str, ast.expr]):
         found._kinds = kinds
         return found
 
-    def __getitem__(self, name: str) -> ast.expr:
-        value = self.get(name)
-        if value is None:
-            raise KeyError(name)
-        return value
-
-    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:  # type: ignore[override]  # keys are names
+    def get(self, name: str, default: ast.expr | None = None) -> ast.expr | None:
         """The expression that a name means."""
         value = self.own.get(name)
         if value is not None:
@@ -225,15 +211,6 @@ class Known(Mapping[str, ast.expr]):
         if kind is None or kind.tag not in (OBJECT_TAG, LAYER_TAG) or not kind.type:
             return None
         return set_alike(self._at.file.project, kind.type, attribute)
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self.get(name) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.own)
-
-    def __len__(self) -> int:
-        return len(self.own)
 
 
 # Finds numbers without running code: constants, arithmetic, attributes, and parameters left at their defaults.
@@ -288,14 +265,3 @@ def default_holds(parameter: Parameter) -> bool:
     if not calls or graph.others(Place(file, scope)) is Certainty.SURE:
         return False
     return not any(site.argument(scope, name) is not None or is_spread(site.call) for site in calls)
-
-
-def is_super_init(call: ast.Call) -> bool:
-    """Whether a call is ``super().__init__(...)``."""
-    func = call.func
-    return (
-        isinstance(func, ast.Attribute)
-        and func.attr == "__init__"
-        and isinstance(func.value, ast.Call)
-        and dotted(func.value.func) == "super"
-    )

@@ -20,6 +20,7 @@ from perflint.index.kinds import (
     Kind,
     layer,
 )
+from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Project
 from perflint.paddle import call_results
 from perflint.paddle.tensor_methods import may_have
@@ -241,10 +242,6 @@ class Expressions(ABC):
     def found(self, qualified: str) -> May:
         """A function or class of the project by its qualified name."""
 
-    @abstractmethod
-    def instance(self, target: Defined) -> May:
-        """An object of a class of the project."""
-
     def may_be(self, node: ast.expr) -> May:
         """All that an expression may be."""
         handler = _HANDLERS.get(type(node))
@@ -441,7 +438,7 @@ class Expressions(ABC):
         """The result of calling a value."""
         if isinstance(function, Defined):
             is_class = isinstance(function.what, Class)
-            return self.instance(function) if is_class else self.called(function, call)
+            return _instance(function) if is_class else self.called(function, call)
         if function is LOADER:
             return frozenset({LOADER})
         if not isinstance(function, Kind) or function.tag not in (LAYER_TAG, OBJECT_TAG):
@@ -453,6 +450,13 @@ class Expressions(ABC):
         found = self.method(function.type, "__call__")
         found = found or (self.method(function.type, "forward") if function.tag == LAYER_TAG else None)
         return self.called(found, call) if found is not None else ANYTHING
+
+
+def _instance(target: Defined) -> May:
+    """An object of a class of the project."""
+    assert isinstance(target.what, Class)
+    kind = Modules.of(target.file.project).kind_of_instance(target.file, target.what)
+    return frozenset({kind}) if kind.type else ANYTHING
 
 
 def _makes_tensors(call: ast.Call) -> bool:

@@ -5,20 +5,16 @@ from __future__ import annotations
 import ast
 import enum
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from perflint.flow.values import Values
+from perflint.flow.calls import CallGraph
 from perflint.index.project import FileIndex, Place
 from perflint.syntax.bindings import bound_by, targets_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import Entries, written_entries
 from perflint.syntax.scopes import Class
 from perflint.syntax.tree import string_of, walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Objects in which an attribute or a key is looked up: a dict, parsed arguments, a class or its instance, a module.
 
@@ -47,15 +43,6 @@ class Object:
     owner: tuple[FileIndex, Class] | None = None
 
 
-@dataclass(frozen=True)
-class Entries:
-    """The entries of a dict, and the keys that are set later; ``complete``: there are no others."""
-
-    values: Mapping[str, ast.expr]
-    complete: bool
-    changed: frozenset[str] = frozenset()
-
-
 def entries_of(thing: Object) -> Entries | None:
     """The entries that a dict is created with; None if any of them may have been changed."""
     node, place = thing.node, thing.place
@@ -64,18 +51,6 @@ def entries_of(thing: Object) -> Entries | None:
         return made
     names = set(bound_by(place.statement.node))
     return _changed(made, names, place.function) if names else made
-
-
-def written_entries(node: ast.expr) -> Entries | None:
-    """The entries of ``{"a": A}`` or ``dict(a=A)``; None for anything else."""
-    if isinstance(node, ast.Dict):
-        keys = [string_of(key) if key is not None else None for key in node.keys]
-        values = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
-        return Entries(values, None not in keys)
-    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
-        values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-        return Entries(values, not node.args and len(values) == len(node.keywords))
-    return None
 
 
 def _changed(entries: Entries, names: set[str], at: Place) -> Entries | None:
@@ -182,6 +157,6 @@ def _helpers(parser: Place) -> Iterator[Place]:
             parents = [item.value for item in call.keywords if item.arg == "parents"]
             inner = [node for item in parents for node in walk(item) if isinstance(node, ast.Call)]
             for one in [*inner, *([call] if any("parser" in (dotted(item) or "") for item in call.args) else [])]:
-                reached = Values.of(file.project).callee(Place(file, scope), dotted(one.func) or "", {})
+                reached = CallGraph.of(file.project).called(Place(file, scope), one.func)
                 if reached is not None:
                     yield Place(*reached)

@@ -7,47 +7,40 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from perflint.configuration.settings import Settings
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import HOST_MODULES
-from perflint.flow.objects import written_entries
+from perflint.flow.sources import Through, sources
 from perflint.flow.values import Values
 from perflint.index.kinds import (
     GUESS,
     LAYER_TAG,
     TENSOR,
     TUPLE_TAG,
-    UNKNOWN,
     UNKNOWN_TAG,
     Kind,
-    function,
     join,
     tuple_of,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place, Project
+from perflint.index.project import FileIndex, Part, Place, Project, Resolver
 from perflint.index.registries import Registries
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.query import query
-from perflint.syntax.bindings import bindings_of
+from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, required_parameters
+from perflint.syntax.parameters import argument_for, required_parameters, written_entries
 from perflint.syntax.reaching import is_bound, is_mutated
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import base_of, string_of
 from perflint.text.source import Source
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
-
 
 # Finds what the layers of a project return besides tensors: numbers in the tuples that ``forward`` returns.
 
 _HOST_CALLS = frozenset({"len", "int", "float", "bool", "str"})
 _HOST_ATTRIBUTES = frozenset({"shape", "ndim"})
-_DEEPEST = 2
+_HANDED_ON = Through.NAME | Through.ITEM | Through.RETURN
 
 
 class Forwards(Part):
@@ -70,48 +63,33 @@ class Forwards(Part):
             return None
         return tuple_of(TENSOR if part.guess or part.tag == UNKNOWN_TAG else part for part in result.items)
 
-    @query
+    @query(cycle=False)
     def _is_mixed(self, at: Place) -> bool:
         """Whether a ``forward`` returns tuples of one length, some with a part that is obviously a number."""
         tuples = _tuples(at.scope)
-        return bool(tuples) and any(self._is_number(part, at, 0) for part in tuples[0].elts)
+        return bool(tuples) and any(_is_number(part, at) for part in tuples[0].elts)
 
-    def _is_number(self, node: ast.expr, at: Place, depth: int) -> bool:
-        """Whether an expression, or the single value of a name, is a host value whatever its names mean."""
-        value = node
-        if isinstance(node, ast.Name):
-            made = Values.of(self._project).own_definitions(at.scope).get(node.id)
-            if made is None:
-                return depth < _DEEPEST and self._is_number_of_a_call(node.id, at, depth + 1)
-            value = made
-        while isinstance(value, ast.Subscript):
-            value = value.value
-        if isinstance(value, ast.Constant):
-            return value.value is not None
-        if isinstance(value, ast.Dict):
-            return any(self._is_number(item, at, depth) for item in value.values)
-        if isinstance(value, ast.Attribute):
-            return value.attr in _HOST_ATTRIBUTES
-        if not isinstance(value, ast.Call):
-            return False
-        name = dotted(value.func) or ""
-        if name in _HOST_CALLS or at.file.names.resolve(name).startswith(HOST_MODULES):
-            return True
-        return isinstance(value.func, ast.Attribute) and value.func.attr in READ_METHODS
 
-    def _is_number_of_a_call(self, name: str, at: Place, depth: int) -> bool:
-        """Whether a name is bound once, to a number in the tuple that a function of the project returns."""
-        bound = [item.node for item in bindings_of(at.scope).get(name, ())]
-        node = bound[0] if len(bound) == 1 else None
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call) or len(node.targets) != 1:
-            return False
-        target = node.targets[0]
-        places = [dotted(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-        found = Values.of(self._project).callee(at, dotted(node.value.func) or "", {}) if name in places else None
-        tuples = _tuples(found[1]) if found is not None else []
-        if found is None or not tuples or len(tuples[0].elts) != len(places):
-            return False
-        return self._is_number(tuples[0].elts[places.index(name)], found, depth)
+def _is_number(node: ast.expr, at: Place) -> bool:
+    """Whether an expression is a host value whatever its names mean: a literal, a length, what a read gives."""
+    found = list(sources(node, at, through=_HANDED_ON))
+    return bool(found) and all(_is_on_host(source.node, source.place) for source in found)
+
+
+def _is_on_host(node: ast.expr, at: Place) -> bool:
+    node = base_of(node)
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    if isinstance(node, ast.Dict):
+        return any(_is_number(item, at) for item in node.values)
+    if isinstance(node, ast.Attribute):
+        return node.attr in _HOST_ATTRIBUTES
+    if not isinstance(node, ast.Call):
+        return False
+    name = dotted(node.func) or ""
+    if name in _HOST_CALLS or at.file.names.resolve(name).startswith(HOST_MODULES):
+        return True
+    return isinstance(node.func, ast.Attribute) and node.func.attr in READ_METHODS
 
 
 def _tuples(scope: Scope) -> list[ast.Tuple]:
@@ -169,7 +147,7 @@ class Tables(Part):
         if found.is_attribute:
             name = dotted(found.holder)
             return (
-                Values.of(self._project).call(file.names.resolve(f"{name}.{key}"), file, arguments, keywords)
+                Values.of(self._project).call(file, file.names.resolve(f"{name}.{key}"), arguments, keywords)
                 if name
                 else None
             )
@@ -178,7 +156,7 @@ class Tables(Part):
             return None
         where, entries = table
         entry = dotted(entries[key]) if key in entries else None
-        return Values.of(self._project).call(where.names.resolve(entry), where, arguments, keywords) if entry else None
+        return Values.of(self._project).call(where, where.names.resolve(entry), arguments, keywords) if entry else None
 
     def _any_layer(self, file: FileIndex, found: _LookUp) -> Kind | None:
         """A layer of any class that a look-up may give; None if it may return something else, or one of very many."""
@@ -237,7 +215,7 @@ class Tables(Part):
         """The lookup by a parameter that a function calls and returns, if that is all it returns."""
         returned = [item.node.value for item in scope.statements if isinstance(item.node, ast.Return)]
         value = returned[0] if len(returned) == 1 else None
-        definitions = Values.of(self._project).own_definitions(scope)
+        definitions = definitions_of(scope)
         if isinstance(value, ast.Name):
             value = definitions.get(value.id)
         if not isinstance(value, ast.Call):
@@ -259,7 +237,7 @@ class Tables(Part):
         scope = _scope_around(file, holder)
         if scope is not None and (name in scope.parameters or is_bound(name, scope)):
             return self._bound(Place(file, scope), name)
-        if name in Values.of(self._project).own_definitions(file.scopes.module):
+        if name in definitions_of(file.scopes.module):
             return self._bound(Place(file, file.scopes.module), name)
         module, _, last = file.names.resolve(name).rpartition(".")
         where = (
@@ -270,7 +248,7 @@ class Tables(Part):
         return self._bound(Place(where, where.scopes.module), last) if where is not None else None
 
     def _bound(self, at: Place, name: str) -> Table | None:
-        value = Values.of(self._project).own_definitions(at.scope).get(name)
+        value = definitions_of(at.scope).get(name)
         entries = _entries(value) if value is not None else None
         return (at.file, entries) if entries is not None and not self._is_mutated(at.file, name) else None
 
@@ -320,51 +298,14 @@ def _scope_around(file: FileIndex, node: ast.expr) -> Scope | None:
     return max(around, key=lambda scope: scope.node.lineno if isinstance(scope.node, FUNCTIONS) else 0, default=None)
 
 
-# Answers what the evaluator of expressions needs from the project: results of calls, and kinds of attributes.
-
-_Kinds = list[Kind]
-_Named = dict[str, Kind]
-
-
-class Resolving(Part):
-    """Answers for the evaluators of one project's files."""
-
-    def call_project(self, file: FileIndex, name: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a project function or class by qualified name, None if it is neither."""
-        return Values.of(self._project).call(name, file, arguments, keywords)
-
-    def call_method(self, owner: str, method: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a method of a project class, None if there is none."""
-        found = Modules.of(self._project).method(owner, method)
-        return Values.of(self._project).result(found, owner, arguments, keywords) if found else None
-
-    def forward_parts(self, owner: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The parts of the result of calling a layer of the project, if some are numbers; otherwise None."""
-        return Forwards.of(self._project).parts(owner, arguments, keywords)
-
-    def call_looked_up(self, file: FileIndex, call: ast.Call, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
-        return Tables.of(self._project).call(file, call, arguments, keywords)
-
-    def call_function(self, qualified: str, arguments: _Kinds, keywords: _Named) -> Kind | None:
-        """The result of calling a function that is a value."""
-        values = Values.of(self._project)
-        results = [
-            values.result(place, "", arguments, keywords) or UNKNOWN
-            for place in Modules.of(self._project).functions_of_kind(function(qualified))
-        ]
-        return reduce(join, results) if results else None
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-        return Values.of(self._project).attribute(owner, name)
-
-    def handed(self, at: Place) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers pass to a function, by parameter."""
-        return CallGraph.of(self._project).handed(at)
-
-
 # Opens a project: the one place that connects the parts that answer questions about it.
+
+
+def resolver_of(project: Project) -> Resolver:
+    """What the evaluators of a project's expressions need to know about other functions and files."""
+    values = Values.of(project)
+    above = Forwards.of(project).parts, Tables.of(project).call, CallGraph.of(project).handed
+    return Resolver(values.call, values.call_method, values.call_function, values.attribute, *above)
 
 
 def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> Project:
@@ -375,5 +316,5 @@ def opened(sources: Mapping[str, Source], settings: Settings | None = None) -> P
         settings: the settings of the run (default: those of a run without configuration).
     """
     project = Project(sources, settings)
-    project.resolving = Resolving.of(project)
+    project.resolving = resolver_of(project)
     return project

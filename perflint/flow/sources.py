@@ -18,31 +18,26 @@ import ast
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.branches import Switches
 from perflint.flow.calls import CallGraph
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import FunctionRun, Located, Place
+from perflint.index.project import FileIndex, FunctionRun, Located, Place
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import (
     all_parameters,
     annotation_of,
-    argument_of,
+    argument_for,
     default_of,
     is_none,
     is_spread,
-    position_of,
 )
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.vocabulary import evaluates, trains
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _DEEPEST, _MOST_STEPS = 24, 1500
 """The most steps between an expression and a source, and the most expressions that one question looks at."""
@@ -193,8 +188,9 @@ class ValueSource:
     def object(self) -> MadeObject | None:
         """The object of a class of the project that this is: a call that creates it, ``self``, or so annotated."""
         place, node = self.place, self.node
+        class_at = Modules.of(place.file.project).class_at
         if isinstance(node, ast.Call):
-            found = _class(dotted(node.func), place)
+            found = class_at(place.file, node.func)
             return MadeObject(*found, Located(node, place)) if found is not None else None
         if not isinstance(node, ast.Name):
             return None
@@ -203,7 +199,7 @@ class ValueSource:
             return known or MadeObject(place.file, place.scope.owner)
         scope = scope_binding(node.id, place.scope)
         said = annotation_of(scope, node.id) if scope is not None else None
-        found = _class(dotted(said), place) if said is not None else None
+        found = class_at(place.file, said) if said is not None else None
         return MadeObject(*found) if found is not None else None
 
     def method(self, *names: str) -> ValueSource | None:
@@ -307,7 +303,7 @@ def _argument(source: ValueSource, here: Place, name: str) -> Iterator[ValueSour
     run, default = here.run_of(here.scope), default_of(here.scope, name)
     if run is not None and run.call is not None:
         call = run.call.call
-        given = argument_of(call, name, position_of(here.scope, name))
+        given = argument_for(here.scope, call, name)
         if given is not None:
             yield from source._through(Through.ARGUMENT, given, run.call.place)
         else:
@@ -369,8 +365,7 @@ def _stored(source: ValueSource, thing: MadeObject, name: str) -> Iterator[Value
 
 def is_property(method: Scope) -> bool:
     """Whether a method is read like an attribute."""
-    decorators = getattr(method.node, "decorator_list", ())
-    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in decorators)
+    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in method.decorators)
 
 
 def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[ValueSource]:
@@ -392,11 +387,6 @@ def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[Value
 # -- calls -------------------------------------------------------------------------------------------------------
 
 
-def _class(name: str | None, place: Place) -> tuple[FileIndex, Class] | None:
-    found = Modules.of(place.file.project).find(place.file.names.resolve(name), place.file) if name else None
-    return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
-
-
 def function_of(source: ValueSource, node: ast.expr) -> Place | None:
     """The function of the project that a name refers to."""
     name, place = dotted(node), source.place
@@ -407,7 +397,7 @@ def function_of(source: ValueSource, node: ast.expr) -> Place | None:
         method = Modules.of(place.file.project).method_of(made.file, made.owner, name[5:]) if made else None
         if method is not None:
             return method
-    return None if _class(name, place) else Values.of(place.file.project).callee(place.function, name, {})
+    return CallGraph.of(place.file.project).called(place.function, node)
 
 
 def _returned(source: ValueSource, call: ast.Call, at: Place) -> Iterator[ValueSource]:

@@ -1,6 +1,6 @@
 """Answers for each fix that adds a method of a tensor: is this surely a tensor, on every path, or surely a number?
 
-``Surely.of(project).is_tensor(node, file, scope)`` is true only if each path that leads to an expression of a statement
+``Surely.of(project).is_tensor(node, at)`` is true only if each path that leads to an expression of a statement
 gives it a tensor: both branches of an ``if``, each ``return`` of a helper, each call of a function with a parameter,
 the default of that parameter, each assignment to an attribute, and a method that a subclass overrides.
 """
@@ -8,12 +8,12 @@ the default of that parameter, each assignment to an attribute, and a method tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.every_path import PathWalk, binders, bound_in
+from perflint.flow.every_path import PathWalk, binders, defined_by, shared, stores_of
 from perflint.flow.may_be import (
     A_NUMBER,
     A_TENSOR,
@@ -25,8 +25,6 @@ from perflint.flow.may_be import (
     Defined,
     May,
     may_rebind,
-    may_set,
-    sets_any_attribute,
     union,
 )
 from perflint.index.hierarchy import Hierarchy
@@ -34,13 +32,11 @@ from perflint.index.modules import Modules
 from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, argument_of, default_of, is_spread, position_of
-from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import walk
+from perflint.syntax.parameters import all_parameters, argument_for, default_of, is_spread
+from perflint.syntax.scopes import FUNCTIONS, Scope
 
 if TYPE_CHECKING:
-    from perflint.index.kinds import Kind
-    from perflint.index.project import FileIndex
+    pass
 
 _DEEPEST = 4
 """How many functions are followed in a row: into a helper, or to a caller."""
@@ -49,8 +45,6 @@ _SAME_RESULT = frozenset({"staticmethod", "classmethod", "override", "paddle.no_
 """Decorators that leave the result of a function as it is."""
 
 _Given = tuple[tuple[str, May], ...]
-_Store = Place | None
-"""A function that sets an attribute of ``self``; None: something else does."""
 
 
 class Surely(Part):
@@ -93,138 +87,18 @@ class Surely(Part):
             found = union(found, caller.may_be(argument) if caller and argument else default(at.scope, name))
         return found
 
-    def result(self, target: Defined, call: ast.Call, given: Callable[[ast.expr], May], depth: int) -> May:
-        """What a function of the project returns to a call."""
-        scope = target.what
-        if (
-            not depth
-            or not isinstance(scope, Scope)
-            or is_spread(call)
-            or not _keeps_its_result(Place(target.file, scope))
-        ):
-            return ANYTHING
-        handed = []
-        for name in all_parameters(scope):
-            argument = argument_of(call, name, position_of(scope, name))
-            handed.append((name, given(argument) if argument is not None else default(scope, name)))
-        return self.walked(Place(target.file, scope), tuple(handed), depth - 1).result
-
     # -- names -------------------------------------------------------------------------------------------------
 
-    def outside(self, at: Place, name: str, depth: int) -> May:
-        """What a name of an enclosing function, of the module or of Python may be."""
-        for around in islice(at.scope.outwards, 1, None):
-            if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
-                return self._bound(name, Place(at.file, around), depth)
-        return frozenset({IMPORTED if at.file.names.is_bound(name) else BUILTIN})
-
-    def _bound(self, name: str, at: Place, depth: int) -> May:
+    def bound(self, name: str, at: Place, depth: int) -> May:
         """All that a function or a module ever binds a name to."""
         nodes = binders(at.scope).get(name, [])
         if nodes and all(isinstance(node, ast.alias) for node in nodes):
             return frozenset({IMPORTED})
-        if name in self.shared(at.file) or (isinstance(at.scope.node, ast.Module) and may_rebind(at.file, name)):
+        if name in shared(at.file) or (isinstance(at.scope.node, ast.Module) and may_rebind(at.file, name)):
             return ANYTHING
         if len(nodes) == 1 and isinstance(nodes[0], (*FUNCTIONS, ast.ClassDef)):
-            return self.defined_by(at.file, nodes[0])
+            return defined_by(at.file, nodes[0])
         return self.walked(at, None, depth - 1).bound.get(name, ANYTHING) if depth else ANYTHING
-
-    @query
-    def shared(self, file: FileIndex) -> frozenset[str]:
-        """The names that functions of a file bind for others, with ``global`` or ``nonlocal``."""
-        if not file.has_words("global") and not file.has_words("nonlocal"):
-            return frozenset()
-        declared = (node for node in walk(file.tree) if isinstance(node, (ast.Global, ast.Nonlocal)))
-        return frozenset(name for node in declared for name in node.names)
-
-    def found(self, file: FileIndex, qualified: str, depth: int) -> May:
-        """A function or class of another file."""
-        found = Modules.of(self._project).find(qualified, file)
-        if found is None or found[1].node not in found[0].scopes.module.node.body:
-            return ANYTHING
-        return self._bound(found[1].name, Place(found[0], found[0].scopes.module), depth)
-
-    def defined_by(self, file: FileIndex, node: ast.AST) -> May:
-        """The function or class that a statement defines."""
-        what = self._definitions(file).get(node)
-        return frozenset({Defined(file, what)}) if what is not None else ANYTHING
-
-    @query
-    def _definitions(self, file: FileIndex) -> dict[ast.AST, Scope | Class]:
-        scopes = file.scopes
-        found: dict[ast.AST, Scope | Class] = {scope.node: scope for scope in scopes.scopes}
-        found.update((owner.node, owner) for owner in scopes.classes.values() if not owner.decorators)
-        return found
-
-    # -- objects -----------------------------------------------------------------------------------------------
-
-    def instance(self, target: Defined) -> May:
-        """An object of a class."""
-        owner = target.what
-        assert isinstance(owner, Class)
-        kind: Kind = Modules.of(self._project).kind_of_instance(target.file, owner)
-        return frozenset({kind}) if kind.type else ANYTHING
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        """A method of objects of a class, unless something stores another value under its name."""
-        found = Modules.of(self._project).method(owner, name)
-        placed = Modules.of(self._project).class_named(owner)
-        if found is None or placed is None or self._stores(*placed, name):
-            return None
-        return Defined(found.file, found.scope)
-
-    def on_self(self, file: FileIndex, owner: Class, method: str) -> list[Defined]:
-        """The methods that a call on ``self`` may reach; none if it may reach something else."""
-        found = Modules.of(self._project).method_of(file, owner, method)
-        if found is None or self._stores(file, owner, method):
-            return []
-        heirs = Hierarchy.of(self._project).descendants(owner)
-        theirs = (Modules.of(self._project).method_of(there, heir, method) for there, heir in heirs)
-        return [Defined(place.file, place.scope) for place in dict.fromkeys((found, *filter(None, theirs)))]
-
-    def attribute(self, file: FileIndex, owner: Class, name: str, depth: int) -> May | None:
-        """All that the attribute of an object is ever set to; None if it is a method, or never set."""
-        stores = self._stores(file, owner, name)
-        if not stores:
-            return None
-        if not depth:
-            return ANYTHING
-        walks = (place and self.walked(place, None, depth - 1) for place in stores)
-        return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
-
-    def is_set_elsewhere(self, at: Place, name: str) -> bool:
-        """Whether another function than ``__init__`` may set an attribute while a function runs."""
-        if at.scope.owner is None:
-            return True
-        stores = self._stores(at.file, at.scope.owner, name)
-        return any(
-            place is None or (place.scope is not at.scope and place.scope.name != "__init__") for place in stores
-        )
-
-    def _stores(self, file: FileIndex, owner: Class, name: str) -> list[_Store]:
-        """What sets an attribute of ``self`` in a class and its relatives."""
-        known = self._storing(file, owner)
-        by_others = None in known or may_set(self._project, name)
-        return [*known.get(name, ()), *([None] if by_others else [])]
-
-    @query
-    def _storing(self, file: FileIndex, owner: Class) -> dict[str | None, list[_Store]]:
-        """What sets each attribute of ``self`` in a class and its relatives, and (for None) what may set any."""
-        hierarchy = Hierarchy.of(self._project)
-        family = {one: there for there, one in (*hierarchy.lineage(file, owner), *hierarchy.descendants(owner))}
-        found: dict[str | None, list[_Store]] = {}
-        for there in dict.fromkeys(family.values()):
-            for scope in there.scopes.scopes:
-                for dotted_name in binders(scope):
-                    receiver, _, name = dotted_name.rpartition(".")
-                    if receiver and not (receiver == "self" and scope.owner not in family):
-                        found.setdefault(name, []).append(Place(there, scope) if receiver == "self" else None)
-        for one in family:
-            for name in _set_by_class(one):
-                found.setdefault(name, []).append(None)
-            if sets_any_attribute(one):
-                found[None] = [None]
-        return found
 
 
 class _Walk(PathWalk):
@@ -236,45 +110,53 @@ class _Walk(PathWalk):
         super().__init__(at, given)
 
     def outside(self, name: str) -> May:
-        return self._surely.outside(Place(self.file, self.scope), name, self._further)
+        """What a name of an enclosing function, of the module or of Python may be."""
+        for around in islice(self.scope.outwards, 1, None):
+            if name in binders(around) or name in all_parameters(around) or name in _special_parameters(around):
+                return self._surely.bound(name, Place(self.file, around), self._further)
+        return frozenset({IMPORTED if self.file.names.is_bound(name) else BUILTIN})
 
     def attribute(self, name: str) -> May | None:
+        """All that the attribute of an object is ever set to; None if it is a method, or never set."""
         owner = self.scope.owner
-        return self._surely.attribute(self.file, owner, name, self._further) if owner is not None else None
-
-    def is_set_elsewhere(self, name: str) -> bool:
-        return self._surely.is_set_elsewhere(Place(self.file, self.scope), name)
+        stores = stores_of(self.file, owner, name) if owner is not None else []
+        if not stores:
+            return None
+        if not self._further:
+            return ANYTHING
+        walks = (place and self._surely.walked(place, None, self._further - 1) for place in stores)
+        return union(*(each.bound.get(f"self.{name}", ANYTHING) if each else ANYTHING for each in walks))
 
     def called(self, target: Defined, call: ast.Call) -> May:
-        return self._surely.result(target, call, self.may_be, self._further)
+        """What a function of the project returns to a call."""
+        scope = target.what
+        if not self._further or not isinstance(scope, Scope) or is_spread(call):
+            return ANYTHING
+        if not _keeps_its_result(Place(target.file, scope)):
+            return ANYTHING
+        handed = []
+        for name in all_parameters(scope):
+            argument = argument_for(scope, call, name)
+            handed.append((name, self.may_be(argument) if argument is not None else default(scope, name)))
+        return self._surely.walked(Place(target.file, scope), tuple(handed), self._further - 1).result
 
     def called_on_self(self, method: str, call: ast.Call) -> May:
-        owner = self.scope.owner
-        found = self._surely.on_self(self.file, owner, method) if owner is not None else []
-        return union(*(self.called(target, call) for target in found)) if found else ANYTHING
-
-    def method(self, owner: str, name: str) -> Defined | None:
-        return self._surely.method(owner, name)
+        """The result of a method of the object itself, in its class or in one that inherits from it."""
+        owner, method_of = self.scope.owner, Modules.of(self.file.project).method_of
+        found = method_of(self.file, owner, method) if owner is not None else None
+        if owner is None or found is None or stores_of(self.file, owner, method):
+            return ANYTHING
+        heirs = Hierarchy.of(self.file.project).descendants(owner)
+        theirs = (method_of(there, heir, method) for there, heir in heirs)
+        places = dict.fromkeys((found, *filter(None, theirs)))
+        return union(*(self.called(Defined(place.file, place.scope), call) for place in places))
 
     def found(self, qualified: str) -> May:
-        return self._surely.found(self.file, qualified, self._further)
-
-    def instance(self, target: Defined) -> May:
-        return self._surely.instance(target)
-
-    def defined_by(self, node: ast.stmt) -> May:
-        return self._surely.defined_by(self.file, node)
-
-    def shared(self) -> frozenset[str]:
-        return self._surely.shared(self.file)
-
-
-def _set_by_class(owner: Class) -> Iterator[str]:
-    """The attributes that a class itself gives a value, or, with a decorator, its fields."""
-    bare = [node.target for node in owner.node.body if isinstance(node, ast.AnnAssign) and node.value is None]
-    for name, nodes in bound_in(owner.node.body).items():
-        if not all(isinstance(node, FUNCTIONS) or (node in bare and not owner.decorators) for node in nodes):
-            yield name
+        """A function or class of another file."""
+        found = Modules.of(self.file.project).find(qualified, self.file)
+        if found is None or found[1].node not in found[0].scopes.module.node.body:
+            return ANYTHING
+        return self._surely.bound(found[1].name, Place(found[0], found[0].scopes.module), self._further)
 
 
 def default(scope: Scope, name: str) -> May:
@@ -287,14 +169,11 @@ def default(scope: Scope, name: str) -> May:
 
 def _special_parameters(scope: Scope) -> list[str]:
     """``self``, ``*args`` and ``**kwargs``."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    args = scope.node.args
+    args = scope.args
     every = [*args.posonlyargs, *args.args, *filter(None, (args.vararg, args.kwarg))]
     return [item.arg for item in every if item.arg not in scope.parameters]
 
 
 def _keeps_its_result(at: Place) -> bool:
-    decorators = at.scope.node.decorator_list if not isinstance(at.scope.node, ast.Module) else []
-    named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in decorators)
+    named = (dotted(item.func if isinstance(item, ast.Call) else item) for item in at.scope.decorators)
     return all(name is not None and at.file.names.resolve(name) in _SAME_RESULT for name in named)

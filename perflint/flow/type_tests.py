@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from perflint.index.kinds import (
@@ -17,6 +17,7 @@ from perflint.index.kinds import (
     Kind,
 )
 from perflint.syntax.names import dotted
+from perflint.syntax.scopes import required_parts
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -42,11 +43,12 @@ def narrowed(test: ast.expr, value: bool, env: Mapping[str, Kind], file: FileInd
     tensor. If it is true, an unknown ``x`` still does not count as a tensor: the branch may never run.
     """
     found: dict[str, Kind] = {}
-    for asked, truth in _certain(test, value, file, 0):
-        name = dotted(asked.node)
-        known: Kind = env.get(name, UNKNOWN) if name is not None else UNKNOWN
-        if name is None:
+    for part, truth in required_parts(test, value):
+        asked = asked_type(part, file)
+        name = dotted(asked.node) if asked is not None else None
+        if asked is None or name is None:
             continue
+        known: Kind = env.get(name, UNKNOWN)
         if truth and not asked.is_tensor and not known.is_host:
             found[name] = HOST
         elif not truth and asked.is_tensor and known.tag == TENSOR_TAG:
@@ -74,22 +76,6 @@ def _is_ruled_out(kind: Kind, asked: _Asked, value: bool) -> bool:
         return value
     is_other = kind.tag in _OTHERS and bool(kind.type) and not kind.type.startswith("paddle.")
     return value and (is_other or (asked.is_tensor and kind.is_host))
-
-
-def _certain(test: ast.expr, value: bool, file: FileIndex, depth: int) -> Iterator[tuple[_Asked, bool]]:
-    """The type tests whose result is certain if the whole test is ``value``."""
-    if depth > _DEEPEST:
-        return
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _certain(test.operand, not value, file, depth + 1)
-    elif isinstance(test, ast.BoolOp):
-        if isinstance(test.op, ast.And) == value:
-            for part in test.values:
-                yield from _certain(part, value, file, depth + 1)
-    else:
-        asked = asked_type(test, file)
-        if asked is not None:
-            yield asked, value
 
 
 def asked_type(test: ast.expr, file: FileIndex) -> _Asked | None:

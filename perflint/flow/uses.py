@@ -16,7 +16,7 @@ from perflint.query import query
 from perflint.syntax.bindings import Mention, bindings_of, mentions_in, targets_of
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_for
-from perflint.syntax.scopes import FUNCTIONS, Class, Scope, Statement
+from perflint.syntax.scopes import FUNCTIONS, Class, Scope, Statement, once
 from perflint.syntax.tree import base_of, walk
 
 # What a function or a module does with each of its names.
@@ -467,9 +467,10 @@ def _means(inner: Scope, outer: Scope, name: str) -> bool:
 
 def is_global(scope: Scope, name: str) -> bool:
     """Whether a function declares a name global."""
-    return name in scope.once("globals", lambda: _declared(scope))
+    return name in _declared(scope)
 
 
+@once
 def _declared(scope: Scope) -> frozenset[str]:
     nodes = (statement.node for statement in scope.statements)
     return frozenset(name for node in nodes if isinstance(node, ast.Global) for name in node.names)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
 
 from perflint.flow.by_statement import Flow, module_env
 from perflint.flow.environment import Environment, holds_objects
@@ -20,22 +19,18 @@ from perflint.index.kinds import (
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
+    function,
     join,
 )
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, definitions_of, unpacked_from, values_bound_by
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, position_of
+from perflint.syntax.parameters import all_parameters, annotation_of, defaults_of, is_none
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_loader
-
-if TYPE_CHECKING:
-    from perflint.index.project import Project
-
-Declared = TypeVar("Declared")
 
 _LONGEST = 200
 """A function with more statements is not followed to find what it returns."""
@@ -56,64 +51,42 @@ class Values(Part):
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)
+        self._modules = Modules.of(project)
         self._running: dict[Scope, Handed] = {}
         """The functions being followed, with their arguments."""
 
-    # -- calls -------------------------------------------------------------------------------------------------
+    # -- names that mean the same everywhere in a function --------------------------------------------------------
 
-    def callee(self, at: Place, name: str, env: Env) -> Place | None:
-        """The project function that a dotted call reaches, None if it is not known."""
-        first, _, rest = name.partition(".")
-        for enclosing in at.scope.outwards:
-            if name in enclosing.functions:
-                return Place(at.file, enclosing.functions[name])
-        if first == "self" and rest and "." not in rest and at.scope.owner is not None:
-            method = Modules.of(self._project).method_of(at.file, at.scope.owner, rest)
-            if method is not None or rest in at.scope.owner.attributes:
-                return method or self._held_function(at.file, at.scope.owner, rest)
-            return self._in_a_subclass(at.scope.owner, rest)
-        named = at.file.names.is_bound(first) or at.file.names.stars
-        found = Modules.of(self._project).find(at.file.names.resolve(name), at.file) if named else None
-        if found and isinstance(found[1], Scope):
-            return Place(found[0], found[1])
-        receiver, _, called = name.rpartition(".")
-        if receiver:
-            kind = self._receiver(at, receiver, env)
-            if kind.type:
-                return Modules.of(self._project).method(kind.type, called)
-        if not receiver and name in env and env[name].type:
-            return Modules.of(self._project).method(env[name].type, "__call__")
-        return None
+    def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
+        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
+        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
+            return self._modules.kind_of_instance(at.file, at.scope.owner)
+        name = dotted(node)
+        if name is None:
+            return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
+        known = self.function(at, name) or self._object(at, name)
+        return known if known.tag != UNKNOWN_TAG else self._method_of_object(at, name)
 
-    def _held_function(self, file: FileIndex, owner: Class, name: str) -> Place | None:
-        """The function or callable object in an attribute."""
-        kind = self.attribute(Modules.of(self._project).kind_of_instance(file, owner).type, name)
-        if kind is None or not kind.type:
-            return None
-        return (
-            Modules.of(self._project).function_named(kind.type)
-            if kind.tag == FUNCTION_TAG
-            else Modules.of(self._project).method(kind.type, "__call__")
-        )
+    def _method_of_object(self, at: Place, name: str) -> Kind:
+        """The method of an object, as a value: ``model.train_step``."""
+        receiver, _, method = name.rpartition(".")
+        owner = self._object(at, receiver).type if receiver else ""
+        return (self._modules.method_value(owner, method) if owner else None) or UNKNOWN
 
-    def _in_a_subclass(self, owner: Class, name: str) -> Place | None:
-        """A hook that only subclasses have."""
-        for file, child in Hierarchy.of(self._project).descendants(owner):
-            if name in child.methods:
-                return Place(file, child.methods[name])
-        return None
+    def function(self, at: Place, name: str) -> Kind | None:
+        """The function that a dotted name refers to, or the method of the scope's own object, as a value."""
+        first, _, method = name.partition(".")
+        if first != "self" or at.scope.owner is None:
+            return self._modules.function_value(at.file, at.scope, name)
+        found = self._modules.method_of(at.file, at.scope.owner, method)
+        return self._modules.as_value(found) if found is not None else None
 
-    def _receiver(self, at: Place, name: str, env: Env) -> Kind:
-        """The kind of the object a method is called on; without an environment, from its only assignment."""
-        if env:
-            return Evaluator(at.file, env).kind(ast.parse(name, mode="eval").body)
+    def _object(self, at: Place, name: str) -> Kind:
+        """The kind of an object, from the only assignment to its name."""
         if name.startswith("self.") and name.count(".") == 1 and at.scope.owner is not None:
-            return (
-                self.attribute(Modules.of(self._project).kind_of_instance(at.file, at.scope.owner).type, name[5:])
-                or UNKNOWN
-            )
+            return self.attribute(self._modules.kind_of_instance(at.file, at.scope.owner).type, name[5:]) or UNKNOWN
         for enclosing in at.scope.outwards:
-            value = self.own_definitions(enclosing).get(name)
+            value = definitions_of(enclosing).get(name)
             held = value.id if isinstance(value, ast.Name) else name if value is None else ""
             if held in all_parameters(enclosing):  # an object that the callers pass
                 passed = self._project.resolving.handed(Place(at.file, enclosing)).get(held)
@@ -151,19 +124,30 @@ class Values(Part):
         kind = Evaluator(at.file, self._lasting_env(at)).kind(value)
         return kind if kind.tag == FUNCTION_TAG or holds_objects(kind) else UNKNOWN
 
-    def call(self, name: str, origin: FileIndex, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+    def call(self, origin: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of calling a project function or class by qualified name; None if it is neither."""
         if name in self._project.loaders:
             return LOADER
-        found = Modules.of(self._project).find(name, origin)
+        found = self._modules.find(name, origin)
         if found is None:
             return None
         file, target = found
         if self._project.loaders and self._is_declared_loader(file, target):
             return LOADER
         if isinstance(target, Class):
-            return Modules.of(self._project).kind_of_instance(file, target)
+            return self._modules.kind_of_instance(file, target)
         return self.result(Place(file, target), "", arguments, keywords)
+
+    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of a method of a project class, None if there is none."""
+        found = self._modules.method(owner, method)
+        return self.result(found, owner, arguments, keywords) if found else None
+
+    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
+        """The result of calling a function that is a value."""
+        found = self._modules.functions_of_kind(function(qualified))
+        results = [self.result(place, "", arguments, keywords) or UNKNOWN for place in found]
+        return reduce(join, results) if results else None
 
     def _is_declared_loader(self, file: FileIndex, target: Scope | Class) -> bool:
         defined = f".{file.module}.{target.qualname}"
@@ -193,8 +177,8 @@ class Values(Part):
         """The kinds a function starts with: globals, the enclosing function's names, ``self``, parameters."""
         env = Environment(module_env(at.file) if at.scope is not at.file.scopes.module else {})
         if at.scope.owner is not None:
-            kind = Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-            if owner and Modules.of(self._project).class_named(owner) is not None:
+            kind = self._modules.kind_of_instance(at.file, at.scope.owner)
+            if owner and self._modules.class_named(owner) is not None:
                 kind = Kind(kind.tag, type=owner)
             env["self"] = kind
         for name in at.scope.parameters:
@@ -206,7 +190,7 @@ class Values(Part):
                 env[name] = CPU_PLACE
         for name, inner in at.scope.functions.items():
             if name not in env:
-                env[name] = Modules.of(self._project).as_value(Place(at.file, inner))
+                env[name] = self._modules.as_value(Place(at.file, inner))
         env.update(parameters)
         return env
 
@@ -216,7 +200,7 @@ class Values(Part):
 
         A class with subclasses says nothing: the object may be of any of them.
         """
-        modules, found = Modules.of(self._project), dict[str, Kind]()
+        modules, found = self._modules, dict[str, Kind]()
         for name in all_parameters(at.scope):
             said = _named_class(annotation_of(at.scope, name))
             place = modules.class_at(at.file, said) if said is not None else None
@@ -229,7 +213,7 @@ class Values(Part):
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
         """The kind of ``self.name`` from the assignments in the class and its bases."""
-        found = Modules.of(self._project).class_named(owner)
+        found = self._modules.class_named(owner)
         if found is None:
             return None
         lineage = Hierarchy.of(self._project).lineage(*found)
@@ -239,19 +223,18 @@ class Values(Part):
 
     def _own_attribute(self, file: FileIndex, owner: Class, name: str) -> Kind | None:
         """The kind of an attribute from the assignments in one class."""
-        result: Kind | None = None
+        kinds: list[Kind] = []
         for value, scope in owner.attributes.get(name, [])[:_MOST_VALUES]:
-            if isinstance(value, ast.Constant) and value.value is None:
+            if is_none(value):
                 continue
             handed = self._project.resolving.handed(Place(file, scope)) if isinstance(value, ast.Name) else {}
             env = self._with_locals(Place(file, scope), value, self.base_env(Place(file, scope), handed))
-            kind = Evaluator(file, env).kind(value)
-            result = kind if result is None else join(result, kind)
-        return result
+            kinds.append(Evaluator(file, env).kind(value))
+        return reduce(join, kinds) if kinds else None
 
     def _with_locals(self, at: Place, value: ast.expr, env: Env) -> Env:
         """``env`` with the locals that an attribute is set to: ``model = Net()``, ``self.model = Parallel(model)``."""
-        defined = self.own_definitions(at.scope)
+        defined = definitions_of(at.scope)
         names = {item.id for item in walk(value) if isinstance(item, ast.Name)} & defined.keys()
         evaluator = Evaluator(at.file, env)
         made = {name: evaluator.kind(defined[name]) for name in names if isinstance(defined[name], ast.Call)}
@@ -263,12 +246,10 @@ class Values(Part):
 
     def _of_subclasses(self, owner: Class, name: str) -> Kind | None:
         """The kind of an attribute that subclasses set and a base class reads."""
-        result: Kind | None = None
-        for file, child in Hierarchy.of(self._project).descendants(owner)[:8]:
-            if name in child.attributes:
-                kind = self._own_attribute(file, child, name)
-                result = kind if result is None or kind is None else join(result, kind)
-        return result
+        heirs = Hierarchy.of(self._project).descendants(owner)[:8]
+        found = (self._own_attribute(file, child, name) for file, child in heirs if name in child.attributes)
+        kinds = [kind for kind in found if kind is not None]
+        return reduce(join, kinds) if kinds else None
 
     @query(cycle=False)
     def _is_given_a_loader(self, name: str) -> bool:
@@ -282,16 +263,6 @@ class Values(Part):
         ]
         return bool(given) and all(tag == LOADER_TAG for tag in given)
 
-    def lasting_kind(self, at: Place, node: ast.expr) -> Kind:
-        """The kind of an expression if it is the same everywhere: an instance of a class, a function."""
-        if isinstance(node, ast.Name) and node.id == "self" and at.scope.owner is not None:
-            return Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)
-        name = dotted(node)
-        if name is None:
-            return Evaluator(at.file, {**self._lasting_env(at), **self._container(at, node)}).kind(node)
-        known = Modules.of(self._project).function_value(at.file, at.scope, name) or self._receiver(at, name, {})
-        return known if known.tag != UNKNOWN_TAG else self._bound_method(at, name)
-
     def _container(self, at: Place, node: ast.expr) -> Env:
         """The container of functions or objects that an expression takes one from: ``losses[name]``."""
         while isinstance(node, (ast.Subscript, ast.Call)):
@@ -300,48 +271,31 @@ class Values(Part):
                 node = node.value
             name = dotted(node)
             if name is not None and name != "self":
-                kind = self._receiver(at, name, {})
+                kind = self._object(at, name)
                 return {name: kind} if holds_objects(kind) else {}
         return {}
-
-    def _bound_method(self, at: Place, name: str) -> Kind:
-        """A method of the scope's own object, as a value: ``self.train_step``."""
-        first, _, method = name.partition(".")
-        found = (
-            Modules.of(self._project).method_of(at.file, at.scope.owner, method)
-            if first == "self" and at.scope.owner is not None
-            else None
-        )
-        return Modules.of(self._project).as_value(found) if found is not None else UNKNOWN
 
     def _lasting_env(self, at: Place) -> Env:
         """The names available everywhere in a scope: its nested functions, and the object whose method it is.
 
         A parameter hides the function of that name: ``drop_path`` in ``def __init__(self, drop_path=0.0)``.
         """
-        env = {**_hiding(at), **Modules.of(self._project).functions_of(at)}
+        env = {**_hiding(at), **self._modules.functions_of(at)}
         return (
-            env
-            if at.scope.owner is None
-            else {**env, "self": Modules.of(self._project).kind_of_instance(at.file, at.scope.owner)}
+            env if at.scope.owner is None else {**env, "self": self._modules.kind_of_instance(at.file, at.scope.owner)}
         )
 
     # -- names that are bound once -----------------------------------------------------------------------------
 
     @query
-    def own_definitions(self, scope: Scope) -> Mapping[str, ast.expr]:
-        """Names that a scope binds once, with the expression."""
-        return definitions_of(scope)
-
-    @query
     def definitions(self, at: Place) -> Mapping[str, ast.expr]:
         """Names that are bound once, with the expression: those of a scope, and visible ones of the module."""
-        own = {**self._answers(at), **self.own_definitions(at.scope)}
+        own = {**self._answers(at), **definitions_of(at.scope)}
         module = at.file.scopes.module
         if at.scope is module:
             return own
         bound = bindings_of(at.scope).keys() | set(at.scope.parameters)
-        return {**{name: value for name, value in self.own_definitions(module).items() if name not in bound}, **own}
+        return {**{name: value for name, value in definitions_of(module).items() if name not in bound}, **own}
 
     def _answers(self, at: Place) -> dict[str, ast.expr]:
         """The results of small functions and properties in the tests of a scope: ``if self.is_due():``."""
@@ -349,49 +303,20 @@ class Values(Part):
         for statement in at.scope.statements:
             if isinstance(statement.node, (ast.If, ast.While)):
                 for item in walk(statement.node.test):
-                    name = dotted(item.func) if isinstance(item, ast.Call) else None
-                    if name is None and isinstance(item, ast.Attribute) and at.scope.owner is not None:
-                        name = dotted(item)
-                        name = name if name and name[:5] == "self." and name[5:] in at.scope.owner.methods else None
-                    found = self.callee(at, name, {}) if name else None
-                    answer = _only_return(found[1]) if found else None
+                    is_call = isinstance(item, ast.Call)
+                    name = dotted(item.func) if isinstance(item, ast.Call) else _property_of(at.scope, item)
+                    kind = self.lasting_kind(at, ast.parse(name, mode="eval").body) if name else UNKNOWN
+                    found = self._modules.functions_of_kind(kind)
+                    answer = _only_return(found[0].scope) if found else None
                     if answer is not None:
-                        answers[f"{name}()" if isinstance(item, ast.Call) else str(name)] = answer
+                        answers[f"{name}()" if is_call else str(name)] = answer
         return answers
 
-    # -- what the configuration declares -----------------------------------------------------------------------
 
-    def declared(self, table: Mapping[str, Declared], at: Place, name: str, env: Env) -> Declared | None:
-        """What the configuration declares about the function that a dotted name calls, by name or by definition."""
-        last = name.rpartition(".")[2]
-        if not table or all(known.rpartition(".")[2] != last for known in table):
-            return None
-        qualified = at.file.names.resolve(name)
-        if qualified in table:
-            return table[qualified]
-        made = self._made_by(at, name)
-        if made in table:
-            return table[made]
-        found = self.callee(at, name, env) or Modules.of(self._project).find(qualified, at.file)
-        if found is None:
-            return None
-        defined = f"{found[0].module}.{found[1].qualname}"
-        return next((call for known, call in table.items() if f".{known}".endswith(f".{defined}")), None)
-
-    def place_of(self, at: Place, name: str, parameter: str) -> int | None:
-        """The position of a parameter in calls of a function by this dotted name, None if its code is not known."""
-        found = self.callee(at, name, {})
-        return position_of(found[1], parameter) if found is not None else None
-
-    def _made_by(self, at: Place, name: str) -> str:
-        """``lib.Meter.update`` for ``meter.update`` if ``meter`` is bound once, to ``lib.Meter(...)``."""
-        receiver, _, method = name.rpartition(".")
-        value = self.definitions(at).get(receiver)
-        if value is None and receiver.startswith("self.") and at.scope.owner is not None:
-            assigned = at.scope.owner.attributes.get(receiver[5:], ())
-            value = assigned[0][0] if len(assigned) == 1 else None
-        made = dotted(value.func) if isinstance(value, ast.Call) else None
-        return f"{at.file.names.resolve(made)}.{method}" if made else ""
+def _property_of(scope: Scope, item: ast.AST) -> str | None:
+    """``self.is_due`` if an expression reads what may be a property of the scope's own object."""
+    name = dotted(item) if isinstance(item, ast.Attribute) and scope.owner is not None else None
+    return name if name and name[:5] == "self." and scope.owner and name[5:] in scope.owner.methods else None
 
 
 def _hiding(at: Place) -> dict[str, Kind]:

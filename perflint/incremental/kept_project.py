@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
 from perflint.configuration.settings import Settings
-from perflint.flow.resolving import Resolving
+from perflint.flow.resolving import resolver_of
 from perflint.incremental.renewed import note_looks, renew_body, renew_scopes, take_apart
 from perflint.incremental.revisions import Part, RevisedMemory
 from perflint.index.project import FileIndex, Mentions, Project
@@ -60,9 +60,6 @@ class KeptFile(FileIndex):
         self.note("text")
         return super().row(node)
 
-    def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        return answer(self._folded, name)
-
     def note(self, part: str) -> None:
         """Note that a part of the file is used."""
         if self._is_edited:
@@ -86,7 +83,7 @@ class KeptFile(FileIndex):
         renew_body(self.tree.body, tree.body, lines_of(source.text), lines_of(text))
         now = FileScopes(tree, Names(self.module, self.is_package))
         changed, gone = renew_scopes(scopes, now)
-        vars(self).update(source=replace(source, text=text), tree=tree, scopes=now, _asked_calls=None)
+        vars(self).update(source=replace(source, text=text), tree=tree, scopes=now)
         del vars(self)["words"]
         self.open()
         parts: list[Part] = [self._named["text"], *changed]
@@ -161,7 +158,7 @@ class KeptProject(Project):
         self._earlier = known.files if known is not None else {}
         super().__init__(sources, settings, RevisedMemory())
         self._earlier = {}
-        self.resolving = Resolving.of(self)
+        self.resolving = resolver_of(self)
         for path in paths:
             self._edited(path).open()
 

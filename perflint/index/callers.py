@@ -5,16 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from perflint.index.project import Part
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like, name_pattern
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 Placed = tuple["FileIndex", Scope, Statement, ast.Call]
 """A call with its file, function and statement."""
@@ -48,7 +44,7 @@ class Callers(Part):
             if file.is_quiet or not file.may_call(name) or file.is_foreign:
                 continue
             if home is None or file is home or self._may_mean_another(name, file):
-                yield from self._in_file(name, file)
+                yield from ((file, *call) for call in file.calls_named(name))
 
     @query
     def _may_mean_another(self, name: str, file: FileIndex) -> bool:
@@ -56,15 +52,6 @@ class Callers(Part):
         if file.may_hold(name) or file.may_have_stars:
             return True
         return file.may_be_member(name)
-
-    @query
-    def _in_file(self, name: str, file: FileIndex) -> list[Placed]:
-        return [(file, *call) for call in file.calls_named(name)]
-
-    @query
-    def held_by(self, file: FileIndex) -> HeldNames:
-        """The names that a file uses as values."""
-        return _held_names(file)
 
     @query
     def attributes_holding(self, name: str) -> frozenset[str]:
@@ -97,7 +84,9 @@ class Callers(Part):
         ]
 
 
-def _held_names(file: FileIndex) -> HeldNames:
+@query
+def held_names(file: FileIndex) -> HeldNames:
+    """The names that a file uses as values."""
     nodes = list(walk(file.tree))
     named = {id(item) for node in nodes for item in _named_only(node)}
     held = frozenset(

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted, is_like
 from perflint.syntax.scopes import Class, Scope, terminal
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _PLAIN_BASES = frozenset({"object", "paddle.nn.Layer", "nn.Layer"})
 
@@ -28,9 +24,9 @@ class Hierarchy(Part):
     def bases(self, file: FileIndex, owner: Class) -> Iterator[Placed]:
         """The classes of the project that a class names as its bases, in order."""
         for base in owner.bases:
-            found = Modules.of(self._project).find(base, file)
-            if found is not None and isinstance(found[1], Class) and found[1] is not owner:
-                yield found[0], found[1]
+            found = Modules.of(self._project).class_called(base, file)
+            if found is not None and found[1] is not owner:
+                yield found
 
     def lineage(self, file: FileIndex, owner: Class) -> list[Placed]:
         """A class and the project's classes that it inherits from, nearest first."""
@@ -42,9 +38,9 @@ class Hierarchy(Part):
 
     def unseen(self, file: FileIndex, owner: Class) -> frozenset[str]:
         """Those of these names that are not classes of the project."""
-        find = Modules.of(self._project).find
-        found = {(base, there): find(base, there) for there, one in self.lineage(file, owner) for base in one.bases}
-        return frozenset(base for (base, _), place in found.items() if place is None or not isinstance(place[1], Class))
+        named = Modules.of(self._project).class_called
+        lineage = self.lineage(file, owner)
+        return frozenset(base for there, one in lineage for base in one.bases if named(base, there) is None)
 
     def is_plain(self, file: FileIndex, owner: Class) -> bool:
         """Whether all code of a class and of its bases is known, except for that of ``Layer``."""
@@ -52,29 +48,11 @@ class Hierarchy(Part):
 
     def ancestors(self, file: FileIndex, owner: Class) -> list[Placed]:
         """The classes of the project that a class inherits from, nearest first."""
-        found: list[Placed] = []
-        seen = {owner}
-        queue = list(self.bases(file, owner))
-        while queue:
-            there, base = queue.pop(0)
-            if base not in seen:
-                seen.add(base)
-                found.append((there, base))
-                queue += self.bases(there, base)
-        return found
+        return _all_next(owner, self.bases(file, owner), self.bases)
 
     def descendants(self, owner: Class) -> list[Placed]:
         """The classes of the project that inherit from a class, nearest first."""
-        found: list[Placed] = []
-        seen = {owner}
-        queue = list(self._children(owner))
-        while queue:
-            file, child = queue.pop(0)
-            if child not in seen:
-                seen.add(child)
-                found.append((file, child))
-                queue += self._children(child)
-        return found
+        return _all_next(owner, self._children(owner), lambda _, child: self._children(child))
 
     @query
     def runs(self, file: FileIndex, owner: Class, method: Scope) -> bool:
@@ -153,6 +131,19 @@ class Hierarchy(Part):
     def _is(self, base: str, file: FileIndex, owner: Class) -> bool:
         found = None if base.startswith("paddle.") else Modules.of(self._project).find(base, file)
         return found is not None and found[1] is owner
+
+
+def _all_next(
+    owner: Class, first: Iterable[Placed], following: Callable[[FileIndex, Class], Iterable[Placed]]
+) -> list[Placed]:
+    """The classes that lead on from a class, directly or through others, nearest first."""
+    found: dict[Class, FileIndex] = {}
+    queue = list(first)
+    for file, one in queue:  # grows during the loop
+        if one is not owner and one not in found:
+            found[one] = file
+            queue += following(file, one)
+    return [(file, one) for one, file in found.items()]
 
 
 @query

@@ -5,17 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from perflint.index.modules import Modules
-from perflint.index.project import Part
+from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.always_bound import always_does, given_by
 from perflint.syntax.file_text import places
 from perflint.syntax.names import Names, dotted
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex
 
 _NAMES = re.compile(r"[\w\s,.()\\]*")
 _ROW = re.compile(r"[^#\r\n]*")

@@ -5,20 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from perflint.index.callers import Callers
+from perflint.index.callers import held_names
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Load, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Load, Project
 
 _LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")
@@ -68,7 +64,7 @@ class InUse(Part):
         A file that no program loads is a library for unknown programs, unless it is left over; so is one that a
         ``setup.py`` installs. A program that nothing imports has to use its own functions and classes itself.
         """
-        if "." in definition.qualname or _is_decorated(definition) or self._is_installed(file):
+        if "." in definition.qualname or definition.decorators or self._is_installed(file):
             return True
         if not self._is_loaded(file):
             return not self.is_left_over(file) and not (_runs_its_own(file) and self._is_dead(file, definition))
@@ -190,9 +186,8 @@ class InUse(Part):
     @query
     def _is_looked_up(self, file: FileIndex) -> bool:
         """Whether a file, or one that imports it, looks definitions up by computed names."""
-        callers = Callers.of(self._project)
         return any(
-            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and callers.held_by(other).finds_names)
+            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and held_names(other).finds_names)
             for other in (file, *Imports.of(self._project).importers(file))
         )
 
@@ -293,10 +288,6 @@ def _holder(scope: Scope) -> Definition | None:
     while scope.parent is not None and scope.parent.parent is not None:
         scope = scope.parent
     return scope.owner or scope
-
-
-def _is_decorated(definition: Definition) -> bool:
-    return not isinstance(definition.node, ast.Module) and bool(definition.node.decorator_list)
 
 
 def _is_quoted(file: FileIndex, name: str) -> bool:

@@ -35,7 +35,11 @@ class Modules(Part):
     def class_at(self, file: FileIndex, node: ast.expr) -> tuple[FileIndex, Class] | None:
         """The class of the project that a dotted name refers to in a file: ``Net``, or ``models.Net``."""
         name = dotted(node)
-        found = self.find(file.names.resolve(name), file) if name is not None else None
+        return self.class_called(file.names.resolve(name), file) if name is not None else None
+
+    def class_called(self, name: str, origin: FileIndex) -> tuple[FileIndex, Class] | None:
+        """The class that a qualified name refers to in a file."""
+        found = self.find(name, origin)
         return (found[0], found[1]) if found is not None and isinstance(found[1], Class) else None
 
     @query(cycle=None)  # a cycle of re-exports finds nothing
@@ -98,7 +102,7 @@ class Modules(Part):
     @query
     def _star_sources(self, file: FileIndex) -> tuple[list[FileIndex], dict[str, list[int]]]:
         """The files of the star imports of a file, and, if there are many, in which of them a word occurs."""
-        found = [self._module(base, file) for base in file.names.stars]
+        found = [self.module_named(base, file) for base in file.names.stars]
         sources = [source for source in found if source is not None and source is not file]
         words: dict[str, list[int]] = {}
         for at, source in enumerate(sources if len(sources) > _MOST_STARS else ()):
@@ -108,9 +112,6 @@ class Modules(Part):
 
     def module_named(self, name: str, origin: FileIndex) -> FileIndex | None:
         """The file of a module by its qualified name, as imported in a file."""
-        return self._module(name, origin) if name else None
-
-    def _module(self, name: str, origin: FileIndex) -> FileIndex | None:
         parts, directory = tuple(name.split(".")), origin.parts[:-1]
         files = (self._project.modules.get((*folder, *parts)) for folder in self.folders(directory, parts[0]))
         return next((file for file in files if file is not None), None)
@@ -164,8 +165,7 @@ class Modules(Part):
                 return Place(there, one.methods[name])
             if one not in seen:
                 seen.add(one)
-                bases = (self.find(base, there) for base in reversed(one.bases))
-                waiting += [(base[0], base[1]) for base in bases if base is not None and isinstance(base[1], Class)]
+                waiting += filter(None, (self.class_called(base, there) for base in reversed(one.bases)))
         return None
 
     def kind_of_instance(self, file: FileIndex, owner: Class) -> Kind:
@@ -192,8 +192,8 @@ class Modules(Part):
         return "layer" if "forward" in owner.methods else "unseen"
 
     def _family_of_base(self, file: FileIndex, base: str) -> str:
-        found = self.find(base, file)
-        return self._family(found[0], found[1]) if found is not None and isinstance(found[1], Class) else "unseen"
+        found = self.class_called(base, file)
+        return self._family(*found) if found is not None else "unseen"
 
     # -- functions as values -----------------------------------------------------------------------------------
 
@@ -220,15 +220,15 @@ class Modules(Part):
                 return self.as_value(Place(file, enclosing.functions[name]))
             if name.partition(".")[0] in enclosing.parameters:
                 return None
-        if not file.names.is_bound(name.partition(".")[0]):
+        if not file.names.is_bound(name.partition(".")[0]) and (scope is None or not file.names.stars):
             return None
         found = self.find(file.names.resolve(name), file)
         return self.as_value(Place(found[0], found[1])) if found and isinstance(found[1], Scope) else None
 
     def method_value(self, owner: str, name: str) -> Kind | None:
-        """A method of a project class, as a value."""
-        found = self.method(owner, name)
-        return self.as_value(found) if found else None
+        """A method of a project class, or of each of several, as a value."""
+        found = (self.method(part, name) for part in owner.split(EITHER))
+        return self.one_of(place for place in found if place is not None)
 
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
         """The functions of a module with names that begin and end so, as a value that may be any of them."""

@@ -8,7 +8,7 @@ import symtable
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from perflint.configuration.settings import Settings
 from perflint.index.kinds import Kind
@@ -26,9 +26,6 @@ from perflint.text.source import Source
 
 F = TypeVar("F", bound=FileText)
 
-_FEW = 500
-"""How many words are searched for in all files: an index of all words takes as long as that many searches."""
-
 
 class Mentions(Generic[F]):
     """Looks for names in the texts of one project. Every answer is a superset, in the order of the files.
@@ -39,27 +36,18 @@ class Mentions(Generic[F]):
 
     def __init__(self, files: Iterable[F]) -> None:
         self._files = list(files)
-        self._single: dict[str, list[F]] = {}
         self._several: dict[tuple[str, ...], list[F]] = {}
         self._other_names: dict[str, frozenset[str]] = {}
 
     def of(self, *names: str) -> list[F]:
         """The files that contain one of these words."""
         if len(names) == 1:
-            return self._with(names[0])
+            return self._by_word.get(names[0], [])
         if not names:
             return []
         if names not in self._several:
             self._several[names] = [file for file in self._files if file.has_words(*names)]
         return self._several[names]
-
-    def _with(self, word: str) -> list[F]:
-        if word not in self._single:
-            few = len(self._single) < _FEW
-            self._single[word] = (
-                [file for file in self._files if word in file.words] if few else self._by_word.get(word, [])
-            )
-        return self._single[word]
 
     @cached_property
     def _by_word(self) -> Mapping[str, list[F]]:
@@ -110,8 +98,6 @@ class Mentions(Generic[F]):
 _OTHER_FRAMEWORKS = frozenset(
     {"torch", "tensorflow", "mxnet", "jax", "mindspore", "oneflow", "keras", "pytorch_lightning"}
 )
-_MOST_LOOKS = 64
-"""How many names are searched for in a file one by one; for more, all of its calls are listed once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,21 +110,11 @@ class Load:
 
 
 @dataclass(eq=False)
-class _Calls:
-    """The calls of a text by their last names, as far as they have been needed (``is_all``: all of them)."""
-
-    text: str
-    of: dict[str, list[tuple[Scope, Statement, ast.Call]]] = field(default_factory=dict)
-    is_all: bool = False
-
-
-@dataclass(eq=False)
 class FileIndex(FileText):
     """One file of a project, which is parsed when its contents are first needed."""
 
     project: Project
     memory: Memory = field(init=False)
-    _asked_calls: _Calls | None = None
 
     def __post_init__(self) -> None:
         self.memory = self.project.memory
@@ -214,9 +190,7 @@ class FileIndex(FileText):
             for name, mentions in mentions_in(scope).items():
                 reads = [Load(each.node, scope, each.statement) for each in mentions if each.is_read]
                 found.setdefault(name.removeprefix("."), []).extend(reads)
-            if not isinstance(scope.node, ast.Module):
-                args = scope.node.args
-                definitions += (*scope.node.decorator_list, *args.defaults, *filter(None, args.kw_defaults))
+            definitions += (*scope.decorators, *scope.args.defaults, *filter(None, scope.args.kw_defaults))
         for owner in self.scopes.classes.values():
             definitions += owner.node.decorator_list + owner.node.bases + [item.value for item in owner.node.keywords]
         for item in (part for node in definitions for part in walk(node)):
@@ -224,22 +198,19 @@ class FileIndex(FileText):
                 found.setdefault(item.id if isinstance(item, ast.Name) else item.attr, []).append(Load(item))
         return {name: reads for name, reads in found.items() if reads}
 
+    @property
+    def statements(self) -> Iterator[tuple[Scope, Statement]]:
+        """The statements of the file, scope by scope."""
+        return ((scope, statement) for scope in self.scopes.scopes for statement in scope.statements)
+
+    @property
+    def calls(self) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+        """The calls of the file, each with its statement."""
+        return ((scope, statement, call) for scope, statement in self.statements for call in statement.calls)
+
     def calls_named(self, name: str) -> list[tuple[Scope, Statement, ast.Call]]:
-        """The calls whose last name is this one, each with its statement; only searches where the name occurs."""
-        known = self._asked_calls
-        if known is None or known.text is not self.source.text:  # after an edit, everything starts again
-            known = self._asked_calls = _Calls(self.source.text)
-        if name not in known.of and not known.is_all:
-            if len(known.of) >= _MOST_LOOKS:
-                known.of, known.is_all = self._all_calls(), True
-            else:
-                known.of[name] = [
-                    (scope, statement, call)
-                    for scope, statement in self._statements_at(places(self.source.text, name))
-                    for call in statement.calls
-                    if terminal(call) == name
-                ]
-        return known.of.get(name, [])
+        """The calls whose last name is this one, each with its statement."""
+        return self._calls.get(name, [])
 
     def loads_named(self, name: str) -> list[Mention]:
         """The places in statements that read a name or an attribute: only searches where the text contains the name."""
@@ -247,13 +218,12 @@ class FileIndex(FileText):
         found = (mentions_in(scope).get(key, ()) for scope in scopes for key in (name, f".{name}"))
         return [mention for mentions in found for mention in mentions if mention.is_read]
 
-    def _all_calls(self) -> dict[str, list[tuple[Scope, Statement, ast.Call]]]:
-        """All calls of the file by their last names: faster than searching for each of hundreds of names."""
+    @cached_property
+    def _calls(self) -> Mapping[str, list[tuple[Scope, Statement, ast.Call]]]:
+        """All calls of the file by their last names."""
         found: dict[str, list[tuple[Scope, Statement, ast.Call]]] = {}
-        for scope in self.scopes.scopes:
-            for statement in scope.statements:
-                for call in statement.calls:
-                    found.setdefault(terminal(call) or "", []).append((scope, statement, call))
+        for scope, statement, call in self.calls:
+            found.setdefault(terminal(call) or "", []).append((scope, statement, call))
         return found
 
     def statements_at(self, pattern: re.Pattern[str]) -> Iterator[tuple[Scope, Statement]]:
@@ -359,34 +329,31 @@ class Place(NamedTuple):
         return next((run for run in self.runs if run.scope is scope and run.call is not None), None)
 
 
-class Resolver(Protocol):
+Kinds = list[Kind]
+NamedKinds = dict[str, Kind]
+"""The kinds of the arguments of a call: by position, and by name."""
+
+
+class Resolver(NamedTuple):
     """What evaluators of expressions need from a project: the results of calls and attributes.
 
-    ``resolving.py`` answers, which is above the evaluator because it needs one.
+    ``flow/resolving.py`` fills it in, which is above the evaluator because it needs one.
     """
 
-    def call_project(self, file: FileIndex, name: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a function or class of the project by qualified name, None if it is neither."""
-
-    def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of a method of a project class, None if there is none."""
-
-    def forward_parts(self, owner: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The parts of the result of calling a layer of the project, if some are numbers; None otherwise."""
-
-    def call_looked_up(
-        self, file: FileIndex, call: ast.Call, arguments: list[Kind], keywords: dict[str, Kind]
-    ) -> Kind | None:
-        """The result of a function or class that a call looks up by a literal name, None if it is not known."""
-
-    def call_function(self, qualified: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
-        """The result of calling a function that is a value."""
-
-    def attribute(self, owner: str, name: str) -> Kind | None:
-        """The kind of an attribute of a project class, from the assignments to ``self.name``."""
-
-    def handed(self, at: Place) -> Mapping[str, Kind]:
-        """The kinds of objects that the known callers pass to a function, by parameter."""
+    call_project: Callable[[FileIndex, str, Kinds, NamedKinds], Kind | None]
+    """The result of a function or class of the project by qualified name, None if it is neither."""
+    call_method: Callable[[str, str, Kinds, NamedKinds], Kind | None]
+    """The result of a method of a project class, None if there is none."""
+    call_function: Callable[[str, Kinds, NamedKinds], Kind | None]
+    """The result of calling a function that is a value."""
+    attribute: Callable[[str, str], Kind | None]
+    """The kind of an attribute of a project class, from the assignments to ``self.name``."""
+    forward_parts: Callable[[str, Kinds, NamedKinds], Kind | None]
+    """The parts of the result of calling a layer of the project, if some are numbers; None otherwise."""
+    call_looked_up: Callable[[FileIndex, ast.Call, Kinds, NamedKinds], Kind | None]
+    """The result of a function or class that a call looks up by a literal name, None if it is not known."""
+    handed: Callable[[Place], Mapping[str, Kind]]
+    """The kinds of objects that the known callers pass to a function, by parameter."""
 
 
 class Project:

@@ -10,6 +10,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import written_entries
 from perflint.syntax.scopes import Class
 from perflint.syntax.tree import string_of
 
@@ -106,9 +107,7 @@ def _builds(call: ast.Call) -> bool:
 
 def _named(node: ast.expr) -> str | None:
     """``"ResNet"``, ``{"type": "ResNet"}`` or ``dict(type="ResNet")``."""
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return next((string_of(value) for key, value in pairs if key and string_of(key) in _NAME_KEYS), None)
-    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
-        return next((string_of(item.value) for item in node.keywords if item.arg in _NAME_KEYS), None)
-    return string_of(node)
+    entries = written_entries(node)
+    if entries is None:
+        return string_of(node)
+    return next((string_of(value) for key, value in entries.values.items() if key in _NAME_KEYS), None)

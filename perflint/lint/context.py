@@ -202,6 +202,10 @@ class Context:
         start, end = self.range(node)
         return self.file.source.text[start:end]
 
+    def where(self, path: str, line: int) -> str:
+        """A place of the project in a sentence about a finding here: only the line if it is in this file."""
+        return f"line {line}" if path == self.file.path else f"{path}:{line}"
+
     def kind(self, node: ast.expr) -> Kind:
         """The kind of value of an expression at the current statement."""
         return Evaluator(self.file, self.point.full_env if self.point else {}).kind(node)

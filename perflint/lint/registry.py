@@ -21,12 +21,10 @@ from perflint.flow.by_statement import Flow
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, Draft
-from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.stopwatch import phase
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.scopes import terminal
-from perflint.syntax.tree import walk
 from perflint.training.clues import Clues
 from perflint.training.steps import Point, points_of
 
@@ -279,17 +277,6 @@ def _named_in(
                 ):
                     found.append((each, call, statement.node))
     return found
-
-
-def nodes_at(file: FileIndex, starts: Collection[int]) -> Iterator[tuple[ast.expr, ast.stmt]]:
-    """The expressions of a file that begin at some offsets, each with its statement."""
-    lines = file.source.lines
-    rows = {lines.position(start)[0] for start in starts}
-    for node in walk(file.tree) if rows else ():
-        if isinstance(node, ast.expr) and node.lineno in rows and lines.span(node)[0] in starts:
-            statement = statement_around(file.tree, node)
-            if statement is not None:
-                yield node, statement
 
 
 def _type(file: FileIndex, found: Iterable[Found]) -> None:

@@ -14,6 +14,12 @@ ARRAY_METHODS = READ_METHODS - {"item"}
 COPYING_METHODS = READ_METHODS | {"cpu"}
 """Methods that wait and copy, including the one whose result is a tensor again."""
 
+WATCHED_METHODS = COPYING_METHODS | {
+    *("__float__", "__int__", "__long__", "__bool__", "__nonzero__", "__index__", "__array__", "__format__"),
+    *("__str__", "__repr__", "gradient", "get_value", "__dlpack__"),
+}
+"""All methods of tensors that need the value on the host, including those that Python calls: a profile counts them."""
+
 NUMBER_CONVERSIONS = frozenset({"float", "int"})
 """Conversions of Python that read the only item of a tensor, and stand for a number."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from perflint.catalogue import shipped
 from perflint.facts import accumulators
-from perflint.facts.accumulators import Accumulator
+from perflint.facts.accumulators import Accumulator, is_part_of
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.surely import Surely
 from perflint.flow.uses import ScopeUses, uses_in
@@ -16,15 +17,12 @@ from perflint.rules.edits import call_in, insert_row_after_loop, on_device, sour
 from perflint.syntax.bindings import Mention, values_bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import FUNCTIONS, Loop, Statement
-from perflint.syntax.tree import children
+from perflint.syntax.scopes import Loop, Statement
 from perflint.training.steps import Point, points_of
 
 # Finds the places that read a sum while it is a tensor, and the edits that turn it into a number there.
 
 _OPERATORS = {ast.Div: "/", ast.Mult: "*", ast.Sub: "-"}
-_Around = tuple[ast.AST, ...]
-"""The nodes around another one, from the outside in."""
 
 
 @dataclass(frozen=True)
@@ -33,16 +31,14 @@ class SumLook:
 
     Attributes:
         node: the name.
-        holder: the statement that it is in.
+        statement: its statement.
         each_step: whether it runs at each step.
-        statement: its statement, if the index knows it.
         updated: the ``total /= n`` that it is the target of.
     """
 
     node: ast.Name
-    holder: ast.stmt
+    statement: Statement
     each_step: bool
-    statement: Statement | None
     updated: ast.AugAssign | None = None
 
 
@@ -56,34 +52,26 @@ def later_reads(held: Accumulator, loop: Loop, last: ast.stmt, context: Context)
         None if a place cannot be edited so that it reads the same number.
     """
     found: list[SumLook] = []
-    names = context.once((later_reads, last), lambda: _by_name(last))
-    for name, parents in names.get(held.name, ()):
-        parent = parents[-1]
-        holder = next(item for item in reversed(parents) if isinstance(item, ast.stmt))
-        is_target = isinstance(parent, ast.Assign) and name in parent.targets
-        if is_target or (last is not loop and _place(holder, "") < _place(loop, "")):
+    for use in held.uses:
+        name, parent, statement = use.node, use.parent, use.statement
+        if not is_part_of(statement, last) or (last is not loop and statement.start < (loop.lineno, loop.col_offset)):
             continue  # in the ``try`` around a loop, before it, the sum is still a number
-        if any(isinstance(item, (ast.Lambda, *FUNCTIONS)) for item in parents):
+        updated = parent if isinstance(parent, ast.AugAssign) and parent.target is name else None
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)) and not use.is_read:
+            continue
+        if updated is not None and isinstance(updated.op, ast.Add):
+            continue
+        is_known = type(updated.op) in _OPERATORS if updated is not None else use.is_read
+        if not isinstance(name, ast.Name) or not is_known or _shows_its_text(name, statement, context):
             return None
-        if not isinstance(name, ast.Name) or _is_bound(name, parent) or _shows_its_text(name, holder, context):
-            return None
-        point = points_of(context.file).get(holder)
-        statement = point.statement if point is not None else None
-        each_step = loop in parents and _runs_each_step(parents, context)
-        if isinstance(parent, ast.AugAssign) and parent.target is name:
-            if isinstance(parent.op, ast.Add):
-                continue
-            if type(parent.op) not in _OPERATORS:
-                return None
-            found.append(SumLook(name, holder, each_step, statement, parent))
-        else:
-            found.append(SumLook(name, holder, each_step, statement))
+        each_step = held.is_in_loop(statement) and _runs_each_step(statement, loop, context)
+        found.append(SumLook(name, statement, each_step, updated))
     return found
 
 
 def reading(look: SumLook, context: Context) -> list[Edit]:
     """Edits that read the sum as a number: ``float(total)``; ``total /= n`` becomes ``total = float(total) / n``."""
-    name, span = look.node.id, context.code(look.holder).span
+    name, span = look.node.id, context.code(look.statement.node).span
     start, end = span(look.node)
     if look.updated is None:
         return [Edit(start, end, f"float({name})")]
@@ -97,98 +85,38 @@ def reading(look: SumLook, context: Context) -> list[Edit]:
     return [Edit(start, value_start, head + "("), Edit(value_end, value_end, ")")]
 
 
-def is_within(node: ast.AST, outer: ast.AST) -> bool:
-    """Whether a node of ``ast`` is inside another, judging by their rows and columns."""
-    first, last = (_place(node, ""), _place(node, "end_")), (_place(outer, ""), _place(outer, "end_"))
-    return last[0] <= first[0] and first[1] <= last[1]
-
-
 def always_follows(statement: Statement, earlier: Statement) -> bool:
     """Whether a statement never runs before another one of the same iteration of a loop has run."""
-    around = {(link.node, link.branch) for link in statement.around}
-    links = earlier.around
-    return _place(earlier.node, "") < _place(statement.node, "") and all(
-        (link.node, link.branch) in around for link in links
-    )
+    return earlier.start < statement.start and set(earlier.branches).issubset(statement.branches)
 
 
-def stands_between(statement: Statement, first: Statement, last: Statement) -> bool:
-    """Whether a statement is after one and before another."""
-    return _place(first.node, "") < _place(statement.node, "") < _place(last.node, "")
-
-
-def _place(node: ast.AST, end: str) -> tuple[int, int]:
-    return getattr(node, f"{end}lineno"), getattr(node, f"{end}col_offset")
-
-
-def _shows_its_text(name: ast.Name, holder: ast.stmt, context: Context) -> bool:
+def _shows_its_text(name: ast.Name, statement: Statement, context: Context) -> bool:
     """Whether an f-string prints the expression itself before its value: ``{total=}``."""
-    code = context.code(holder)
+    code = context.code(statement.node)
     return any(
         isinstance(outer, ast.JoinedStr) and any(part.equal is not None for part in code.parts_of(outer))
         for outer, _ in code.around(name)
     )
 
 
-def _is_bound(found: ast.Name, parent: ast.AST) -> bool:
-    if isinstance(parent, ast.withitem):
-        return parent.optional_vars is found
-    is_target = isinstance(parent, (ast.NamedExpr, ast.comprehension)) and parent.target is found
-    return is_target or isinstance(parent, ast.Delete)
-
-
-def _runs_each_step(parents: _Around, context: Context) -> bool:
-    for parent in reversed(parents):
-        if parent is parents[0]:  # the header of the loop: its iterable is read once, its test each time
-            return isinstance(parent, ast.While)
-        if isinstance(parent, ast.stmt):
-            point = points_of(context.file).get(parent)
-            return point is None or point.step is not None
-    return True
-
-
-def _by_name(root: ast.stmt) -> dict[str, list[tuple[ast.AST, _Around]]]:
-    """All names inside a statement, each with the nodes around it; also those of exceptions."""
-    found: dict[str, list[tuple[ast.AST, _Around]]] = {}
-    stack: list[tuple[ast.AST, _Around]] = [(root, ())]
-    while stack:
-        node, parents = stack.pop()
-        if isinstance(node, ast.Name):
-            found.setdefault(node.id, []).append((node, parents))
-        elif isinstance(node, ast.ExceptHandler) and node.name is not None:
-            found.setdefault(node.name, []).append((node, parents))
-        inner = (*parents, node)
-        stack += [(child, inner) for child in reversed(children(node))]
-    return found
+def _runs_each_step(statement: Statement, loop: Loop, context: Context) -> bool:
+    if statement.node is loop:  # its iterable is read once, its test each time
+        return isinstance(loop, ast.While)
+    point = points_of(context.file).get(statement.node)
+    return point is None or point.step is not None
 
 
 # The fix for a host read that feeds a sum or a list: keep the value on the device, read it once after the loop.
 
-_TITLE = "keep the sum on the device and read it once after the loop"
-_LIST_TITLE = "keep the tensors (about 4 KB of memory each) and read them once after the loop"
-_TENSOR_REASON = "only if what is read is a Paddle tensor"
 _ARRAYS = ("numpy", "[0]")
 """Reads that return a NumPy array, or its first element."""
-
-_SHAPE_REASON = (
-    "for a loss of shape [1] (Paddle before 2.5, or reduction='none') `float()` fails with NumPy 2.4, while "
-    "`.item()` works"
-)
-_COUNT_REASON = "an integer, such as a count, becomes a float"
-_NUMPY_REASON = "the value becomes a Python float where it was a NumPy array"
-_FACTOR_REASON = "the other operand must be a plain number, and its type is not known"
-_WHOLE_REASON = "before the first step 0.0 is printed instead of 0"
-_ERROR_REASON = "after an error on the device the sum can no longer be read, whereas a number could still be printed"
-_ALIAS_REASON = "other code that uses the list finds tensors in it while the loop runs"
-_SEEN_REASON = "other code that reads the sum finds a tensor in it while the loop runs"
-_EARLY_REASON = "after an error or an interrupt in the loop the list still contains tensors"
-_MEMORY_REASON = "the tensors stay in memory, about 4 KB each, until the loop ends, which may take long"
 
 _BUILTINS = ("float", "int", "isinstance")
 _LOOK_ONLY = frozenset({"len", "sum", "print", "min", "max", "sorted", "list", "tuple", "bool", "str"})
 _LOOK_LATER = frozenset({"enumerate", "zip", "reversed", "iter", "map", "filter"})
 """Calls whose result reads the list only when it is iterated over."""
 
+RULE = shipped()["PPF201"]
 _Trust = tuple[Level, str]
 _SAFE: _Trust = (Level.SAFE, "")
 
@@ -262,10 +190,10 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     plain = all(_is_number(factor, context) for factor in factors)
     trust = _least(
         _trust(read, context),
-        _unless(plain and _adds_numbers(held, point, context), _FACTOR_REASON),
-        _unless(not held.is_seen_elsewhere, _SEEN_REASON),
-        _unless(not ending.after_errors, _ERROR_REASON),
-        _unless(not whole or _follow_a_sum(looks, held, point), _WHOLE_REASON),
+        _unless(plain and _adds_numbers(held, point, context), "factor"),
+        _unless(not held.is_seen_elsewhere, "sum seen"),
+        _unless(not ending.after_errors, "after an error"),
+        _unless(not whole or _follow_a_sum(looks, held, point), "whole number"),
     )
     kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
     changed = [
@@ -275,7 +203,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     if ending.is_read:
         row = f"{held.name} = {_as_number(held, whole)}"
         changed.append(insert_row_after_loop(context.file.source, ending.last, row))
-    return KeptSum(Fix(_TITLE, tuple(sorted(changed)), *trust), logs)
+    return KeptSum(Fix(RULE.fixes["sum kept"].message, tuple(sorted(changed)), *trust), logs)
 
 
 def _added(statement: ast.stmt | None, read: _Read) -> tuple[str, list[ast.expr]] | None:
@@ -292,8 +220,8 @@ def _logs(looks: list[SumLook], context: Context) -> tuple[int, ...] | None:
     for look in looks:
         if not look.each_step:
             continue
-        node = look.statement.node if look.statement is not None else None
-        if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        node = look.statement.node
+        if call_in(node) is None:
             return None
         found.append(context.file.source.lines.offset(node.lineno, node.col_offset))
     return tuple(dict.fromkeys(found))
@@ -361,7 +289,7 @@ def _is_number(value: ast.expr | None, context: Context) -> bool:
 
 def _is_in_last(statement: Statement, held: Accumulator) -> bool:
     ending = held.ending
-    return ending is not None and is_within(statement.node, ending.last)
+    return ending is not None and is_part_of(statement, ending.last)
 
 
 def _given(node: ast.stmt, held: Accumulator) -> list[ast.expr | None]:
@@ -401,10 +329,9 @@ def _follow_a_sum(looks: list[SumLook], held: Accumulator, point: Point) -> bool
     adding = point.statement
     resets = [item for item in held.bindings if not isinstance(item.node, (ast.AugAssign, ast.Delete))]
     for look in looks:
-        statement = look.statement
-        if statement is None or not always_follows(statement, adding):
+        if not always_follows(look.statement, adding):
             return False
-        if any(stands_between(reset, adding, statement) for reset in resets):
+        if any(adding.start < reset.start < look.statement.start for reset in resets):
             return False
     return True
 
@@ -427,10 +354,10 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
     ending = held.ending
     trust = _least(
         _trust(read, context),
-        _unless(not held.has_other_names and all(map(_only_looks, before)), _ALIAS_REASON),
-        _unless(not held.is_seen_elsewhere, _ALIAS_REASON),
-        _unless(ending is not None and ending.last is loop, _EARLY_REASON),
-        _unless(not isinstance(loop, ast.While), _MEMORY_REASON),
+        _unless(not held.has_other_names and all(map(_only_looks, before)), "list seen"),
+        _unless(not held.is_seen_elsewhere, "list seen"),
+        _unless(ending is not None and ending.last is loop, "left early"),
+        _unless(not isinstance(loop, ast.While), "memory"),
     )
     copied = _may_change(read, loop, scope, context)
     kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
@@ -438,7 +365,7 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
         Edit(*context.range(read.node), kept),
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
-    return KeptSum(Fix(_LIST_TITLE, tuple(sorted(changed)), *trust))
+    return KeptSum(Fix(RULE.fixes["list kept"].message, tuple(sorted(changed)), *trust))
 
 
 def _appended_to(statement: ast.stmt | None, read: _Read) -> str | None:
@@ -487,18 +414,18 @@ def _only_looks(use: Mention) -> bool:
 def _trust(read: _Read, context: Context) -> _Trust:
     kind: Kind = context.kind(read.tensor)
     if read.spelling in _ARRAYS:
-        return _unsafe(_NUMPY_REASON if kind.scalar else f"{_NUMPY_REASON}; {_SHAPE_REASON}")
+        return _unsafe("array") if kind.scalar else _unsafe("array", "shape")
     if not context.is_surely_tensor(read.tensor):
-        return _unsafe(_TENSOR_REASON if read.spelling == "float" else f"{_TENSOR_REASON}; {_SHAPE_REASON}")
+        return _unsafe("tensor") if read.spelling == "float" else _unsafe("tensor", "shape")
     if read.spelling == "float":
         return _SAFE  # it needs of the tensor what the `float()` after the loop needs
     if not kind.scalar:
-        return _unsafe(_SHAPE_REASON)
-    return _SAFE if kind.floating else _unsafe(_COUNT_REASON)
+        return _unsafe("shape")
+    return _SAFE if kind.floating else _unsafe("count")
 
 
-def _unsafe(reason: str) -> _Trust:
-    return Level.UNSAFE, reason
+def _unsafe(*reasons: str) -> _Trust:
+    return Level.UNSAFE, "; ".join(RULE.texts[reason] for reason in reasons)
 
 
 def _unless(fine: bool, reason: str) -> _Trust:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from perflint.catalogue import shipped
 from perflint.facts import amp
 from perflint.facts.amp import confidence_in
 from perflint.findings import Confidence, Edit, Fix, Level, Related
@@ -13,7 +15,6 @@ from perflint.flow.known_values import Size, size_of
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import width_chain
 from perflint.rules.width_chain import (
@@ -26,7 +27,7 @@ from perflint.rules.width_chain import (
     is_off,
     width_arguments,
 )
-from perflint.syntax.names import dotted, spellings
+from perflint.syntax.names import spellings
 from perflint.syntax.parameters import arguments_of
 
 # Finds files that can contain a misaligned width, from the layers upwards, so that few others are parsed or followed.
@@ -89,40 +90,24 @@ def _layer_calls(file: FileIndex) -> Iterator[tuple[Place, ast.Call, str]]:
     imported = {name for name in file.names.bound if file.names.resolve(name) in KINDS}
     for name in sorted(_LAYERS | imported):
         for scope, statement, call in file.calls_named(name):
-            kind = file.names.resolve(dotted(call.func) or "")
+            kind = file.names.qualified(call.func)
             if kind in KINDS:
                 yield Place(file, scope, statement), call, kind
 
 
 # PPF306: layer widths that Tensor Cores cannot fill, if AMP is used.
 
-CODE = "PPF306"
-_TITLE = "choose {width} on both sides"
-_INPUT_TITLE = "choose {width} where the input is made"
-_REASON = (
-    "the model gets more weights, so training starts from other values, and checkpoints of the old shape no longer load"
-)
-_BY_HAND = (
-    "perflint cannot tell what else depends on this width: all of it has to change together, "
-    "and checkpoints of the old shape no longer load"
-)
-_ADVICE = {True: "choose {width} for it on both sides", False: "choose {width} where the input is made"}
-
-
-def _misaligned(file: FileIndex) -> Mapping[int, Misaligned]:
-    """The misaligned layers of a file that is trained under AMP; rare conditions are tested first."""
-    found = width_chain.misaligned(file) if may_be_misaligned(file) else {}
-    return found if found and confidence_in(file) is not None else {}
+RULE = shipped()["PPF306"]
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
-    for found in _misaligned(file).values():
-        statement = statement_around(file.tree, found.layer.call)
-        if statement is not None:
-            yield Candidate(found.layer.call, statement, found)
+    """The misaligned layers of a file that is trained under AMP; rare conditions are tested first."""
+    found = width_chain.misaligned(file) if may_be_misaligned(file) else ()
+    for each in found if found and confidence_in(file) is not None else ():
+        yield Candidate(each.layer.call, each.layer.statement, each)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
 def misaligned_layer(found: Misaligned, context: Context) -> None:
     """Report a layer whose width is not a multiple of 8."""
     confidence = confidence_in(context.file) or Confidence.LOW
@@ -131,12 +116,13 @@ def misaligned_layer(found: Misaligned, context: Context) -> None:
     inside = found.layer.inside
     related = (Related(*inside, "the width reaches this layer"),) if inside else ()
     fix = _fix(found, context)
+    side = "both sides" if found.hidden or fix.edits else "input"
     context.report(
         fix,
         related=related,
         confidence=confidence,
         size=str(found.width),
-        advice=_ADVICE[found.hidden or bool(fix.edits)].format(width=width_chain.aligned(found.width)),
+        advice=RULE.texts[side].format(width=width_chain.aligned(found.width)),
         role="a hidden width" if found.hidden else "an input width",
     )
 
@@ -148,7 +134,6 @@ def _fix(found: Misaligned, context: Context) -> Fix:
     if layer.inside is None:
         numbers = width_chain.together(context.file, layer.group, layer.call, found.width, width)
     if numbers is None:
-        title = _TITLE if found.hidden else _INPUT_TITLE
-        return Fix(title.format(width=width), (), Level.DISPLAY, _BY_HAND)
+        return RULE.words("hidden" if found.hidden else "input", width=str(width))
     edits = {Edit(*context.file.source.lines.span(number), str(width)) for number in numbers}
-    return Fix(_TITLE.format(width=width), tuple(sorted(edits)), Level.UNSAFE, _REASON)
+    return replace(RULE.fix(sorted(edits), Level.UNSAFE), message=RULE.words("hidden", width=str(width)).message)

@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts import amp, programs
 from perflint.facts.programs import files_with, is_always_reached
-from perflint.findings import Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
@@ -19,7 +18,7 @@ from perflint.rules.arguments import set_argument, shown_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import Scope, Statement
-from perflint.syntax.tree import string_of
+from perflint.syntax.tree import is_literal, string_of
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -46,19 +45,17 @@ def scalers(file: FileIndex) -> list[tuple[Scope, Statement, ast.Call]]:
     One with dynamic scaling turns itself off at its first ``scale`` outside of float16, with a warning: so do Paddle
     2.5 to 3.3.1 (``AmpScaler.scale``).
     """
-    return list(_scalers(file))
-
-
-def _scalers(file: FileIndex) -> Iterator[tuple[Scope, Statement, ast.Call]]:
+    found = []
     for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names):
-        if file.names.resolve(dotted(call.func) or "") != SCALER or not _is_on(argument_of(call, "enable", 0)):
+        if file.names.qualified(call.func) != SCALER or not _is_on(argument_of(call, "enable", 0)):
             continue
         if not _is_off(argument_of(call, "use_dynamic_loss_scaling", _DYNAMIC)):
             continue
         node = statement.node
         name = dotted(node.targets[0]) if isinstance(node, ast.Assign) and node.value is call else None
         if name and is_always_reached(Place(file, scope), statement) and file.matches(_scaled_by(name)):
-            yield scope, statement, call
+            found.append((scope, statement, call))
+    return found
 
 
 def _scaled_by(name: str) -> re.Pattern[str]:
@@ -66,7 +63,7 @@ def _scaled_by(name: str) -> re.Pattern[str]:
 
 
 def _is_on(enable: ast.expr | None) -> bool:
-    return enable is None or (isinstance(enable, ast.Constant) and enable.value is True)
+    return enable is None or is_literal(enable, True)
 
 
 def _is_off(enable: ast.expr | None) -> bool:
@@ -85,7 +82,7 @@ def has_only_bfloat16(file: FileIndex) -> bool:
     found = False
     for one in files_with(file):
         for _, _, call in amp.amp_calls(one.scopes.scopes, one.names) if amp.mentions_amp(one) else ():
-            name = one.names.resolve(dotted(call.func) or "")
+            name = one.names.qualified(call.func)
             if name == SCALER or (name == AUTO_CAST and _is_off(argument_of(call, "enable", 0))):
                 continue
             if name not in POSITIONS or value_of(call, name, "dtype") != "bfloat16":
@@ -108,7 +105,7 @@ def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
 
 # Incomplete AMP: a scaler without ``auto_cast`` (PPF304) or in bfloat16 (PPF305), O2 without ``decorate`` (PPF302).
 
-O2, NO_CAST, BFLOAT16 = "PPF302", "PPF304", "PPF305"
+O2, NO_CAST, BFLOAT16 = (shipped()[code] for code in ("PPF302", "PPF304", "PPF305"))
 
 
 def _without_cast(file: FileIndex) -> Iterator[Candidate]:
@@ -129,16 +126,14 @@ def _made(file: FileIndex) -> Iterator[Candidate]:
     return (Candidate(call, statement.node) for _, statement, call in scalers(file))
 
 
-@rule(NO_CAST, BFLOAT16, at=At.ANYWHERE, find={NO_CAST: _without_cast, BFLOAT16: _for_bfloat16})
+@rule(NO_CAST.code, BFLOAT16.code, at=At.ANYWHERE, find={NO_CAST.code: _without_cast, BFLOAT16.code: _for_bfloat16})
 def scaler(call: ast.Call, context: Context) -> None:
     """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
     if has_no_half(context.file):
-        said = catalogue.shipped()[NO_CAST]
-        context.report(Fix(said.fix_title, (), said.fix_level, said.fix_reason), code=NO_CAST)
+        context.report(NO_CAST.fix(()), code=NO_CAST.code)
     elif has_only_bfloat16(context.file):
-        said = catalogue.shipped()[BFLOAT16]
         edits = set_argument(call, argument_of(call, "enable", 0), "enable", "False", context)
-        context.report(Fix(said.fix_title, tuple(edits), said.fix_level, said.fix_reason), code=BFLOAT16)
+        context.report(BFLOAT16.fix(edits), code=BFLOAT16.code)
 
 
 def _o2(file: FileIndex) -> Iterator[Candidate]:
@@ -151,24 +146,18 @@ def _o2(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement.node)
 
 
-@rule(O2, at=At.ANYWHERE, find=_o2)
+@rule(O2.code, at=At.ANYWHERE, find=_o2)
 def o2_alone(call: ast.Call, context: Context) -> None:
     """Report ``auto_cast(level="O2")`` at a step of a program that leaves the weights in float32."""
     if context.callee(call) != AUTO_CAST or context.step is None:
         return
     level = argument_of(call, "level", POSITIONS[AUTO_CAST]["level"])
     enable = argument_of(call, "enable", 0)
-    if level is None or not _says(level, "O2") or not (enable is None or _says(enable, True)):
+    if level is None or not is_literal(level, "O2") or not _is_on(enable):
         return
     point = context.here
     if not programs.is_always_reached(point.function, point.statement):
         return
     dtype = argument_of(call, "dtype", POSITIONS[AUTO_CAST]["dtype"])
     given = f", dtype={context.text(dtype)}" if dtype is not None else ""
-    said = catalogue.shipped()[O2]
-    fix = Fix(said.fix_title.format(dtype=given), (), said.fix_level, said.fix_reason)
-    context.report(fix, shown_argument(call, level), step=context.step)
-
-
-def _says(node: ast.expr, value: object) -> bool:
-    return isinstance(node, ast.Constant) and node.value == value
+    context.report(O2.words(dtype=given), shown_argument(call, level), step=context.step)

@@ -10,6 +10,7 @@ from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.configuration.settings import DeclaredCall
 from perflint.findings import Edit
+from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
 from perflint.index.project import Place
@@ -148,7 +149,7 @@ def declaration(call: ast.Call, table: Mapping[str, DeclaredCall], context: Cont
     point = context.point
     if not name or point is None:
         return None
-    return Values.of(context.file.project).declared(table, point.function, name, point.full_env)
+    return CallGraph.of(context.file.project).declared(table, point.function, name, point.full_env)
 
 
 def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.expr]:
@@ -157,7 +158,7 @@ def given(call: ast.Call, declared: DeclaredCall, context: Context) -> list[ast.
         return arguments_of(call)
     position, file, name = declared.position, context.file, dotted(call.func) or ""
     if position is None:
-        position = Values.of(file.project).place_of(Place(file, context.here.scope), name, declared.parameter)
+        position = CallGraph.of(file.project).place_of(Place(file, context.here.scope), name, declared.parameter)
     found = argument_of(call, declared.parameter, position)
     if found is not None:
         return [found]

@@ -6,21 +6,20 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from perflint.findings import Confidence, Fix, Level
+from perflint.catalogue import shipped
+from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.host_reads import READ_METHODS
-from perflint.syntax.bindings import bindings_of, targets_and_values
-from perflint.syntax.names import dotted, hands_on, names_in
-from perflint.syntax.reaching import before, sole_at, value_of
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.bindings import bindings_of, plain_assignment, targets_and_values
+from perflint.syntax.names import dotted, hands_on, names_in, plain_names
+from perflint.syntax.reaching import before, sole_value
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import sized_by_shape, walk
 from perflint.training.steps import Point
 
-CODE = "PPF907"
-_TITLE = "write it for the whole batch at once"
-_REASON = "the operations have to be rewritten with the batch as their first axis"
+RULE = shipped()["PPF907"]
 _SIZES_DIFFER = frozenset(
     {*READ_METHODS, "nonzero", "masked_select", "unique", "unique_consecutive", "index_select", "topk", "where"}
 )
@@ -45,11 +44,10 @@ def _loops(point: Point) -> Iterator[tuple[ast.expr, str]]:
         yield node.iter, batch
 
 
-@rule(CODE, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.HOT, find_at=_loops, clues=["range"], is_close=True, claims=False, heeds_claims=False)
 def batch_loop(batch: str, context: Context) -> None:
     """Report ``for i in range(x.shape[0])`` that does the same with each sample."""
-    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(fix, confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
+    context.report(RULE.words(), confidence=Confidence.MEDIUM, costs_on_cpu=True, batch=batch)
 
 
 def _batch(loop: ast.For, point: Point) -> str | None:
@@ -84,25 +82,20 @@ def _counted(node: ast.expr) -> _Sized | None:
     """The ``x`` of ``len(x)`` and of ``x.shape[0]``."""
     if isinstance(node, ast.Call) and dotted(node.func) == "len" and len(node.args) == 1:
         return _Sized(node.args[0], by_shape=False)
-    is_first = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0
-    shape = node.value if is_first and isinstance(node, ast.Subscript) else None
-    if isinstance(shape, ast.Attribute) and shape.attr == "shape":
-        return _Sized(shape.value, by_shape=True)
-    return None
+    sized = sized_by_shape(node)
+    return _Sized(sized, by_shape=True) if sized is not None else None
 
 
 def _unpacked(binding: Statement, name: str) -> _Sized | None:
     """The tensor whose first axis a statement gives a name: ``b = x.shape[0]``, ``b, c, h, w = x.shape``."""
-    node = binding.node
-    target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-    if not isinstance(node, ast.Assign) or target is None:
-        return None
-    value = node.value
-    if isinstance(target, ast.Name):
-        return _counted(value)
-    is_first = isinstance(target, ast.Tuple) and bool(target.elts) and dotted(target.elts[0]) == name
-    is_shape = isinstance(value, ast.Attribute) and value.attr == "shape"
-    return _Sized(value.value, True) if is_first and is_shape and isinstance(value, ast.Attribute) else None
+    made = plain_assignment(binding.node)
+    if made is not None:
+        return _counted(made[1])
+    for target, value in targets_and_values(binding.node):
+        is_first = isinstance(target, ast.Tuple) and bool(target.elts) and dotted(target.elts[0]) == name
+        if is_first and isinstance(value, ast.Attribute) and value.attr == "shape":
+            return _Sized(value.value, by_shape=True)
+    return None
 
 
 def _is_tensor(node: ast.expr, point: Point) -> bool:
@@ -115,12 +108,9 @@ def _is_list(node: ast.expr, point: Point) -> bool:
     name = dotted(node)
     if name is None:
         return isinstance(node, _DISPLAYS)
-    scope = point.scope
-    bound = [value for one in bindings_of(scope).get(name, ()) for _, value in targets_and_values(one.node)]
-    owner = scope.owner
-    if owner is not None and name.startswith("self."):
-        bound += [value for value, _ in owner.attributes.get(name[5:], ())]
-    return any(value is not None and _gives_list(value) for value in bound)
+    statements = bindings_of(point.scope).get(name, ())
+    bound = [value for one in statements for _, value in targets_and_values(one.node) if value is not None]
+    return any(map(_gives_list, (*bound, *point.scope.values_of(name))))
 
 
 def _gives_list(value: ast.expr) -> bool:
@@ -141,19 +131,16 @@ def _is_surely_one(node: ast.expr, point: Point) -> bool:
     asked = any(
         isinstance(item, ast.Attribute) and item.attr in ("shape", "ndim", "astype") and dotted(item.value) == name
         for statement in point.scope.statements
-        for part in own_parts(statement.node)
-        for item in walk(part)
+        for item in statement.nodes
     )
-    binding = sole_at(name, point.statement, point.scope)
-    value = value_of(binding) if binding is not None else None
-    made = point.file.names.resolve(dotted(value.func) or "") if isinstance(value, ast.Call) else ""
-    return asked or (made.startswith("paddle.") and _is_function(made))
+    made = sole_value(node, point.statement, point.scope)
+    return asked or (made is not None and isinstance(made[1], ast.Call) and _gives_tensor(made[1], point))
 
 
-def _is_function(name: str) -> bool:
-    """Whether a qualified name is that of a function that returns one tensor, not of a class."""
-    last = name.rpartition(".")[2]
-    return last.islower() and last not in _GIVE_LISTS
+def _gives_tensor(call: ast.Call, point: Point) -> bool:
+    """Whether a call is of a function of Paddle that returns one tensor, not of a class."""
+    name, last = point.file.names.qualified(call.func), terminal(call) or ""
+    return name.startswith("paddle.") and last.islower() and last not in _GIVE_LISTS
 
 
 def _is_alike(loop: ast.For, point: Point) -> bool:
@@ -165,7 +152,7 @@ def _is_alike(loop: ast.For, point: Point) -> bool:
         return False
     name = loop.target.id if isinstance(loop.target, ast.Name) else ""
     parts = [item for item in inside if isinstance(item, ast.Subscript)]
-    samples = [item for item in parts if _names(item.slice, name)]
+    samples = [item for item in parts if name in plain_names(item.slice)]
     alike = all(_is_a_sample(item, point) if item in samples else _is_fixed(item.slice) for item in parts)
     return bool(samples) and alike and not hands_on(loop)
 
@@ -194,10 +181,6 @@ def _differs(call: ast.Call) -> bool:
     )
 
 
-def _names(node: ast.AST, name: str) -> bool:
-    return any(isinstance(item, ast.Name) and item.id == name for item in walk(node))
-
-
 def _is_a_sample(item: ast.Subscript, point: Point) -> bool:
     """Whether this is ``x[i]``, or ``x[i, 1:]``, of a tensor: a list may hold samples of different sizes."""
     first, *rest = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
@@ -211,5 +194,5 @@ def _is_fixed(index: ast.expr) -> bool:
 
 def _computes(call: ast.Call, point: Point) -> bool:
     """Whether a call computes something on the device: a function of Paddle, or a layer of the model."""
-    name = point.file.names.resolve(dotted(call.func) or "")
+    name = point.file.names.qualified(call.func)
     return name.startswith("paddle.") or (name.startswith("self.") and terminal(call) != "append")

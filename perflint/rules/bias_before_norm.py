@@ -8,17 +8,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeGuard
 
-from perflint.findings import Confidence, Fix, Level, Related
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Level, Related
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.edits import insert_argument
+from perflint.rules.width_chain import SEQUENTIAL, layer_in
+from perflint.syntax.bindings import plain_assignment
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import Class, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import calls_in, walk
 from perflint.training.intent import only_predicts
 
 # Finds convolutions with a bias that the following batch norm removes again with the mean.
@@ -29,7 +33,6 @@ BIAS_AT = dict.fromkeys(_CONVOLUTIONS, 9)
 _NORMS = frozenset(
     f"paddle.nn.{name}" for name in ("BatchNorm", "BatchNorm1D", "BatchNorm2D", "BatchNorm3D", "SyncBatchNorm")
 )
-_SEQUENTIAL = frozenset({"paddle.nn.Sequential"})
 _A_NORM = re.compile(r"BatchNorm")
 _PARTS = ("body", "orelse", "finalbody")
 
@@ -57,46 +60,36 @@ def biases_before_norm(file: FileIndex) -> tuple[Bias, ...]:
 
 def _in_sequences(file: FileIndex) -> Iterator[Bias]:
     """The neighbours in ``nn.Sequential(nn.Conv2D(...), nn.BatchNorm2D(...))``."""
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for call in statement.calls:
-                if file.names.resolve(dotted(call.func) or "") not in _SEQUENTIAL:
-                    continue
-                layers = [_named(argument) for argument in call.args]
-                for one, other in pairwise(layers):
-                    if _has_bias(file, one) and _is_norm(file, other):
-                        assert isinstance(one, ast.Call) and isinstance(other, ast.Call)
-                        yield Bias(one, other, statement)
+    for _, statement, call in file.calls:
+        is_sequence = file.names.qualified(call.func) == SEQUENTIAL
+        for one, other in pairwise(map(layer_in, call.args if is_sequence else ())):
+            if _has_bias(one, file) and _is_norm(other, file):
+                yield Bias(one, other, statement)
 
 
-def _named(argument: ast.expr) -> ast.expr:
-    """The layer of ``("conv", nn.Conv2D(...))``, and of an argument without a name."""
-    return argument.elts[1] if isinstance(argument, ast.Tuple) and len(argument.elts) == 2 else argument
-
-
-def _has_bias(file: FileIndex, node: ast.expr | None) -> bool:
+def _has_bias(node: ast.expr, file: FileIndex) -> TypeGuard[ast.Call]:
     """Whether a call creates a layer with the default bias."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
-    position = BIAS_AT.get(file.names.resolve(dotted(node.func) or ""))
+    position = BIAS_AT.get(file.names.qualified(node.func))
     if position is None or argument_of(node, "bias", None) is not None:
         return False
     return argument_of(node, "bias_attr", position) is None
 
 
-def _is_norm(file: FileIndex, node: ast.expr | None) -> bool:
+def _is_norm(node: ast.expr, file: FileIndex) -> TypeGuard[ast.Call]:
     """Whether a call creates a batch norm that uses the mean of each batch."""
     if not isinstance(node, ast.Call) or is_spread(node):
         return False
-    is_one = file.names.resolve(dotted(node.func) or "") in _NORMS
+    is_one = file.names.qualified(node.func) in _NORMS
     return is_one and argument_of(node, "use_global_stats", None) is None
 
 
 def _in_class(file: FileIndex, owner: Class) -> Iterator[Bias]:
     """The layers of a class that it calls with a batch norm right after."""
     made = {name: value for name, [(value, _), *others] in owner.attributes.items() if not others}
-    biased = {name: value for name, value in made.items() if _has_bias(file, value)}
-    norms = {name: value for name, value in made.items() if _is_norm(file, value)}
+    biased = {name: value for name, value in made.items() if _has_bias(value, file)}
+    norms = {name: value for name, value in made.items() if _is_norm(value, file)}
     if not biased or not norms:
         return
     methods = [scope.node for scope in owner.methods.values()]
@@ -104,7 +97,7 @@ def _in_class(file: FileIndex, owner: Class) -> Iterator[Bias]:
     makers = _makers(owner)
     for first, second in _calls_in_turn(methods, set(biased), set(norms)):
         layer, norm = biased[first], norms[second]
-        if reads[first] == 1 and isinstance(layer, ast.Call) and isinstance(norm, ast.Call) and layer in makers:
+        if reads[first] == 1 and layer in makers:
             yield Bias(layer, norm, makers[layer])
 
 
@@ -115,8 +108,9 @@ def _makers(owner: Class) -> dict[ast.Call, Statement]:
 
 def _own_attribute(item: ast.AST) -> str:
     """The attribute of ``self`` that an expression reads, ``""`` for any other."""
-    is_read = isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Load)
-    return item.attr if is_read and isinstance(item, ast.Attribute) and dotted(item.value) == "self" else ""
+    if not isinstance(item, ast.Attribute) or not isinstance(item.ctx, ast.Load):
+        return ""
+    return item.attr if dotted(item.value) == "self" else ""
 
 
 def _calls_in_turn(methods: Iterable[ast.AST], first: set[str], second: set[str]) -> Iterator[tuple[str, str]]:
@@ -138,11 +132,9 @@ def _rows_in_turn(
 ) -> Iterator[tuple[str, str]]:
     """``x = self.conv(x)`` and ``x = self.bn(x)`` below it, if nothing else reads the result of the first."""
     for one, other in pairwise(block):
-        if not isinstance(one, ast.Assign) or _called(one.value) not in first or len(one.targets) != 1:
-            continue
-        call = _call_of(other, second)
-        name = one.targets[0].id if isinstance(one.targets[0], ast.Name) else None
-        if call is None or name is None or dotted(call.args[0]) != name:
+        name, value = plain_assignment(one) or ("", None)
+        call = _call_of(other, second) if value is not None and _called(value) in first else None
+        if call is None or value is None or dotted(call.args[0]) != name:
             continue
         is_replaced = isinstance(other, ast.Assign) and [dotted(target) for target in other.targets] == [name]
         reads = sum(
@@ -150,13 +142,13 @@ def _rows_in_turn(
         )
         in_row = sum(isinstance(item, ast.Name) and item.id == name for item in walk(other)) - is_replaced
         if (is_replaced and in_row == 1) or reads == 1:
-            yield _called(one.value), _called(call)
+            yield _called(value), _called(call)
 
 
 def _call_of(statement: ast.stmt, names: set[str]) -> ast.Call | None:
     """The call of one of some layers in a statement, directly or inside other calls: ``F.relu(self.bn(x))``."""
     value = statement.value if isinstance(statement, (ast.Assign, ast.Return, ast.Expr)) else None
-    calls = [item for item in walk(value) if isinstance(item, ast.Call)] if value is not None else []
+    calls = calls_in(value) if value is not None else []
     found = [call for call in calls if _called(call) in names and call.args]
     return found[0] if len(found) == 1 else None
 
@@ -169,12 +161,7 @@ def _called(node: ast.AST) -> str:
 
 # PPF903: a convolution whose bias the following batch norm cancels.
 
-CODE = "PPF903"
-_TITLE = "remove the bias: `bias_attr=False`"
-_REASON = (
-    "the state dict has one key less: older weights load without an error but predict differently, since the mean in "
-    "the norm still includes the old bias; code that reads `.bias` finds None; sums are rounded differently"
-)
+RULE = shipped()["PPF903"]
 _LOADED = ("pretrained", "load_dygraph_pretrain", "set_state_dict", "set_dict", "load_dict", "load_pretrained_model")
 
 
@@ -183,16 +170,14 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.layer, found.statement.node, found, _confidence(file))
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def bias_before_norm(found: Bias, context: Context) -> None:
     """Report a layer that is created with a bias and followed by a batch norm."""
     file = context.file
     edits = insert_argument(found.layer, "bias_attr=False", file)
-    fix = Fix(_TITLE, tuple(edits), Level.UNSAFE if edits else Level.DISPLAY, _REASON)
-    related = (Related(file.path, file.row(found.norm), "the batch norm"),)
     context.report(
-        fix,
-        related=related,
+        RULE.fix(edits, Level.UNSAFE if edits else Level.DISPLAY, RULE.texts["reason"]),
+        related=(Related(file.path, file.row(found.norm), "the batch norm"),),
         confidence=_confidence(file),
         costs_on_cpu=True,
         layer=terminal(found.layer) or "",

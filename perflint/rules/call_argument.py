@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs, saves
@@ -86,8 +87,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     if match.only_for and (read is None or read.worth is not Worth.TRAINS or not read.line):
         return
     confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
-    hands_over = match.parameter in _HAND_OVER
-    found = loader_advice.samples_of_call(call, match.call, context) if hands_over else None
+    found = loader_advice.samples_of_call(call, match.call, context) if match.parameter in _HAND_OVER else None
     beside = sibling_workers(call, match, context)
     workers = beside or str(context.settings.default_workers)
     turns_on = match.parameter != WORKERS
@@ -146,7 +146,7 @@ def _fix(
 ) -> Fix:
     settings = context.settings
     if rule.fix_level is Level.DISPLAY:
-        return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
+        return rule.words()
     if match.holds and argument is not None:
         return _without(argument, rule, match, context)
     value = match.set.replace("{default-workers}", str(settings.default_workers))
@@ -155,20 +155,18 @@ def _fix(
         edits = delete_argument(call, argument, context.file)
     else:
         edits = set_argument(call, argument, match.parameter, value, context)
-    title = rule.fix_title.format(value=value, parameter=match.parameter)
+    fix = rule.fix(edits, paddle=match.paddle, value=value, parameter=match.parameter)
     if _LOG_INTERVAL in match.set:  # the rule's value decides how often lines are printed from now on
-        return guard.rarer_fix(title, edits, [guard.LINES], settings.log_interval)
-    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+        return guard.rarer_fix(fix.message, edits, [guard.LINES], settings.log_interval)
+    return fix
 
 
 def _without(argument: ast.expr, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
     """The edits that remove the costly items of a list or set."""
     value = without_costly(argument, match, context)
-    title = rule.fix_title.format(parameter=match.parameter)
     if not value:
-        return Fix(title, (), Level.DISPLAY, rule.fix_reason)
-    return Fix(title, (Edit(*context.range(argument), value),), rule.fix_level, rule.fix_reason)
+        return rule.words(parameter=match.parameter)
+    return rule.fix([Edit(*context.range(argument), value)], parameter=match.parameter)
 
 
 # Declarative rules with ``where: step`` in their ``match``: this call, at each training step.
@@ -215,9 +213,7 @@ def _is_costly(call: ast.Call, argument: ast.expr | None, match: ArgumentMatch, 
 
 def _setting(call: ast.Call, argument: ast.expr | None, rule: Rule, match: ArgumentMatch, context: Context) -> Fix:
     edits = set_argument(call, argument, match.parameter, match.set, context)
-    title = rule.fix_title.format(value=match.set, parameter=match.parameter)
-    reason = "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    return Fix(title, tuple(edits), rule.fix_level, reason, paddle=match.paddle)
+    return rule.fix(edits, paddle=match.paddle, value=match.set, parameter=match.parameter)
 
 
 def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidence:
@@ -229,9 +225,7 @@ def _confidence(match: ArgumentMatch, step: Step, context: Context) -> Confidenc
 
 def _deletion(rule: Rule, context: Context) -> Fix:
     edits = deletion(context, lambda statement: is_for_each_step(statement, context))
-    if edits is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, _BY_HAND)
-    return Fix(rule.fix_title, tuple(edits), rule.fix_level, "" if rule.fix_level is Level.SAFE else rule.fix_reason)
+    return rule.fix(edits) if edits is not None else replace(rule.words(), reason=_BY_HAND)
 
 
 def is_for_each_step(statement: ast.stmt, context: Context) -> bool:
@@ -255,6 +249,5 @@ def epoch_call(call: ast.Call, context: Context) -> None:
         loop = saves.loop_of(context.here.statement)
         if loop is None or excuses.tested(match.unless_test, context):
             continue
-        fix = Fix(each.fix_title, (), Level.DISPLAY, each.fix_reason)
         related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-        context.report(fix, code=each.code, related=related, message=match.message, line=str(loop.lineno))
+        context.report(each.words(), code=each.code, related=related, message=match.message, line=str(loop.lineno))

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 from enum import Enum
 
+from perflint.catalogue import shipped
 from perflint.facts import amp
-from perflint.findings import Confidence, Fix, Level, Related
+from perflint.findings import Confidence, Level, Related
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
@@ -19,8 +20,8 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.syntax.names import dotted, spellings
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Class, Scope, headers
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Class, Scope
+from perflint.syntax.tree import is_literal
 from perflint.training.steps import Point, points_of
 
 # Finds where a model's 2-D convolutions have their channels: first (NCHW, Paddle's default), last (NHWC), or open.
@@ -82,19 +83,15 @@ def _made_in(at: Place) -> frozenset[_Made]:
     names: set[str] = set()
     for statement in at.scope.statements:
         for call in statement.calls:
-            name = at.file.names.resolve(dotted(call.func) or "")
+            name = at.file.names.qualified(call.func)
             if name in _SEQUENCES or name in _LINEAR:
                 found.add((call, name))
             elif name in _CONVOLUTIONS and not _is_minor(call):
                 found.add((call, _layout(call)))
-        parts = (part for header in headers(statement.node) for part in walk(header))
-        names.update(filter(None, (dotted(part) for part in parts if isinstance(part, (ast.Name, ast.Attribute)))))
+        names.update(filter(None, map(dotted, statement.nodes)))
     for name in sorted(names):
-        named = (
-            Modules.of(at.file.project).find(at.file.names.resolve(name), at.file)
-            if _may_lead_on(at.file, name)
-            else None
-        )
+        may_lead_on = at.file.names.is_bound(name.partition(".")[0]) or bool(at.file.names.stars)
+        named = Modules.of(at.file.project).find(at.file.names.resolve(name), at.file) if may_lead_on else None
         if named is not None and isinstance(named[1], Class):
             found |= _made_by(named[0], named[1])
         elif named is not None and isinstance(named[1], Scope) and named[1] is not at.scope:
@@ -102,14 +99,10 @@ def _made_in(at: Place) -> frozenset[_Made]:
     return frozenset(found)
 
 
-def _may_lead_on(file: FileIndex, name: str) -> bool:
-    return file.names.is_bound(name.partition(".")[0]) or bool(file.names.stars)
-
-
 def _is_minor(call: ast.Call) -> bool:
     """Whether a convolution is grouped or small."""
     outputs, groups = argument_of(call, "out_channels", _OUTPUTS), argument_of(call, "groups", _GROUPS)
-    if groups is not None and not (isinstance(groups, ast.Constant) and groups.value == 1):
+    if groups is not None and not is_literal(groups, 1):
         return True
     return isinstance(outputs, ast.Constant) and isinstance(outputs.value, int) and outputs.value < _SMALL
 
@@ -125,13 +118,8 @@ def _layout(call: ast.Call) -> Channels:
 
 # PPF307: a convolutional model that is trained with AMP in the channels-first layout.
 
-CODE = "PPF307"
+RULE = shipped()["PPF307"]
 _SCOPES = frozenset({"paddle.amp.auto_cast", "paddle.amp.decorate"})
-_TITLE = 'give every 2-D layer of the model `data_format="NHWC"`, and its batches that order'
-_REASON = (
-    "sums are rounded differently, and code that relies on channels being axis 1 has to be changed; layout tuning "
-    "(`paddle.incubate.autotune`) does it for you, but turns views off, so writing into a slice changes a copy"
-)
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
@@ -142,12 +130,12 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
     confidence = amp.confidence_in(file)
     if confidence is None or any(other.has_words("set_config") for other in mentions.of("autotune")):
         return
-    for node in dict.fromkeys(statement.node for _, statement, _ in amp.places(file)):
-        calls = (item for part in headers(node) for item in walk(part) if isinstance(item, ast.Call))
-        yield from (Candidate(call, node, confidence=confidence) for call in calls)
+    for statement in dict.fromkeys(statement for _, statement, _ in amp.places(file)):
+        for call in statement.calls:
+            yield Candidate(call, statement.node, confidence=confidence)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, heeds_claims=False)
 def channels_first(call: ast.Call, context: Context) -> None:
     """Report AMP that is turned on for a model whose convolutions have their channels first."""
     point, confidence = context.here, amp.confidence_in(context.file) or Confidence.LOW
@@ -158,7 +146,7 @@ def channels_first(call: ast.Call, context: Context) -> None:
     if len(first) == 1 == len([model for model in models if channels_of(*model)]):
         ((file, owner),) = first
         related = (Related(file.path, file.row(owner.node), "the model"),)
-        fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
+        fix = RULE.fix((), Level.DISPLAY, RULE.texts["reason"])
         context.report(fix, related=related, confidence=confidence, model=owner.name)
 
 

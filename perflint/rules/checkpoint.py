@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
 
+from perflint.catalogue import shipped
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
@@ -23,39 +24,15 @@ from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
-from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, terminal
-from perflint.syntax.tree import alike, walk
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, terminal
+from perflint.syntax.tree import alike, calls_in, string_of, walk
 from perflint.syntax.vocabulary import means_model
 
 # The fix for a checkpoint each epoch: pass a snapshot to Paddle's writer thread, and wait for it at the end.
 #
 # The behaviour of `paddle.async_save` is tested by running it: `tests/test_async_save.py`. It came with Paddle 2.6.
 
-_TITLE = "save a snapshot in the background, and wait for the writer after the loop"
-_REASON = (
-    "the snapshot takes the model's size in memory once more (on a GPU build in host memory), an error while writing"
-    " is not raised, and the file is complete only after clear_async_save_task_queue()"
-)
-_OTHERWISE = "save less often, or in the background"
-_LESS_OFTEN = "raise the interval to the number of steps that you can afford to lose"
-_ADVICE = (
-    f"{_LESS_OFTEN}; or pass a snapshot to paddle.async_save(...,"
-    " sync_other_task=True) and call paddle.clear_async_save_task_queue() after the loop"
-)
-_SAME_PATH = (
-    "; the file is overwritten in place: if a kill at that moment must not lose the only checkpoint, write to a "
-    "temporary name, and os.replace it after the queue is flushed"
-)
-_NO_MODEL = "only a model's own state_dict() can be copied and written later without risk"
-_NO_STATEMENT = "it is part of a larger expression"
-_SETTINGS = "paddle.async_save takes the object, the path and the protocol, and no other setting"
-_TOGETHER = "it is one of several saves that are made together"
-_TAKEN = "`paddle` is another name there"
-_FLUID = "save less often"
-_NOT_IN_FLUID = "releases of Paddle with paddle.fluid cannot save in the background"
-_USED_AGAIN = "the loop uses the file again, which may not be complete by then"
-_LEFT_EARLY = "the loop can be left without waiting for the writer"
-_CAUGHT = "an error while writing would no longer reach the `except` around it"
+IN_STEP, EACH_EPOCH = shipped()["PPF401"], shipped()["PPF402"]
 _PARAMETERS = frozenset({"obj", "path", "protocol"})
 _READS = frozenset(
     {"load", "set_state_dict_from", "copy", "copy2", "copyfile", "copytree", "move", "rename", "remove", "replace"}
@@ -67,8 +44,6 @@ _HARMLESS = frozenset(
     | {"dirname", "basename", "makedirs", "mkdir", "isdir"}
 )
 _BUILDS_PATHS = frozenset({"join", "save", "save_pretrained"})
-_DEEPEST = 3
-"""Calls from the loop to a function that loads."""
 _WIDTH = 88
 _SINCE = "2.6"
 """The first Paddle with ``paddle.async_save``: its wheel of 2.6.2 has it, as a function of ``paddle.framework.io``."""
@@ -77,11 +52,11 @@ _SINCE = "2.6"
 def snapshot_fix(call: ast.Call, loop: Loop, context: Context) -> Fix:
     """``paddle.save(model.state_dict(), path)`` to ``paddle.async_save`` of a snapshot, flushed after the loop."""
     if imports_fluid(context.file):
-        return Fix(_FLUID, (), Level.DISPLAY, _NOT_IN_FLUID)
+        return EACH_EPOCH.words("in fluid")
     model, spelled = _model(call, context), spelling("paddle", context.here.statement.node, context.file)
-    reason = _NO_MODEL if model is None else _TAKEN if spelled is None else _why_not(call, loop, context)
-    if model is None or spelled is None or reason:
-        return Fix(_TITLE, (), Level.DISPLAY, reason)
+    case = "not a model" if model is None else "name taken" if spelled is None else _why_not(call, loop, context)
+    if model is None or spelled is None or case:
+        return EACH_EPOCH.words(case)
     paddle = spelled.name
     # A GPU build copies each tensor to pinned memory before it continues; other builds copy nothing.
     copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
@@ -89,27 +64,23 @@ def snapshot_fix(call: ast.Call, loop: Loop, context: Context) -> Fix:
         *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
-    reason = _REASON + (_SAME_PATH if _is_one_path(call) else "")
-    return spelled.trusted(Fix(_TITLE, tuple(sorted(edits)), Level.UNSAFE, reason, spelled.imports, _SINCE))
-
-
-def _is_one_path(call: ast.Call) -> bool:
-    """Whether each save writes to the same path, judging by its text."""
-    return isinstance(argument_of(call, "path", 1), ast.Constant)
+    is_one_path = isinstance(argument_of(call, "path", 1), ast.Constant)
+    reason = EACH_EPOCH.texts["reason"] + (EACH_EPOCH.texts["same path"] if is_one_path else "")
+    return spelled.trusted(EACH_EPOCH.fix(sorted(edits), Level.UNSAFE, reason, _SINCE))
 
 
 def periodic_fix(call: ast.Call, found: PeriodicSave, context: Context) -> Fix:
     """The same for a save every n steps; in words if its loop is in another function."""
     loop = found.loop
     if imports_fluid(context.file):
-        return Fix(_FLUID, (), Level.DISPLAY, f"{_LESS_OFTEN}; {_NOT_IN_FLUID}")
+        return IN_STEP.words("in fluid")
     if loop is None:
-        return Fix(_OTHERWISE, (), Level.DISPLAY, _ADVICE)
+        return IN_STEP.words("elsewhere")
     if found.more:
-        return Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {_TOGETHER}")
+        return IN_STEP.words("no edit", why=IN_STEP.texts["made together"])
     around = [link.node for link in context.here.statement.around if isinstance(link.node, LOOPS)]
     made = snapshot_fix(call, around[-1] if around else loop, context)
-    return made if made.edits else Fix(_OTHERWISE, (), Level.DISPLAY, f"{_ADVICE}; no edit is offered: {made.reason}")
+    return made if made.edits else IN_STEP.words("no edit", why=made.reason)
 
 
 def _call_edits(call: ast.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
@@ -145,23 +116,19 @@ def _call_edits(call: ast.Call, name: str, snapshot: tuple[str, str], context: C
 
 
 def _why_not(call: ast.Call, loop: Loop, context: Context) -> str:
-    """Why the snapshot of a model cannot be written later, ``""`` if it can."""
+    """The case in which the snapshot of a model cannot be written later, ``""`` if it can."""
     if not isinstance(context.statement, ast.Expr):
-        return _NO_STATEMENT
-    if not _is_plain(call):
-        return _SETTINGS
+        return "no statement"
+    if is_spread(call) or not {keyword.arg for keyword in call.keywords} <= _PARAMETERS:
+        return "settings"
     inside = context.here.scope.statements_in(loop)
     if loop.orelse or any(isinstance(statement.node, ast.Return) for statement in inside):
-        return _LEFT_EARLY
+        return "left early"
     if _is_caught(loop, context):
-        return _CAUGHT
+        return "caught"
     if _file_is_used_again(call, loop) or _is_loaded_in_a_call(loop, context):
-        return _USED_AGAIN
+        return "used again"
     return ""
-
-
-def _is_plain(call: ast.Call) -> bool:
-    return not is_spread(call) and {keyword.arg for keyword in call.keywords} <= _PARAMETERS
 
 
 def _is_caught(loop: Loop, context: Context) -> bool:
@@ -174,7 +141,7 @@ def _file_is_used_again(call: ast.Call, loop: Loop) -> bool:
     """Whether the loop reads, moves or removes files, or passes the path to something that may."""
     given = arguments_of(call)
     path = given[1] if len(given) > 1 else None
-    calls = [item for item in walk(loop) if isinstance(item, ast.Call)]
+    calls = calls_in(loop)
     if any(terminal(item) in _READS for item in calls):
         return True
     if path is None:
@@ -190,8 +157,8 @@ def _folder_is_handed_on(path: ast.expr, loop: Loop, excepted: set[ast.AST]) -> 
     folders = set(names_in(path)) & set(_made_up_paths(loop))
     return any(
         isinstance(argument, ast.Name) and argument.id in folders
-        for item in walk(loop)
-        if isinstance(item, ast.Call) and item not in excepted and terminal(item) not in _BUILDS_PATHS
+        for item in calls_in(loop)
+        if item not in excepted and terminal(item) not in _BUILDS_PATHS
         for argument in arguments_of(item)
     )
 
@@ -201,37 +168,35 @@ def _made_up_paths(loop: Loop) -> Iterator[str]:
     for item in walk(loop):
         if isinstance(item, ast.Assign) and isinstance(item.targets[0], ast.Name):
             value = item.value
-            is_text = isinstance(value, (ast.JoinedStr, ast.BinOp)) and any(map(_is_text, walk(value)))
+            is_text = isinstance(value, (ast.JoinedStr, ast.BinOp)) and any(
+                string_of(part) is not None for part in walk(value)
+            )
             if is_text or (isinstance(value, ast.Call) and terminal(value) in ("join", "format", "Path")):
                 yield item.targets[0].id
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _is_loaded_in_a_call(loop: Loop, context: Context) -> bool:
     """Whether a function that the loop calls loads, moves or uploads a file: it may be the one still written."""
     file, scope = context.file, context.here.scope
     graph = CallGraph.of(file.project)
-    calls = [call for statement in scope.statements_in(loop) for call in statement.calls]
-    waiting = [found for call in calls for found in graph.reached(Place(file, scope), call)]
-    seen: set[Scope] = set()
-    for _ in range(_DEEPEST):
-        current = [place for place in waiting if place.scope not in seen]
-        seen |= {place.scope for place in current}
-        if any(uses_a_checkpoint(place.file, call) for place in current for call in place.scope.calls):
-            return True
-        waiting = [found for place in current for call in place.scope.calls for found in graph.reached(place, call)]
+    at, calls = Place(file, scope), (call for statement in scope.statements_in(loop) for call in statement.calls)
+    waiting = [found for call in calls for found in graph.reached(at, call)]
+    seen: set[Place] = set()
+    for place in waiting:  # grows in the loop
+        if place not in seen:
+            seen.add(place)
+            if any(uses_a_checkpoint(place.file, call) for call in place.scope.calls):
+                return True
+            waiting += (found for call in place.scope.calls for found in graph.reached(place, call))
     return False
 
 
 def _model(call: ast.Call, context: Context) -> str | None:
     state = argument_of(call, "obj", 0)
     is_first = state is not None and arguments_of(call)[0] is state
-    if not is_first or not isinstance(state, ast.Call) or arguments_of(state):
+    if not is_first or not isinstance(state, ast.Call) or arguments_of(state) or terminal(state) != "state_dict":
         return None
-    if not isinstance(state.func, ast.Attribute) or state.func.attr != "state_dict":
+    if not isinstance(state.func, ast.Attribute):
         return None
     owner = state.func.value
     name = dotted(owner) or ""
@@ -242,18 +207,12 @@ def _model(call: ast.Call, context: Context) -> str | None:
 # PPF401 and PPF402: checkpoints saved synchronously in the step loop, or at each epoch.
 
 _WITH_OPTIMIZER, _PRETRAINED = "whole save", "pretrained save"
-_MESSAGE = (
-    "`{what}`{others} makes training wait for the disk {where}; where that takes more than one or two per cent of the"
-    " time, save {way}."
-)
-_IN_BACKGROUND = "pass a snapshot to paddle.async_save and flush its queue after the loop"
-IN_STEP, EACH_EPOCH = "PPF401", "PPF402"
 SAVES = saves.SAVES | {"paddle.Model.save"}
 
 _SAVE_NAMES = {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
 
 
-@rule(IN_STEP, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
+@rule(IN_STEP.code, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
 def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
     is_save = context.callee(call) in SAVES and not writes_memory(call, context.here.function)
@@ -265,23 +224,22 @@ def _saves(file: FileIndex) -> Iterator[Candidate]:
     return (Candidate(call, found.statement.node, found) for call, found in periodic_saves(file).items())
 
 
-@rule(IN_STEP, at=At.ANYWHERE, find=_saves)
+@rule(IN_STEP.code, at=At.ANYWHERE, find=_saves)
 def save_every_so_often(found: PeriodicSave, context: Context) -> None:
     """Report a checkpoint that training waits for every n steps."""
     call = context.node
     if not isinstance(call, ast.Call) or context.step is not None:
         return
-    if context.range(call)[0] in every_rank_in(context.file):
+    if call in every_rank_in(context.file):
         return
     step, interval, evaluates = found.reached
-    more = f" (and {found.more} more here)" if found.more else ""
     context.report(
         periodic_fix(call, found, context),
         step=step,
         event=_event(found, call),
         every=replace(interval, beside="an evaluation") if evaluates else interval,
-        message=_MESSAGE,
-        others=more,
+        message=IN_STEP.texts["message"],
+        others=f" (and {found.more} more here)" if found.more else "",
         way="less often" if imports_fluid(context.file) else "less often or in the background",
     )
 
@@ -293,7 +251,7 @@ def _event(found: PeriodicSave, call: ast.Call) -> str:
     return _WITH_OPTIMIZER if found.with_optimizer else ""
 
 
-@rule(EACH_EPOCH, at=At.ANYWHERE, names=named("paddle.save", code=EACH_EPOCH))
+@rule(EACH_EPOCH.code, at=At.ANYWHERE, names=named("paddle.save", code=EACH_EPOCH.code))
 def save_each_epoch(call: ast.Call, context: Context) -> None:
     """Report a checkpoint that training waits for at each epoch."""
     if context.point is None or context.step is not None or context.callee(call) != "paddle.save":
@@ -301,9 +259,9 @@ def save_each_epoch(call: ast.Call, context: Context) -> None:
     loop = saves.loop_of(context.here.statement)
     if loop is None or writes_memory(call, context.here.function):
         return
-    if context.range(call)[0] in every_rank_in(context.file):
+    if call in every_rank_in(context.file):
         return  # one writer is enough: PPF403 reports that first; after that fix, this rule can report how it writes
     related = (Related(context.file.path, loop.lineno, "the epoch loop"),)
-    advice = "save only every few epochs" if imports_fluid(context.file) else _IN_BACKGROUND
+    advice = EACH_EPOCH.texts["less often" if imports_fluid(context.file) else "in background"]
     fix = snapshot_fix(call, loop, context)
     context.report(fix, related=related, line=str(loop.lineno), advice=advice)

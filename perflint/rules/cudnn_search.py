@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import partial
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts.dataset_samples import wrapped
 from perflint.facts.entry_points import DeviceWork, EntryPoint, speaks_of, work_of
 from perflint.facts.loaders import LOADER, is_loader_class
@@ -23,9 +23,9 @@ from perflint.rules.entry_advice import above_training, models_in, places_beside
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_none
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.parameters import argument_of, arguments_of, is_none
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import calls_in, walk
 from perflint.syntax.vocabulary import means_settings
 
 # Finds whether the images of a training have one size, by following its loader to the code that creates a sample.
@@ -144,16 +144,16 @@ class _Reader:
     def _changed(self, place: ValueSource, before: Sizes) -> Sizes:
         """The sizes of images after a transform or a function."""
         found = {self._by(made, before) for made in _makers(place) if not is_none(made.node)}
-        if len(found) > 1:
-            return Sizes.MANY if Sizes.MANY in found else Sizes.UNKNOWN
-        return found.pop() if found else before
+        return _agreed(found) if len(found) > 1 else next(iter(found), before)
 
     def _by(self, made: ValueSource, before: Sizes) -> Sizes:
         node = made.node
         if isinstance(node, (ast.List, ast.Tuple)):
-            return self._in_turn(made, node.elts, before)
+            for part in node.elts:
+                before = self._changed(made.part(part), before)
+            return before
         if isinstance(node, ast.Lambda):
-            return self._calls(made, (item for item in walk(node.body) if isinstance(item, ast.Call)), before)
+            return self._calls(made, calls_in(node.body), before)
         if not isinstance(node, ast.Call):
             called = function_of(made, node)
             return before if called is None else self._run(made.entered(called), before)
@@ -165,11 +165,6 @@ class _Reader:
         inside = made.method("__call__", "_apply_image", "forward")
         return before if inside is None else self._run(inside, before)
 
-    def _in_turn(self, place: ValueSource, parts: Iterable[ast.expr], before: Sizes) -> Sizes:
-        for part in parts:
-            before = self._changed(place.part(part), before)
-        return before
-
     # -- functions -------------------------------------------------------------------------------------------
 
     def _run(self, inside: ValueSource, before: Sizes) -> Sizes:
@@ -180,13 +175,13 @@ class _Reader:
         for statement in inside.place.scope.statements:
             if not is_left_out(inside, statement):
                 after = self._step(inside.at(statement), statement, before)
-                is_chance = after is Sizes.ONE and any(map(_by_chance, _tests(statement)))
+                is_chance = after is Sizes.ONE and any(_by_chance(test) for test, _ in statement.conditions)
                 before = before if is_chance else after
         return before
 
     def _step(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
-        before = self._taken(place, statement, before)
-        before = self._calls(place, _inside_out(statement), before)
+        innermost_first = sorted(statement.calls, key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))
+        before = self._calls(place, innermost_first, self._taken(place, statement, before))
         value = getattr(statement.node, "value", None)
         if isinstance(value, ast.Subscript) and (cut := _is_cut(place, value)) is not None:
             return Sizes.ONE if cut else Sizes.MANY
@@ -194,11 +189,10 @@ class _Reader:
 
     def _taken(self, place: ValueSource, statement: Statement, before: Sizes) -> Sizes:
         """The sizes of the samples that a statement takes from another dataset: ``self.dataset[index]``."""
-        for part in own_parts(statement.node):
-            for item in walk(part):
-                if isinstance(item, ast.Subscript) and _is_own(item.value):
-                    found = _agreed(self.samples(made) for made in _makers(place.part(item.value)))
-                    before = before if found is Sizes.UNKNOWN else found
+        for item in statement.nodes:
+            if isinstance(item, ast.Subscript) and _is_own(item.value):
+                found = _agreed(self.samples(made) for made in _makers(place.part(item.value)))
+                before = before if found is Sizes.UNKNOWN else found
         return before
 
     def _calls(self, place: ValueSource, calls: Iterable[ast.Call], before: Sizes) -> Sizes:
@@ -239,11 +233,6 @@ def _looped_over(place: ValueSource, func: ast.expr) -> ast.expr | None:
         return None
     loops = (link.node for link in place.place.statement.around if isinstance(link.node, ast.For))
     return next((loop.iter for loop in loops if dotted(loop.target) == func.id), None)
-
-
-def _inside_out(statement: Statement) -> list[ast.Call]:
-    """The calls of a statement, innermost first."""
-    return sorted(statement.calls, key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))
 
 
 # -- which sizes a step gives --------------------------------------------------------------------------------------
@@ -323,7 +312,7 @@ def _is_fixed(place: ValueSource) -> bool:
 def _names(node: ast.AST) -> Iterator[ast.expr]:
     """The names in an expression, with their attributes of ``self``; not those of calls."""
     if isinstance(node, ast.Call):
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+        for argument in arguments_of(node):
             yield from _names(argument)
     elif isinstance(node, ast.Name) or (isinstance(node, ast.Attribute) and dotted(node)):
         yield node
@@ -368,10 +357,6 @@ def _local_values(scope: Scope) -> set[str]:
     return {name for name in bindings_of(scope) if "." not in name} | set(scope.parameters)
 
 
-def _tests(statement: Statement) -> Iterator[ast.expr]:
-    return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
-
-
 def _by_chance(test: ast.expr) -> bool:
     """Whether a test depends on a random number or on the image itself, so that not all images take the branch."""
     for item in walk(test):
@@ -384,7 +369,7 @@ def _by_chance(test: ast.expr) -> bool:
 
 # PPF706: a convolutional network on images of one size, for which cuDNN only estimates which kernels are fastest.
 
-CODE = "PPF706"
+RULE = shipped()["PPF706"]
 _CHOSEN = (
     *("FLAGS_cudnn_exhaustive_search", "cudnn_exhaustive_search", "FLAGS_cudnn_deterministic", "cudnn_deterministic"),
     *("FLAGS_use_autotune", "use_autotune", "autotune", "deterministic"),
@@ -407,12 +392,11 @@ def leaves_cudnn_to_guess(entry: EntryPoint) -> bool:
     return sizes_of_images(entry) is Sizes.ONE
 
 
-@rule(CODE, at=At.ANYWHERE, find=partial(models_in, is_worth=leaves_cudnn_to_guess), claims=False, heeds_claims=False)
+_models = partial(models_in, is_worth=leaves_cudnn_to_guess)
+
+
+@rule(RULE.code, at=At.ANYWHERE, find=_models, claims=False, heeds_claims=False)
 def no_search(entry: EntryPoint, context: Context) -> None:
     """Report the model of a training step whose convolutions use kernels that cuDNN only estimates to be fastest."""
-    fix = above_training(entry, _LINES, catalogue.shipped()[CODE])
-    context.report(
-        fix,
-        related=places_beside(entry),
-        confidence=Confidence.MEDIUM,
-    )
+    fix = above_training(entry, _LINES, RULE)
+    context.report(fix, related=places_beside(entry), confidence=Confidence.MEDIUM)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from perflint import catalogue
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Place
@@ -18,12 +18,13 @@ from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.query import query
+from perflint.rules.edits import call_in
 from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
-from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
+from perflint.syntax.parameters import argument_of, arguments_of, is_none, is_spread
+from perflint.syntax.scopes import Scope, Statement, terminal
 from perflint.syntax.tree import string_of, walk
 
 # Finds the methods that create the samples of a dataset, and the parts of a sample: ``return {"x": x}, label``.
@@ -35,11 +36,8 @@ def sample_methods(file: FileIndex) -> tuple[Scope, ...]:
     if not file.has_words("__getitem__") or file.is_quiet or file.is_foreign or file.is_offline:
         return ()
     base_names = Hierarchy.of(file.project).base_names
-    return tuple(
-        owner.methods["__getitem__"]
-        for owner in file.scopes.classes.values()
-        if "__getitem__" in owner.methods and "paddle.io.Dataset" in base_names(file, owner)
-    )
+    owners = (owner for owner in file.scopes.classes.values() if "__getitem__" in owner.methods)
+    return tuple(owner.methods["__getitem__"] for owner in owners if "paddle.io.Dataset" in base_names(file, owner))
 
 
 class SamplePart(NamedTuple):
@@ -120,7 +118,7 @@ def _inside(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.Dict):
         return node.values
     if isinstance(node, ast.Call) and dotted(node.func) in ("dict", "tuple", "list"):
-        return [*node.args, *(keyword.value for keyword in node.keywords)]
+        return arguments_of(node)
     return [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
 
 
@@ -129,8 +127,8 @@ def _put_into(name: str, node: ast.stmt) -> Iterator[ast.expr]:
         for target in node.targets:
             if isinstance(target, ast.Subscript) and dotted(target.value) == name:
                 yield node.value
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and dotted(call.func) == f"{name}.append":
+    call = call_in(node)
+    if call is not None and dotted(call.func) == f"{name}.append":
         yield from call.args
 
 
@@ -187,8 +185,9 @@ def sample_tensors(file: FileIndex) -> tuple[TensorSample, ...]:
     """The tensors that each dataset of a file creates for a sample, without datasets that create none."""
     if not file.has_words("to_tensor"):
         return ()
-    methods = (scope for scope in sample_methods(file) if not _collates(Place(file, scope)))
-    return tuple(sample for scope in methods if (sample := _sample(Place(file, scope))) is not None)
+    places = (Place(file, scope) for scope in sample_methods(file))
+    samples = (_sample(at) for at in places if not _collates(at))
+    return tuple(sample for sample in samples if sample is not None)
 
 
 def _sample(at: Place) -> TensorSample | None:
@@ -201,8 +200,7 @@ def _sample(at: Place) -> TensorSample | None:
     owner = at.scope.owner.name if at.scope.owner is not None else ""
     if is_collated(at.file, owner):
         return None
-    made = [part.node for part in parts if part not in rest]
-    sources = [source for node in made for source in _sources(at.scope, node)]
+    sources = [source for part in parts if part not in rest for source in _sources(at.scope, part.node)]
     return TensorSample(
         tensors,
         may_stay=any(_is_transformed(part.node) for part in rest),
@@ -216,7 +214,7 @@ def _is_tensor(file: FileIndex, node: ast.expr) -> bool:
     """Whether a part of a sample is a tensor that stays one: from a function of Paddle, or from ``ToTensor``."""
     if not isinstance(node, ast.Call):
         return False
-    name = file.names.resolve(dotted(node.func) or "")
+    name = file.names.qualified(node.func)
     is_made = name.startswith("paddle.") and name.rpartition(".")[2].islower()
     return is_made or (_is_transformed(node) and (file.has("ToTensor") or "to_tensor" in name))
 
@@ -272,23 +270,18 @@ def is_collated(file: FileIndex, owner: str) -> bool:
         _is_given(argument_of(call, "collate_fn", None)) and not _is_of_another(Place(user, scope), call, owner)
         for user in users
         if user.has_words("collate_fn")
-        for scope in user.scopes.scopes
-        for statement in scope.statements
-        for call in statement.calls
+        for scope, _, call in user.calls
     )
 
 
 def _is_given(collate: ast.expr | None) -> bool:
-    is_none = isinstance(collate, ast.Constant) and collate.value is None
-    return collate is not None and not is_none and "default_collate" not in (dotted(collate) or "")
+    return collate is not None and not is_none(collate) and "default_collate" not in (dotted(collate) or "")
 
 
 def _is_of_another(at: Place, call: ast.Call, owner: str) -> bool:
     """Whether a loader obviously gets an object of another class."""
     dataset = argument_of(call, "dataset", 0)
-    made = (
-        () if dataset is None else sources(dataset, Place(at.file, at.scope), through=Through.NAME | Through.ATTRIBUTE)
-    )
+    made = sources(dataset, at, through=Through.NAME | Through.ATTRIBUTE) if dataset is not None else ()
     names = {terminal(source.node) for source in made if isinstance(source.node, ast.Call)}
     return bool(names) and owner not in names and all((last or "")[:1].isupper() for last in names)
 
@@ -300,18 +293,16 @@ def is_indexed(file: FileIndex, owner: str) -> bool:
 
 
 def _indexes(file: FileIndex, owner: str) -> bool:
-    statements = [statement for scope in file.scopes.scopes for statement in scope.statements]
     made = {
         name
-        for statement in statements
+        for _, statement in file.statements
         for target, value in targets_and_values(statement.node)
         if isinstance(value, ast.Call) and terminal(value) == owner and (name := dotted(target))
     }
     return bool(made) and any(
         isinstance(item, ast.Subscript) and isinstance(item.ctx, ast.Load) and dotted(item.value) in made
-        for statement in statements
-        for part in own_parts(statement.node)
-        for item in walk(part)
+        for _, statement in file.statements
+        for item in statement.nodes
     )
 
 
@@ -329,9 +320,9 @@ def _tensors_of(file: FileIndex, parts: list[SamplePart]) -> tuple[tuple[SampleT
         if call is not None:
             tensor = _tensor(call, part) if same and not part.is_shared else None
             found[call] = tensor if found.get(call, tensor) is not None else None
-    tensors = (tensor for tensor in found.values() if tensor is not None)
-    ordered = tuple(sorted(tensors, key=lambda tensor: (tensor.call.lineno, tensor.call.col_offset)))
-    return ordered, len(ordered) < len(found)
+    tensors = [tensor for tensor in found.values() if tensor is not None]
+    tensors.sort(key=lambda tensor: (tensor.call.lineno, tensor.call.col_offset))
+    return tuple(tensors), len(tensors) < len(found)
 
 
 def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:
@@ -340,7 +331,7 @@ def _made_by(file: FileIndex, part: SamplePart) -> tuple[ast.Call | None, bool]:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call):
         same = same and _means_the_same(node.func.attr, node)
         node = node.func.value
-    is_tensor = isinstance(node, ast.Call) and file.names.resolve(dotted(node.func) or "") == TO_TENSOR
+    is_tensor = isinstance(node, ast.Call) and file.names.qualified(node.func) == TO_TENSOR
     return (node if isinstance(node, ast.Call) and is_tensor else None), same
 
 
@@ -366,14 +357,14 @@ def _means_the_same(method: str, call: ast.Call) -> bool:
     if method not in _BOTH:
         return False
     if method == "astype":
-        kinds = [*call.args, *(keyword.value for keyword in call.keywords)]
+        kinds = arguments_of(call)
         return len(kinds) == 1 and string_of(kinds[0]) is not None
     return not call.keywords
 
 
 def _dtype(node: ast.expr | None) -> str | None:
     """The requested type, as named in NumPy; None if NumPy does not have it, or it is unknown."""
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+    if node is None or is_none(node):
         return ""
     said = string_of(node) or (dotted(node) or "").rpartition(".")[2]
     return said if _DTYPE.match(said) else None
@@ -381,11 +372,7 @@ def _dtype(node: ast.expr | None) -> str | None:
 
 # PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch.
 
-TENSORS = "PPF106"
-_UNTYPED = "name the type of the numbers, as in `np.asarray({data}, dtype=...)`: NumPy turns Python floats into float64"
-_DRAWN = "the other dataset may return tensors already: pass them on unchanged, without creating new ones"
-_TAKEN = "`np` is another name there"
-_INDEXED = "some code indexes the dataset directly, and may call tensor methods on the samples"
+TENSORS = shipped()["PPF106"]
 _OF_IMAGES = "tensors of pictures"
 """The event if the copy of the numbers takes the time."""
 
@@ -398,36 +385,34 @@ def _tensor_places(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement, sample)
 
 
-@rule(TENSORS, at=At.ANYWHERE, find=_tensor_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(TENSORS.code, at=At.ANYWHERE, find=_tensor_places, claims=False, heeds_claims=False, needs_kinds=False)
 def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
-    related = tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows)
-    count = "a tensor" if not rows else f"{len(rows) + 1} tensors"
-    confidence = Confidence.LOW if found.may_stay else Confidence.HIGH
-    event, fix = _OF_IMAGES if found.is_image else "", _fix(found, context.file)
-    context.report(fix, related=related, confidence=confidence, event=event, count=count)
+    context.report(
+        _fix(found, context.file),
+        related=tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows),
+        confidence=Confidence.LOW if found.may_stay else Confidence.HIGH,
+        event=_OF_IMAGES if found.is_image else "",
+        count=f"{len(rows) + 1} tensors" if rows else "a tensor",
+    )
 
 
 def _fix(found: TensorSample, file: FileIndex) -> Fix:
-    said = catalogue.shipped()[TENSORS]
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
-        return Fix(said.fix_title, (), Level.DISPLAY, _UNTYPED.format(data=ast.unparse(untyped.data)))
+        return TENSORS.words("untyped", data=ast.unparse(untyped.data))
     if found.is_drawn or found.is_indexed:
-        return Fix(said.fix_title, (), Level.DISPLAY, _DRAWN if found.is_drawn else _INDEXED)
+        return TENSORS.words("drawn" if found.is_drawn else "indexed")
     spelled = spelling("numpy.asarray", found.tensors[0].call, file)
     if spelled is None:
-        return Fix(said.fix_title, (), Level.DISPLAY, _TAKEN)
-    edits = tuple(_edit(tensor, spelled.name, file) for tensor in found.tensors)
-    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports))
+        return TENSORS.words("taken")
+    return spelled.trusted(TENSORS.fix(_edit(tensor, spelled.name, file) for tensor in found.tensors))
 
 
 def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
-    source = file.source
-    data = source.text[slice(*source.lines.span(tensor.data))]
     dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
-    return Edit(*source.lines.span(tensor.call), f"{asarray}({data}{dtype})")
+    return Edit(*file.source.lines.span(tensor.call), f"{asarray}({file.source.code(tensor.data)}{dtype})")
 
 
 # Finds files that a dataset reads again for each sample, although they are the same each time.
@@ -446,15 +431,6 @@ _SAME_METHODS = frozenset({"format", "join", "joinpath", "lower", "upper", "repl
 _UNKNOWN = (ast.Lambda, ast.Await, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@query
-def repeated_reads(file: FileIndex) -> tuple[ast.Call, ...]:
-    """The calls of a file's datasets that read the same file for each sample."""
-    if not file.has_words(*_WORDS):
-        return ()
-    methods = [scope for method in sample_methods(file) for scope in _with_helpers(method)]
-    return tuple(call for scope in dict.fromkeys(methods) for call in _repeated_reads_of(Place(file, scope)))
-
-
 def _with_helpers(method: Scope) -> list[Scope]:
     """A method, and those of its class that it runs: ``self.load(index)``."""
     own = method.owner.methods if method.owner is not None else {}
@@ -466,22 +442,22 @@ def _with_helpers(method: Scope) -> list[Scope]:
     return found
 
 
-def _repeated_reads_of(at: Place) -> Iterator[ast.Call]:
+def _repeated_reads(at: Place) -> Iterator[Candidate]:
     """The outermost of these calls: ``json.load(open(path))`` is one read, and so is reading an open file."""
     jumps = any(isinstance(call.func, ast.Attribute) and call.func.attr == "seek" for call in at.scope.calls)
     for statement in at.scope.statements:
-        if jumps or _is_kept(statement) or any(map(_asks_for_kept, _tests(statement))):
+        if jumps or _is_kept(statement) or any(_asks_for_kept(test) for test, _ in statement.conditions):
             continue
         inside: set[ast.AST] = set()
         for call in statement.calls:
             if call not in inside and _reads_the_same(at, statement, call):
-                yield call
+                yield Candidate(call, statement.node)
                 inside.update(walk(call))
 
 
 def _reads_the_same(at: Place, statement: Statement, call: ast.Call) -> bool:
-    qualified = at.file.names.resolve(dotted(call.func) or "")
-    values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    qualified = at.file.names.qualified(call.func)
+    values = arguments_of(call)
     if not _READS.match(qualified) or not values:
         return False
     if qualified == "numpy.load" and argument_of(call, "mmap_mode", 1) is not None:
@@ -515,7 +491,7 @@ def _is_same_source(source: ValueSource) -> bool:
         return node.id == "self" or hasattr(builtins, node.id) or file.names.is_bound(node.id)
     if scope is file.scopes.module:
         return True
-    opens = isinstance(node, ast.Call) and _READS.match(file.names.resolve(dotted(node.func) or ""))
+    opens = isinstance(node, ast.Call) and _READS.match(file.names.qualified(node.func))
     return not opens and _is_same(source)
 
 
@@ -529,14 +505,10 @@ def _is_set_at_the_start(at: Place, name: str) -> bool:
 
 def _gives_the_same(file: FileIndex, call: ast.Call) -> bool:
     """Whether a call returns the same for the same arguments."""
-    qualified = file.names.resolve(dotted(call.func) or "")
+    qualified = file.names.qualified(call.func)
     if _SAME.match(qualified) or _READS.match(qualified):
         return True
     return isinstance(call.func, ast.Attribute) and call.func.attr in _SAME_METHODS
-
-
-def _tests(statement: Statement) -> Iterator[ast.expr]:
-    return (link.node.test for link in statement.around if isinstance(link.node, ast.If))
 
 
 def _asks_for_kept(test: ast.expr) -> bool:
@@ -551,28 +523,23 @@ def _asks_for_kept(test: ast.expr) -> bool:
 def _is_kept(statement: Statement) -> bool:
     """Whether a statement stores what it reads in the object: ``self.file = h5py.File(path)``."""
     targets = statement.node.targets if isinstance(statement.node, ast.Assign) else []
-    return any(
-        isinstance(item, ast.Attribute) and dotted(item.value) == "self" for target in targets for item in walk(target)
-    )
+    return any((dotted(item) or "").startswith("self.") for target in targets for item in walk(target))
 
 
 # PPF108: a dataset that reads the same file again for each sample.
 
-READ_AGAIN = "PPF108"
-_LAZILY = "open it lazily and keep it in the object, since worker processes must not share a handle"
+READ_AGAIN = shipped()["PPF108"]
 _HANDLES = ("h5py.File", "lmdb.open")
 
 
-def _repeated_places(file: FileIndex) -> Iterator[Candidate]:
-    for call in repeated_reads(file):
-        statement = statement_around(file.tree, call)
-        if statement is not None:
-            yield Candidate(call, statement)
+@query
+def _repeated_places(file: FileIndex) -> list[Candidate]:
+    methods = sample_methods(file) if file.has_words(*_WORDS) else ()
+    scopes = dict.fromkeys(scope for method in methods for scope in _with_helpers(method))
+    return [read for scope in scopes for read in _repeated_reads(Place(file, scope))]
 
 
-@rule(READ_AGAIN, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(READ_AGAIN.code, at=At.ANYWHERE, find=_repeated_places, claims=False, heeds_claims=False, needs_kinds=False)
 def reads_again(call: ast.Call, context: Context) -> None:
     """Report a read in ``__getitem__`` that does not depend on the index."""
-    said = catalogue.shipped()[READ_AGAIN]
-    reason = _LAZILY if context.name(call.func) in _HANDLES else said.fix_reason
-    context.report(Fix(said.fix_title, (), Level.DISPLAY, reason))
+    context.report(READ_AGAIN.words("handle" if context.name(call.func) in _HANDLES else ""))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Edit
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, InFile, rule
@@ -17,7 +17,7 @@ from perflint.rules import excuses
 from perflint.rules.arguments import codes_in, has_bad_value, matches_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import headers
+from perflint.syntax.scopes import Statement
 from perflint.syntax.tree import string_of, walk
 from perflint.training.steps import Point
 
@@ -41,7 +41,7 @@ def _finder(code: str) -> InFile:
         """The entries in programs that train."""
         if file.matches(words) and programs.trains(file):
             for _, statement in file.statements_at(words):
-                for entry in _entries(statement.node):
+                for entry in _entries(statement):
                     if _is_of(code, _MATCHES.get(string_of(entry.key) or "", [])):
                         yield Candidate(entry.shown, statement.node, entry)
 
@@ -52,11 +52,12 @@ def _is_of(code: str, known: list[tuple[Rule, ArgumentMatch]]) -> bool:
     return any(each.code == code for each, _ in known)
 
 
-def _entries(node: ast.stmt) -> Iterator[_Entry]:
+def _entries(statement: Statement) -> Iterator[_Entry]:
     """The places in a statement that give an entry of a dict a value."""
+    node = statement.node
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
         yield _Entry(node.targets[0].slice, node.value, node)
-    for item in (item for part in headers(node) for item in walk(part)):
+    for item in statement.nodes:
         if isinstance(item, ast.Dict):
             pairs = zip(item.keys, item.values, strict=True)
             yield from (_Entry(key, value, value, True) for key, value in pairs if key is not None)
@@ -106,10 +107,8 @@ def _is_handed(name: str | None, match: ArgumentMatch, context: Context) -> bool
     """Whether the current function passes a name to the call."""
     if not name or context.point is None:
         return False
-    resolve = context.file.names.resolve
     return any(
-        resolve(dotted(call.func) or "") == match.call and name in map(dotted, call.args)
-        for call in context.point.scope.calls
+        context.name(call.func) == match.call and name in map(dotted, call.args) for call in context.point.scope.calls
     )
 
 
@@ -124,8 +123,7 @@ def _report(entry: _Entry, rule: Rule, match: ArgumentMatch, context: Context) -
         return
     if match.before_import and not programs.is_before_import(point.statement, match.before_import, point.file):
         return
-    title, reason = rule.fix_title.format(value=match.set), "" if rule.fix_level is Level.SAFE else rule.fix_reason
-    fix = Fix(title, (Edit(*context.range(value), match.set),), rule.fix_level, reason)
+    fix = rule.fix([Edit(*context.range(value), match.set)], value=match.set)
     context.report(fix, entry.shown, code=rule.code, span=place, message=match.message, entry=match.entry)
 
 

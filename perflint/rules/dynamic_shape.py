@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from itertools import islice
 
-from perflint.facts.unknown_size import MASK, Form, dense_form, dynamic_op
+from perflint.catalogue import shipped
+from perflint.facts.unknown_size import OPERATIONS, Form, dense_form, dynamic_op
 from perflint.facts.waits import test_for
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.lint.context import Context
@@ -16,57 +17,11 @@ from perflint.rules.excuses import is_untrained
 from perflint.rules.spelled import paddle_at
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import headers, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import terminal
 from perflint.syntax.vocabulary import picks
 from perflint.training.steps import Point
 
-CODE = "PPF207"
-_MASKED = "`paddle.where(mask, x, paddle.zeros_like(x))`"
-_SUM = "`paddle.where(mask, x, paddle.zeros_like(x)).sum()`"
-_ADVICE = {
-    "nonzero": f"where the indices only select values, use the mask: {_MASKED}",
-    "masked_select": f"keep the shape: {_MASKED}",
-    MASK: f"keep the shape: {_MASKED}",
-    "unique": "count over a fixed number of classes (`F.one_hot`), or find the distinct values in the data pipeline",
-    "unique_consecutive": "find the runs in the data pipeline, or mark their starts by comparing neighbors",
-    "where": "where the indices only select values, use `paddle.where(mask, x, other)` with all three arguments",
-    "repeat_interleave": "compute the index of the repeated rows in the data pipeline and use `paddle.gather`",
-    "bincount": "count over a fixed number of classes, if all labels are below it: `F.one_hot(x, n).sum(0)`",
-}
-_ADVICE_FOR = {
-    Form.SUM: f"sum all values, with zeros for those that the mask excludes: {_SUM}, "
-    "divided by `mask.sum()` for a mean",
-    Form.EXTREME: "replace the values that the mask excludes by a limit: "
-    "`paddle.where(mask, x, paddle.full_like(x, limit))`",
-    Form.LOSS: 'take the loss of all values with `reduction="none"`, and then '
-    "`paddle.where(mask, loss, paddle.zeros_like(loss)).sum()`, divided by `mask.sum()` for a mean",
-    Form.CLASS_LOSS: "take the loss of all values, as `F.cross_entropy(logits, labels, ignore_index=255)`, "
-    "with labels of 255 where the mask is false",
-    Form.LOSS_OF_PICKED: "compute the indices of the mask in the data pipeline, "
-    "for `paddle.gather` here and in the model",
-    Form.COUNT: "count with a sum that stays on the device: `(x != 0).sum().clip(min=1)`",
-    Form.FILL: "fill with the mask itself: `x[mask] = value`, or `paddle.where(mask, value, x)`",
-    Form.ROW_EXTREME: "replace the values that the mask excludes by a limit, and reduce each row: "
-    "`paddle.where(mask, x, paddle.full_like(x, limit)).max(axis=1)`, or `.min`",
-    Form.ROWS: "if each row keeps the same number, compute their indices in the data pipeline, "
-    "for `paddle.take_along_axis`",
-}
-_UNDER_TEST = ", and remove the test at {where}, which waits as well"
-_REASON = "whether the rewrite gives the same result depends on how the values are used"
-_MEAN_REASON = (
-    "only if the mask has the shape of the values; sums are added in a different order, an empty mask gives 0 "
-    "instead of nan, and an excluded value that is nan or inf can still spoil the gradients of what it was "
-    "computed from"
-)
-_LOSS_REASON = (
-    "only if the mask has the shape of the loss, or gets it by `unsqueeze`; a nan or inf that the mask excludes "
-    "can still spoil the gradients: replace it before the loss with `paddle.where`, too"
-)
-_CLASS_REASON = (
-    "only if the mask has the shape of the labels and no class has the number 255; an empty mask gives 0 instead of nan"
-)
-_REASONS: dict[Form | None, str] = {Form.LOSS: _LOSS_REASON, Form.CLASS_LOSS: _CLASS_REASON}
+RULE = shipped()["PPF207"]
 # What a forward pass must call to be worth checking: a mask alone is not a call, so calls that go with one count too.
 _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cross_entropy", "reshape"}) | COMPARING
 
@@ -74,7 +29,7 @@ _BESIDE = frozenset({"mean", "sum", "astype", "cast", "squeeze", "flatten", "cro
 def _operations(point: Point) -> Iterator[tuple[ast.expr, tuple[str, Confidence], Confidence]]:
     step = point.step
     most = Confidence.LOW if step is not None and _picks(point, step.function) else Confidence.HIGH
-    for item in (item for header in headers(point.statement.node) for item in walk(header)):
+    for item in point.statement.nodes:
         if not isinstance(item, (ast.Call, ast.Subscript)) or not _is_worth_asking(item):
             continue
         found = dynamic_op(point, item)
@@ -86,10 +41,10 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
     """Whether an expression looks as if of unknown size: computing kinds is slow, and most indices are numbers."""
     if isinstance(node, ast.Subscript):
         return not isinstance(node.slice, (ast.Constant, ast.Slice))
-    return terminal(node) in _ADVICE or isinstance(node.func, ast.Name)
+    return terminal(node) in OPERATIONS or isinstance(node.func, ast.Name)
 
 
-@rule(CODE, at=At.HOT, find_at=_operations, clues=(_ADVICE.keys() - {MASK}) | _BESIDE, claims=False)
+@rule(RULE.code, at=At.HOT, find_at=_operations, clues=OPERATIONS | _BESIDE, claims=False)
 def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     """Report an operation whose result has a size that the host must wait for."""
     point, expression, step = context.here, context.node, context.running
@@ -103,10 +58,10 @@ def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     if _picks(point, step.function):
         confidence = Confidence.LOW
     form = dense_form(point, expression)
-    advice = _ADVICE_FOR[form] if form is not None else _ADVICE[name]
+    advice = RULE.texts[form.value if form is not None else name]
     test = test_for(point, expression) if form is not None else None
     if test is not None:
-        advice += _UNDER_TEST.format(where=f"line {context.file.row(test)}")
+        advice += RULE.texts["under a test"].format(where=f"line {context.file.row(test)}")
     fix = _fix(name, expression, form, advice, context)
     context.report(fix, confidence=confidence, advice=advice)
 
@@ -124,9 +79,10 @@ def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, contex
     called = next((outer for outer, _ in islice(context.around(expression), 1, None)), None)
     is_mean = isinstance(called, ast.Call) and terminal(called) == "mean" and not arguments_of(called)
     if value is None or mask is None or paddle is None or called is None or not is_mean:
-        return Fix(advice, (), Level.DISPLAY, _REASONS.get(form, _REASON))
+        of_form = f"reason for {form.value if form is not None else name}"
+        return Fix(advice, (), Level.DISPLAY, RULE.texts.get(of_form, RULE.fix_reason))
     text = f"{paddle}.where({mask}, {value}, {paddle}.zeros_like({value})).sum() / {mask}.sum().clip(min=1)"
-    return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, _MEAN_REASON)
+    return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, RULE.texts["reason for a mean"])
 
 
 def _operands(node: ast.expr, name: str) -> tuple[str | None, str | None]:

@@ -94,6 +94,12 @@ def _space(source: Source, row: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t\f"))]
 
 
+def insert_row_above(source: Source, node: ast.stmt, line: str) -> Edit:
+    """A new row above a statement, with its indentation."""
+    at = source.lines.line_start(node.lineno)
+    return Edit(at, at, f"{indentation(source, node.lineno)}{line}{source.newline}")
+
+
 def insert_row_after(source: Source, row: int, line: str) -> Edit:
     """A new line below a row (and a missing line end of the last row)."""
     at = source.lines.line_end(row)
@@ -106,9 +112,19 @@ def insert_row_after_loop(source: Source, loop: ast.stmt, line: str) -> Edit:
     return insert_row_after(source, loop.end_lineno or loop.lineno, indentation(source, loop.lineno) + line)
 
 
-def indent_rows(source: Source, first: int, last: int, unit: str, header: str, fixed_rows: set[int]) -> list[Edit]:
-    """Put rows under a header line: one edit for each row, except for ``fixed_rows`` (inside strings)."""
-    edits = []
+def put_under(
+    header: str, run: tuple[ast.stmt, ast.stmt], scope: Scope, statement: Statement, source: Source
+) -> list[Edit]:
+    """Put the statements of a block, from one to another, under a header line; ``statement``: one of them."""
+    first, last = run[0].lineno, run[1].end_lineno or run[1].lineno
+    around = [*(link.node.lineno for link in statement.around), scope.row]
+    unit = one_level(indentation(source, first), *(indentation(source, row) for row in around))
+    return indent_rows(source, first, last, unit, header)
+
+
+def indent_rows(source: Source, first: int, last: int, unit: str, header: str) -> list[Edit]:
+    """Put rows under a header line: one edit for each row, except for those that begin inside a string."""
+    edits, fixed_rows = [], rows_inside_strings(source, first, last)
     for row in range(first, last + 1):
         start = indentation_start(source, row)
         if row == first:

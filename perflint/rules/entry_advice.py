@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from perflint.catalogue import Rule
 from perflint.facts.entry_points import EntryPoint, entries_of
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.index.project import FileIndex
 from perflint.lint.registry import Candidate
-from perflint.rules.edits import indent_rows, indentation, one_level, rows_inside_strings
+from perflint.rules.edits import insert_row_above
 from perflint.rules.spelled import spelling
-from perflint.syntax.scopes import LOOPS, Scope, Statement
-from perflint.text.source import Source
+from perflint.syntax.scopes import LOOPS
 
 _MOST_SHOWN = 3
 """How many places like the reported one are listed with it."""
@@ -57,21 +56,6 @@ def _ends(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, node.end_lineno or node.lineno
 
 
-def put_under(source: Source, nodes: Sequence[ast.stmt], header: str, scope: Scope, backward: Statement) -> list[Edit]:
-    """Edits that put statements before a backward pass under a header: ``with paddle.amp.auto_cast():``."""
-    first, last = nodes[0].lineno, nodes[-1].end_lineno or nodes[-1].lineno
-    around = [indentation(source, link.node.lineno) for link in backward.around]
-    function = indentation(source, scope.row)
-    unit = one_level(indentation(source, first), *around, function)
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
-
-
-def insert_above(source: Source, node: ast.stmt, line: str) -> Edit:
-    """A new row above a statement, with its indentation."""
-    at = source.lines.line_start(node.lineno)
-    return Edit(at, at, f"{indentation(source, node.lineno)}{line}{source.newline}")
-
-
 def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:
     """The fix that puts lines above the loops of a training; ``{paddle}`` in them is Paddle's name in the file.
 
@@ -80,10 +64,9 @@ def above_training(entry: EntryPoint, lines: Sequence[str], rule: Rule) -> Fix:
     at = outermost_loop(entry)
     spelled = spelling("paddle", at, entry.file) if entry.driven_from is entry.file else None
     if spelled is None:
-        return Fix(rule.fix_title, (), Level.DISPLAY, rule.fix_reason)
+        return rule.words()
     written = (line.format(paddle=spelled.name) for line in lines)
-    edits = tuple(insert_above(entry.file.source, at, line) for line in written)
-    return spelled.trusted(Fix(rule.fix_title, edits, rule.fix_level, rule.fix_reason, spelled.imports))
+    return spelled.trusted(rule.fix(insert_row_above(entry.file.source, at, line) for line in written))
 
 
 def outermost_loop(entry: EntryPoint) -> ast.stmt:

@@ -6,32 +6,32 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
+from typing import NamedTuple
 
+from perflint.catalogue import shipped
 from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
-from perflint.flow.values import Values
 from perflint.index.callers import Callers
 from perflint.index.imports import Imports
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, nodes_at, rule
+from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.call_results import PARALLEL
 from perflint.query import query
-from perflint.rules.edits import block_of, call_in, has_own_rows
-from perflint.rules.guard import guard_edits
+from perflint.rules.edits import block_of, call_in, has_own_rows, put_under
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.bindings import targets_of as assigned_to
-from perflint.syntax.names import dotted, dotted_names
+from perflint.syntax.names import dotted, dotted_names, names_in
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Link, Scope, Statement, headers, terminal
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import calls_in, children, string_of, walk
 from perflint.syntax.vocabulary import counts_processes, differs_between_processes, exports, is_no_training, means_rank
 
 # Ranks: code that only one process of a distributed program runs, and files that every process writes.
@@ -71,12 +71,10 @@ class Ranks(Part):
     @query
     def is_per_rank(self, node: ast.expr, at: Place, names: int = _MOST_NAMES) -> bool:
         """Whether a path contains the rank, so that each process writes its own file, also through some names."""
-        for item in walk(node):
-            text = item.value if isinstance(item, ast.Constant) else _identifier(item)
-            if isinstance(text, str) and differs_between_processes(text):
-                return True
+        if any(differs_between_processes(_word(item)) for item in walk(node)):
+            return True
         meanings = self._meanings(node, at) if names else ()
-        return any(self.is_per_rank(value, Place(origin, there), names - 1) for value, there, origin in meanings)
+        return any(self.is_per_rank(value, place, names - 1) for value, place in meanings)
 
     @query
     def _tells_rank(self, node: ast.expr, at: Place, names: int = _MOST_NAMES) -> bool:
@@ -87,45 +85,39 @@ class Ranks(Part):
             return False
         if is_held and isinstance(node, ast.Call) and (dotted(node.func) or "").rpartition(".")[2] not in _READS:
             return self._asks_rank(node, at)
-        if any(
-            self._tells_rank(value, Place(origin, there), names - 1)
-            for value, there, origin in self._meanings(node, at)
-            if isinstance(value, _ANSWERS)
-        ):
-            return True
-        return any(self._asks_rank(call, at) for call in walk(node) if isinstance(call, ast.Call))
+        meanings = ((value, place) for value, place in self._meanings(node, at) if isinstance(value, _ANSWERS))
+        return any(self._tells_rank(value, place, names - 1) for value, place in meanings) or any(
+            self._asks_rank(call, at) for call in calls_in(node)
+        )
 
     def _asks_rank(self, call: ast.Call, at: Place) -> bool:
         """``if should_save():`` if that function of the project tests the rank."""
-        name = dotted(call.func)
-        found = Values.of(self._project).callee(at, name, {}) if name else None
+        found = CallGraph.of(self._project).called(at, call.func)
         if found is None or len(found[1].statements) > 20:
             return False
         return any(
             _names_rank(header, False) for statement in found[1].statements for header in headers(statement.node)
         )
 
-    def _meanings(self, node: ast.expr, at: Place) -> Iterator[tuple[ast.expr, Scope, FileIndex]]:
+    def _meanings(self, node: ast.expr, at: Place) -> Iterator[tuple[ast.expr, Place]]:
         """The values of the names in an expression: here, in the class, or by the callers."""
-        for item in walk(node):
-            name = dotted(item) if isinstance(item, (ast.Name, ast.Attribute)) else None
-            if name is None:
-                continue
-            yield from ((value, at.scope, at.file) for value in _assigned(at.scope, name))
+        for name in filter(None, map(dotted, walk(node))):
+            yield from ((value, at) for value in _assigned(at.scope, name))
             first, _, rest = name.partition(".")
             if first == "self" and at.scope.owner is not None:
-                yield from ((value, where, at.file) for value, where in at.scope.owner.attributes.get(rest, ())[:8])
+                found = at.scope.owner.attributes.get(rest, ())
+                yield from ((value, Place(at.file, where)) for value, where in found[:8])
             is_parameter = name in at.scope.parameters
             for site in CallGraph.of(self._project).callers(at, Certainty.NAME) if is_parameter else ():
                 argument = site.argument(at.scope, name)
                 if argument is not None and not isinstance(argument, ast.Constant):
-                    yield argument, site.scope, site.file
+                    yield argument, site.function
 
     def _is_single(self, test: ast.expr, truth: bool) -> bool:
         """Whether a branch runs only in a program of one process: ``if nranks > 1: ... else: here``."""
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return False
-        if not any(counts_processes(_identifier(item) or "") for item in walk(test.left)):
+        if not any(map(counts_processes, names_in(test.left))):
             return False
         return isinstance(test.ops[0], (ast.Lt, ast.LtE, ast.Eq)) == truth
 
@@ -156,8 +148,7 @@ def _names_rank(node: ast.expr, bound: bool) -> bool:
     stack: list[ast.AST] = [node]
     while stack:
         item = stack.pop()
-        text = item.value if isinstance(item, ast.Constant) else _identifier(item)
-        if isinstance(text, str) and means_rank(text):
+        if means_rank(_word(item)):
             return True
         if bound and isinstance(item, ast.Call) and (dotted(item.func) or "").rpartition(".")[2] not in _READS:
             stack.append(item.func)
@@ -166,10 +157,11 @@ def _names_rank(node: ast.expr, bound: bool) -> bool:
     return False
 
 
-def _identifier(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Name):
-        return node.id
-    return node.attr if isinstance(node, ast.Attribute) else None
+def _word(node: ast.AST) -> str:
+    """A name, the name of an attribute, or a literal text."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else string_of(node) or ""
 
 
 def _assigned(scope: Scope, name: str) -> Iterator[ast.expr]:
@@ -200,10 +192,9 @@ def stops(at: Place) -> bool:
 
     ``model = paddle.DataParallel(model)`` and then ``model.train_model(batch)`` is an AttributeError in each process.
     """
-    for name, wrap in _wrapped(at):
-        if any(_is_called_on(name, wrap, statement, at) for statement in at.scope.statements):
-            return True
-    return False
+    return any(
+        _is_called_on(name, wrap, statement, at) for name, wrap in _wrapped(at) for statement in at.scope.statements
+    )
 
 
 def _wrapped(at: Place) -> Iterator[tuple[str, Statement]]:
@@ -221,7 +212,7 @@ def _wrapped(at: Place) -> Iterator[tuple[str, Statement]]:
 
 
 def _wraps(call: ast.Call, file: FileIndex) -> bool:
-    return file.names.resolve(dotted(call.func) or "") in PARALLEL
+    return file.names.qualified(call.func) in PARALLEL
 
 
 def _is_called_on(name: str, wrap: Statement, statement: Statement, at: Place) -> bool:
@@ -282,31 +273,17 @@ _OTHER_WAYS = re.compile(
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
 _SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
-_MOST_CALLS = 4
-"""How many calls lead at most from where the program becomes distributed to a save."""
 
 Facts = frozenset[tuple[str, bool]]
 
 
 @dataclass(frozen=True)
-class EveryRank:
-    """A save that every process does.
+class RankPath:
+    """How every rank gets to a place.
 
-    ``line``: its row; ``via``: the calls that lead to it from the place where the program becomes distributed, as
-    (path, line), outermost first; ``start``: the place that makes the program distributed; ``more``: how many saves
-    follow it in the same block.
+    ``via``: the calls that lead there from the place where the program becomes distributed, as (path, line), outermost
+    first; ``start``: that place; ``facts``: the tests known to be true there.
     """
-
-    line: int
-    via: tuple[tuple[str, int], ...]
-    start: tuple[str, int]
-    confidence: Confidence
-    more: int = 0
-
-
-@dataclass(frozen=True)
-class _Path:
-    """How every rank gets into a function; ``facts``: the tests known to be true there."""
 
     via: tuple[tuple[str, int], ...]
     start: tuple[str, int]
@@ -316,15 +293,23 @@ class _Path:
     """Whether only a wrapped model shows it, in a program without other signs of distribution."""
 
 
+class EveryRank(NamedTuple):
+    """A save that every process does: its statement, and how many more saves follow it in the same block."""
+
+    at: Place
+    path: RankPath
+    more: int
+
+
 @query
-def every_rank(project: Project) -> Mapping[str, Mapping[int, EveryRank]]:
-    """The saves of a project that every rank does, by path and by the offset of the call."""
+def every_rank(project: Project) -> Mapping[str, Mapping[ast.Call, EveryRank]]:
+    """The saves of a project that every rank does, by path."""
     return _Finder.of(project).found()
 
 
 @query
-def every_rank_in(file: FileIndex) -> Mapping[int, EveryRank]:
-    """The saves of a file that every rank does, by the offset of the call."""
+def every_rank_in(file: FileIndex) -> Mapping[ast.Call, EveryRank]:
+    """The saves of a file that every rank does."""
     return every_rank(file.project).get(file.path, {})
 
 
@@ -336,11 +321,11 @@ def _is_examined(file: FileIndex) -> bool:
 class _Finder(Part):
     """Follows the processes of a distributed program to what they save."""
 
-    def found(self) -> dict[str, dict[int, EveryRank]]:
+    def found(self) -> dict[str, dict[ast.Call, EveryRank]]:
         """The saves that every rank does."""
         if not self._initial() and not self._spawned():
             return {}
-        result: dict[str, dict[int, EveryRank]] = {}
+        result: dict[str, dict[ast.Call, EveryRank]] = {}
         for file in self._project.files.values():
             if not _is_examined(file) or not file.matches(_SAVE) or file.matches(_OTHER_WAYS):
                 continue
@@ -349,15 +334,14 @@ class _Finder(Part):
                     statement = next(each for each in scope.statements if call in each.calls)
                     path = self._path(Place(file, scope), statement)
                     if path is not None and not contradict(facts(statement.place), path.facts):
-                        offset = file.source.lines.offset(call.lineno, call.col_offset)
-                        entry = EveryRank(file.row(call), path.via, path.start, path.confidence, more)
-                        result.setdefault(file.path, {})[offset] = entry
+                        entry = EveryRank(Place(file, scope, statement), path, more)
+                        result.setdefault(file.path, {})[call] = entry
         return result
 
     # -- from where every rank comes ---------------------------------------------------------------------------
 
     @query(cycle=None)  # a function that calls itself
-    def _path(self, place: Place, at: Statement, calls: int = _MOST_CALLS) -> _Path | None:
+    def _path(self, place: Place, at: Statement) -> RankPath | None:
         """How every rank of a distributed program gets to a statement of a function; None if it does not.
 
         A call that leaves ``save_every`` at None does not reach code under ``if save_every is not None:``.
@@ -368,8 +352,6 @@ class _Finder(Part):
         own = self._start(place)
         if own is not None:
             return own
-        if not calls:
-            return None
         sites = CallGraph.of(self._project).callers(place)
         open_sites = [
             site
@@ -381,17 +363,17 @@ class _Finder(Part):
             and not is_left_out(site, place, at)
         ]
         for site in open_sites:
-            path = self._path(site.function, site.statement, calls - 1)
+            path = self._path(site.function, site.statement)
             if path is not None and not contradict(facts(site.statement.place), path.facts):
                 # A method without known callers is made for other code; the methods that it calls itself run on every
                 # rank.
                 own_method = place.scope.owner is not None and site.scope.owner is place.scope.owner
                 sure = max(path.confidence, Confidence.HIGH if own_method and not path.wrapped else Confidence.LOW)
                 via = (*path.via, (site.file.path, site.file.row(site.call)))
-                return _Path(via, path.start, sure, wrapped=path.wrapped)
+                return RankPath(via, path.start, sure, wrapped=path.wrapped)
         return self._from_class(place, sites, open_sites)
 
-    def _from_class(self, at: Place, sites: list[CallSite], open_sites: list[CallSite]) -> _Path | None:
+    def _from_class(self, at: Place, sites: list[CallSite], open_sites: list[CallSite]) -> RankPath | None:
         """A method of an object that made the program distributed when it was built."""
         if at.scope.owner is None:
             return None
@@ -403,18 +385,19 @@ class _Finder(Part):
         if own and all(self._is_confined(site) for site in own):
             return None  # code called from elsewhere may not run where this class makes the program distributed
         if not open_sites:
-            return _Path((), found.start, Confidence.LOW, wrapped=found.wrapped)
+            return RankPath((), found.start, Confidence.LOW, wrapped=found.wrapped)
         place = open_sites[0].file.path, open_sites[0].file.row(open_sites[0].call)
-        return _Path((place,), found.start, found.confidence, wrapped=found.wrapped)
+        return RankPath((place,), found.start, found.confidence, wrapped=found.wrapped)
 
-    def _is_confined(self, site: CallSite, calls: int = _MOST_CALLS) -> bool:
+    @query(cycle=False)
+    def _is_confined(self, site: CallSite) -> bool:
         """Whether a call runs on one rank only: under a test of it, or in a function all of whose calls are."""
         if Ranks.of(self._project).guarded(site.statement, site.call, site.function):
             return True
-        sites = CallGraph.of(self._project).callers(site.function) if calls else []
-        return bool(sites) and all(self._is_confined(each, calls - 1) for each in sites)
+        sites = CallGraph.of(self._project).callers(site.function)
+        return bool(sites) and all(map(self._is_confined, sites))
 
-    def _start(self, at: Place) -> _Path | None:
+    def _start(self, at: Place) -> RankPath | None:
         """The statement of a function that makes the program distributed, or finds it so.
 
         None if the distributed program stops with an error before it saves anything.
@@ -422,9 +405,9 @@ class _Finder(Part):
         found = self._begins(at)
         return None if found is not None and stops(at) else found
 
-    def _begins(self, at: Place) -> _Path | None:
+    def _begins(self, at: Place) -> RankPath | None:
         if at.scope in self._spawned():
-            return _Path((), self._spawned()[at.scope], Confidence.HIGH)
+            return RankPath((), self._spawned()[at.scope], Confidence.HIGH)
         for statement in at.scope.statements:
             for call in statement.calls:
                 name = dotted(call.func)
@@ -434,11 +417,11 @@ class _Finder(Part):
                 place = at.file.path, at.file.row(call)
                 qualified = at.file.names.resolve(name)
                 if qualified in _STARTS or self._reaches_start(at, call):
-                    return _Path((), place, Confidence.HIGH, facts(statement.place))
+                    return RankPath((), place, Confidence.HIGH, facts(statement.place))
                 if qualified in PARALLEL:
                     sure = self._is_started(at.file)
                     confidence = Confidence.HIGH if sure else Confidence.LOW
-                    return _Path((), place, confidence, facts(statement.place), wrapped=not sure)
+                    return RankPath((), place, confidence, facts(statement.place), wrapped=not sure)
         return None
 
     def _is_started(self, file: FileIndex) -> bool:
@@ -476,8 +459,8 @@ class _Finder(Part):
             return found
         for file, scope, _, call in Callers.of(self._project).named("spawn"):
             target = dotted(call.args[0]) if call.args else None
-            if target and file.names.resolve(dotted(call.func) or "") in _SPAWNS:
-                reached = Values.of(self._project).callee(Place(file, scope), target, {})
+            if target and file.names.qualified(call.func) in _SPAWNS:
+                reached = CallGraph.of(self._project).called(Place(file, scope), target)
                 if reached is not None:
                     found[reached.scope] = (file.path, file.row(call))
         return found
@@ -499,7 +482,7 @@ def _open_saves(at: Place) -> Iterator[tuple[ast.Call, Link | None]]:
         return
     for statement in at.scope.statements:
         for call in statement.calls:
-            if at.file.names.resolve(dotted(call.func) or "") not in _SAVES or ranks.guarded(statement, call, at):
+            if at.file.names.qualified(call.func) not in _SAVES or ranks.guarded(statement, call, at):
                 continue
             is_own = any(ranks.is_per_rank(path, at) for path in targets_of(call))
             if not is_own and not writes_memory(call, at):
@@ -516,11 +499,7 @@ def _starts(at: Place) -> bool:
 
 def _calls_one(at: Place, names: Container[str]) -> bool:
     """Whether a function calls one of these by name."""
-    return any(
-        at.file.names.resolve(dotted(call.func) or "") in names
-        for statement in at.scope.statements
-        for call in statement.calls
-    )
+    return any(at.file.names.qualified(call.func) in names for call in at.scope.calls)
 
 
 def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[tuple[ast.Call, int]]:
@@ -532,43 +511,30 @@ def _first_of_each_block(saves: list[tuple[ast.Call, Link | None]]) -> Iterator[
         yield min(calls, key=lambda call: call.lineno), len(calls) - 1
 
 
-CODE = "PPF403"
-_TITLE = "save only on rank 0"
-_REASON = (
-    "the other ranks no longer write or wait: they need a barrier before they read the file; on several "
-    "machines only the first has the file"
-)
-_READ_BACK = "line {line} reads the file, on all ranks: they have to wait for rank 0 there, at a barrier"
-_BY_HAND = "where the rank is known, and what else belongs under the test, is for you to decide"
-_TOGETHER = "what it saves is computed by a call that may need all ranks: make that call before the test of the rank"
-_OLD = "put it under a test of the rank that this release of Paddle has"
+RULE = shipped()["PPF403"]
 # Calls that do not communicate with other ranks, so that one rank may do them alone.
 _LOCAL = frozenset({"state_dict", "join", "format", "str", "int", "default_main_program", "strftime", "parameters"})
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
-    known = every_rank_in(file)
-    for node, statement in nodes_at(file, known):
-        name = file.names.resolve(dotted(node.func) or "") if isinstance(node, ast.Call) else ""
-        if name in _SAVES:
-            yield Candidate(node, statement, known[file.source.lines.span(node)[0]])
+    for call, found in every_rank_in(file).items():
+        if found.at.statement is not None:
+            yield Candidate(call, found.at.statement.node, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
 def save_on_every_rank(found: EveryRank, context: Context) -> None:
     """Report a save without a rank test, in a program that runs on several cards."""
     call = context.node
     if not isinstance(call, ast.Call) or (context.step is not None and context.name(call.func) != "paddle.async_save"):
         return  # at each step, PPF401 comes first (it ignores saves in the background)
-    path = context.file.path
-    related = [Related(*found.start, "the program becomes distributed here")]
-    related += [Related(*place, "called here by every rank") for place in found.via]
-    started, line = found.start
+    related = [Related(*found.path.start, "the program becomes distributed here")]
+    related += [Related(*caller, "called here by every rank") for caller in found.path.via]
     context.report(
         _fix(call, found, context),
         related=tuple(related),
-        confidence=found.confidence,
-        start=f"line {line}" if started == path else f"{started}:{line}",
+        confidence=found.path.confidence,
+        start=context.where(*found.path.start),
         others=f" (and {found.more} more here)" if found.more else "",
     )
 
@@ -576,27 +542,26 @@ def save_on_every_rank(found: EveryRank, context: Context) -> None:
 def _fix(call: ast.Call, found: EveryRank, context: Context) -> Fix:
     """The save, and those that follow it directly, under ``if paddle.distributed.get_rank() == 0:``."""
     if _is_old(dotted(call.func) or "", context):
-        return Fix(_TITLE, (), Level.DISPLAY, _OLD)
-    here = _in_index(call, context)
-    if here is None or call_in(here[1].node) is None or not has_own_rows(here[1].node, context.file.source):
-        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
-    scope, statement = here
+        return RULE.words("old")
+    scope, statement = found.at.scope, found.at.statement
+    if statement is None or call_in(statement.node) is None or not has_own_rows(statement.node, context.file.source):
+        return RULE.words("by hand")
     following = dropwhile(lambda node: node is not statement.node, block_of(statement, scope))
     run = list(takewhile(lambda node: _save_in(node, context) is not None, following))
     saves = [save for node in run if (save := _save_in(node, context)) is not None]
     if not saves or not all(map(_is_local, saves)):
-        return Fix(_TITLE, (), Level.DISPLAY, _TOGETHER)
-    reader = _reader(saves, Place(context.file, scope), statement)
+        return RULE.words("computed together")
+    reader = _reader(saves, found.at, statement)
     if reader:
-        return Fix(_TITLE, (), Level.DISPLAY, _READ_BACK.format(line=reader))
+        return RULE.words("read back", line=str(reader))
     spelled = spelling("paddle", statement.node, context.file)
     if spelled is None:
-        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
+        return RULE.words("by hand")
     header = f"if {spelled.name}.distributed.get_rank() == 0:"
-    edits = guard_edits((run[0], run[-1]), header, scope, statement, context.file.source)
+    edits = put_under(header, (run[0], run[-1]), scope, statement, context.file.source)
     if len(run) - 1 != found.more:
-        return Fix(_TITLE, tuple(edits), Level.DISPLAY, _BY_HAND, spelled.imports)
-    return spelled.trusted(Fix(_TITLE, tuple(edits), Level.UNSAFE, _REASON, spelled.imports))
+        return replace(RULE.words("by hand"), edits=tuple(edits), imports=spelled.imports)
+    return spelled.trusted(RULE.fix(edits, Level.UNSAFE, RULE.texts["reason"]))
 
 
 def _reader(run: list[ast.Call], place: Place, at: Statement) -> int:
@@ -618,20 +583,13 @@ def _reader(run: list[ast.Call], place: Place, at: Statement) -> int:
     return using[0][0] if using else 0
 
 
-def _in_index(save: ast.Call, context: Context) -> tuple[Scope, Statement] | None:
-    """The statement of a save, and its function."""
-    saves = context.file.calls_named(terminal(save) or "")
-    return next(((scope, statement) for scope, statement, call in saves if call is save), None)
-
-
 def _handed(scope: Scope) -> dict[str, list[tuple[Statement, ast.Call]]]:
     """The calls of a function except for saves, by the text of each argument."""
     found: dict[str, list[tuple[Statement, ast.Call]]] = {}
     for statement in scope.statements:
-        for call in statement.calls:
-            if terminal(call) not in _SAVING:
-                for text in {ast.unparse(argument) for argument in arguments_of(call)}:
-                    found.setdefault(text, []).append((statement, call))
+        for call in (call for call in statement.calls if terminal(call) not in _SAVING):
+            for text in set(map(ast.unparse, arguments_of(call))):
+                found.setdefault(text, []).append((statement, call))
     return found
 
 
@@ -642,7 +600,7 @@ def _path_of(save: ast.Call) -> ast.expr | None:
 
 def _parts_of(path: ast.expr) -> set[str]:
     """The names in an expression, as source text: ``args.out`` and ``step`` in ``f"{args.out}/{step}"``."""
-    names = {name for item in walk(path) if (name := dotted(item)) is not None}
+    names = dotted_names(path)
     return {name for name in names if not any(other.startswith(f"{name}.") for other in names)}
 
 
@@ -662,8 +620,6 @@ def _save_in(node: ast.stmt, context: Context) -> ast.Call | None:
 def _is_local(save: ast.Call) -> bool:
     """Whether the arguments of a save call nothing that might wait for the other ranks."""
     inside = [item for argument in arguments_of(save) for item in walk(argument)]
-    return all(
-        # ``:=``: the other ranks would lack the name
-        not isinstance(item, ast.NamedExpr) and not (isinstance(item, ast.Call) and terminal(item) not in _LOCAL)
-        for item in inside
-    )
+    if any(isinstance(item, ast.NamedExpr) for item in inside):
+        return False  # the other ranks would lack the name
+    return all(terminal(item) in _LOCAL for item in inside if isinstance(item, ast.Call))

@@ -9,7 +9,9 @@ from perflint.facts import programs
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax import vocabulary
+from perflint.syntax.bindings import bindings_of, plain_assignment
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import is_none
 from perflint.syntax.scopes import is_for_another_program, terminal
 from perflint.syntax.vocabulary import tests_itself
 from perflint.training.steps import Point
@@ -44,8 +46,8 @@ def tested(pattern: str, context: Context) -> bool:
     """Whether the test of an ``if`` around the current statement matches a pattern."""
     if not pattern or context.point is None:
         return False
-    tests = [link.node.test for link in context.here.statement.around if isinstance(link.node, ast.If)]
-    return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test in tests)
+    tests = context.here.statement.conditions
+    return any(re.search(pattern, ast.unparse(test), re.IGNORECASE) for test, _ in tests)
 
 
 def beside(calls: tuple[str, ...], context: Context) -> bool:
@@ -56,7 +58,7 @@ def beside(calls: tuple[str, ...], context: Context) -> bool:
     siblings = [other for other in context.here.scope.statements if other.place is statement.place]
     at = siblings.index(statement)
     near = siblings[max(at - 1, 0) : at] + siblings[at + 1 : at + 2]
-    names = {context.file.names.resolve(dotted(call.func) or "") for other in near for call in other.calls}
+    names = {context.file.names.qualified(call.func) for other in near for call in other.calls}
     return not names.isdisjoint(calls)
 
 
@@ -67,9 +69,8 @@ def called(calls: tuple[str, ...], context: Context) -> bool:
 
 def called_in(calls: tuple[str, ...], file: FileIndex) -> bool:
     """Whether a file contains one of these calls (qualified names)."""
-    resolve = file.names.resolve
     found = (call for name in calls for _, _, call in file.calls_named(name.rpartition(".")[2]))
-    return any(resolve(dotted(call.func) or "") in calls for call in found)
+    return any(file.names.qualified(call.func) in calls for call in found)
 
 
 def in_inner_loop(context: Context) -> bool:
@@ -99,12 +100,10 @@ def goes_nowhere(context: Context) -> bool:
         return False
     if tests_itself(point.scope.name) or is_for_another_program(point.statement, point.file.parts[-1]):
         return True
-    node = point.statement.node
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
-        return False
-    if isinstance(point.scope.node, ast.Module):
-        return False  # another file may read it
-    return not any(isinstance(read.node, ast.Name) for read in point.file.loads.get(node.targets[0].id, ()))
+    made = plain_assignment(point.statement.node)
+    if made is None or isinstance(point.scope.node, ast.Module):
+        return False  # another file may read the name of a module
+    return not any(isinstance(read.node, ast.Name) for read in point.file.loads.get(made[0], ()))
 
 
 # Recognizes parts of a forward pass that no training step runs, or that run once: decoding, metrics, cached values.
@@ -135,8 +134,7 @@ def _asked(test: ast.expr) -> str:
 def _is_first_time(test: ast.expr, point: Point) -> bool:
     """Whether a test is about a cached value: ``self.grid is None``, ``not hasattr(self, "grid")``."""
     if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is):
-        kept = test.comparators[0]
-        if not isinstance(kept, ast.Constant) or kept.value is not None:
+        if not is_none(test.comparators[0]):
             return False
         name = dotted(test.left) or ""
         return name.startswith("self.") or _is_looked_up(name, point)
@@ -149,6 +147,6 @@ def _is_first_time(test: ast.expr, point: Point) -> bool:
 
 def _is_looked_up(name: str, point: Point) -> bool:
     """Whether a name is bound to an entry of a table that may be missing: ``grid = grids.get(size)``."""
-    nodes = (statement.node for statement in point.scope.statements)
-    values = [node.value for node in nodes if isinstance(node, ast.Assign) and name in map(dotted, node.targets)]
+    nodes = (statement.node for statement in bindings_of(point.scope).get(name, ()))
+    values = [node.value for node in nodes if isinstance(node, ast.Assign)]
     return any(isinstance(value, ast.Call) and terminal(value) == "get" for value in values)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
+from perflint.catalogue import shipped
 from perflint.facts.accumulators import keeps_all, outlives_the_step, own_sum
 from perflint.facts.gradient_graphs import (
     NoGrad,
@@ -22,15 +23,18 @@ from perflint.facts.gradient_graphs import (
 from perflint.facts.kept_gradients import notices_detach
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.by_statement import differentiated
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.surely import Surely
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.host_reads import READ_METHODS
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_for, arguments_of
+from perflint.syntax.parameters import argument_for, argument_of, arguments_of
 from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point, of_point, points_of
@@ -41,9 +45,9 @@ STORES = frozenset({"append", "add", "update", "extend", "insert", "push", "reco
 _APPENDS = frozenset({"append", "extend", "add"})
 _MOST_BESIDE = 200
 """How many statements of the step are examined because of one next to them."""
+_OF_TENSORS = READ_METHODS | {"detach"}
 _CONTAINERS = frozenset({"dict", "list", "tuple", "set"})
-_HANDED = "`{name}` gets a tensor without its graph then, and may show that"
-_WANTED = "with `retain_graph` somebody may still go through the graph that is kept"
+RULE = shipped()["PPF212"]
 
 
 @dataclass(frozen=True)
@@ -66,21 +70,14 @@ class Growth:
 def growth(point: Point) -> Growth | None:
     """What a statement at a training step adds to an object that lives longer than it; None if it adds no graph."""
     carriers = _Carriers(point)
-    stored = _stored_graph(point, carriers, carriers.within)
-    if stored is None:
-        stored = _stored_graph(point, carriers, carriers.beside_a_loss)
-        if stored is None or not _is_beside_growth(point):
-            return None
-        sure = False
-    else:
-        sure = all(carriers.is_differentiated(name) for name in stored[1])
-    target, names = stored
-    return Growth(names, sure, _may_be_numbers(names, point), _seen(point, target, names))
-
-
-def _may_be_numbers(names: tuple[ast.expr, ...], point: Point) -> bool:
-    surely = Surely.of(point.file.project)
-    return not all(surely.is_tensor(name, point.function) for name in names)
+    own = _stored_graph(point, carriers, carriers.within)
+    stored = own or _stored_graph(point, carriers, carriers.beside_a_loss)
+    if stored is None or (own is None and not _is_beside_growth(point)):
+        return None
+    (target, names), surely = stored, Surely.of(point.file.project)
+    sure = own is not None and all(map(carriers.is_differentiated, names))
+    may_be_numbers = not all(surely.is_tensor(name, point.function) for name in names)
+    return Growth(names, sure, may_be_numbers, _seen(point, target, names))
 
 
 def _stored_graph(
@@ -99,9 +96,7 @@ def _stored_graph(
         return None
     if call is None and NoGrad.of(point.file.project).over_statement(point.function, point.statement):
         return None
-    if _is_number(value, point):
-        return None
-    return (target, names) if outlives_the_step(target, point) else None
+    return (target, names) if not _is_number(value, point) and outlives_the_step(target, point) else None
 
 
 def _is_number(value: ast.expr, point: Point) -> bool:
@@ -114,46 +109,40 @@ def _is_beside_growth(point: Point) -> bool:
     """Whether another statement of the same step stores the graph of the loss."""
     points = (points_of(point.file).get(item.node) for item in point.scope.statements if item is not point.statement)
     beside = (other for other in points if other is not None and other.step is not None and other.loop is point.loop)
-    for other in islice(beside, _MOST_BESIDE):
-        carriers = _Carriers(other)
-        if _stored_graph(other, carriers, carriers.within) is not None:
-            return True
-    return False
+    examined = ((other, _Carriers(other)) for other in islice(beside, _MOST_BESIDE))
+    return any(_stored_graph(other, carriers, carriers.within) is not None for other, carriers in examined)
 
 
 def _seen(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     if point.scope.once(_retains, lambda: _retains_graphs(point.scope)):
-        return _WANTED
+        return RULE.texts["wanted"]
     handed = _handed_to(point, target, names)
     if handed:
-        return _HANDED.format(name=handed)
+        return RULE.texts["handed"].format(name=handed)
     name = dotted(base_of(target))
     return notices_detach(point.function, name) if name is not None else ""
 
 
 def _handed_to(point: Point, target: ast.expr, names: tuple[ast.expr, ...]) -> str:
     """What gets the tensor on the way to where it is stored, and may show it: `partial` of ``partial(print, loss)``."""
-    inside = {id(name) for name in names}
     for call in point.statement.calls:
         called = dotted(call.func) or ""
         is_store = isinstance(call.func, ast.Attribute) and ast.dump(call.func.value) == ast.dump(target)
         if is_store or called in _CONTAINERS or point.file.names.resolve(called).startswith("paddle."):
             continue
-        if any(id(item) in inside for argument in arguments_of(call) for item in walk(argument)):
+        if any(item in names for argument in arguments_of(call) for item in walk(argument)):
             return called.rpartition(".")[2] or "a call"
     return ""
 
 
 def _retains_graphs(scope: Scope) -> bool:
-    calls = (call for statement in scope.statements for call in statement.calls)
-    return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr == "backward" and _retains(call) for call in calls
-    )
+    backward = (call for call in scope.calls if isinstance(call.func, ast.Attribute) and call.func.attr == "backward")
+    return any(map(_retains, backward))
 
 
 def _retains(call: ast.Call) -> bool:
-    given = [keyword.value for keyword in call.keywords if keyword.arg == "retain_graph"] + call.args[1:2]
-    return any(not (isinstance(value, ast.Constant) and not value.value) for value in given)
+    given = argument_of(call, "retain_graph", 1)
+    return given is not None and not (isinstance(given, ast.Constant) and not given.value)
 
 
 def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call | None] | None:
@@ -164,7 +153,7 @@ def _stored(point: Point, node: ast.stmt) -> tuple[ast.expr, ast.expr, ast.Call 
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
         return None
-    found = Values.of(point.file.project).callee(point.function, dotted(call.func) or "", point.env)
+    found = CallGraph.of(point.file.project).called(point.function, call.func, point.env)
     if found is not None:
         kept = _kept_by_method(call, found.file, found.scope)
         return (call.func.value, kept, call) if kept is not None else None
@@ -213,8 +202,8 @@ def _added(node: ast.stmt) -> tuple[ast.expr, ast.expr] | None:
         return (node.target, node.value) if isinstance(node.op, ast.Add) else None
     if isinstance(node, ast.Assign):
         return own_sum(node)
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+    call = call_in(node)
+    if call is not None and isinstance(call.func, ast.Attribute) and len(call.args) == 1:
         return (call.func.value, call.args[0]) if call.func.attr in _APPENDS and not call.keywords else None
     return None
 
@@ -260,11 +249,8 @@ class _Carriers:
     def _is_read(self, name: str) -> bool:
         """Whether a value is shown to be a tensor: ``metric.item()``."""
         return any(
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr in ("item", "numpy", "detach")
-            and dotted(call.func.value) == name
-            for statement in self._point.scope.statements
-            for call in statement.calls
+            isinstance(call.func, ast.Attribute) and call.func.attr in _OF_TENSORS and dotted(call.func.value) == name
+            for call in self._point.scope.calls
         )
 
     def is_differentiated(self, node: ast.expr) -> bool:
@@ -286,35 +272,24 @@ class _Carriers:
         results = results_of_calls(self._point.scope)
         loops = (self._point.statement.loop, self._point.loop)
         given = [results[name, loop] for loop in loops if (name, loop) in results]
-        if not given:
+        node, position = min(given, key=lambda item: item[0].lineno, default=(None, None))
+        if node is None or node.lineno >= self._point.statement.node.lineno or not isinstance(node.value, ast.Call):
             return False
-        node, position = min(given, key=lambda item: item[0].lineno)
-        call = node.value
-        if node.lineno >= self._point.statement.node.lineno or not isinstance(call, ast.Call):
-            return False
-        return self._returns_graph(call, position)
+        return self._returns_graph(node.value, position)
 
     def _returns_graph(self, call: ast.Call, position: int | None) -> bool:
-        point, name = self._point, dotted(call.func)
-        found = Values.of(point.file.project).callee(point.function, name, point.env) if name else None
-        if found is None or isinstance(found.scope.node, ast.Module):
+        point = self._point
+        found = CallGraph.of(point.file.project).called(point.function, call.func, point.env)
+        if found is None or NoGrad.of(found.file.project).decorated(found):
             return False
-        scope = found.scope
-        if NoGrad.of(found.file.project).decorated(found):
-            return False
-        returned = [statement.node for statement in scope.statements if isinstance(statement.node, ast.Return)]
+        returned = [each.node for each in found.scope.statements if isinstance(each.node, ast.Return)]
         names = [_returned_name(node, position) for node in returned]
-        return bool(names) and all(name in differentiated(scope) for name in names)
+        return bool(names) and all(name in differentiated(found.scope) for name in names)
 
     def feeds_backward(self, target: ast.expr) -> bool:
         """Whether the sum itself goes into a backward pass: then its graph is needed."""
-        name = dotted(target)
-        if name is None:
-            base = target.value if isinstance(target, ast.Subscript) else None
-            name = dotted(base) if base is not None else None
-        if name is None:
-            return True
-        return name in feeding_backward(self._point.scope)
+        name = dotted(target.value if isinstance(target, ast.Subscript) else target)
+        return name is None or name in feeding_backward(self._point.scope)
 
 
 def _returned_name(node: ast.Return, position: int | None) -> str | None:
@@ -328,22 +303,14 @@ def _returned_name(node: ast.Return, position: int | None) -> str | None:
 
 # PPF212: a loss that is summed up or stored with its graph, so that memory grows at each step.
 
-CODE = "PPF212"
-_TITLE = "keep the value without its graph: `.detach()`"
-_PLAIN = "a part of the loss that is a plain number at some steps has no `detach`"
-
 
 def _growth(point: Point) -> Growth | None:
     node = point.statement.node
     if point.step is None or point.step.forward:
         return None
-    if isinstance(node, ast.Expr):
-        call = node.value
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr not in STORES:
-            return None
-    elif not isinstance(node, (ast.AugAssign, ast.Assign)):
-        return None
-    return growth(point)
+    call = call_in(node)
+    is_store = call is not None and isinstance(call.func, ast.Attribute) and call.func.attr in STORES
+    return growth(point) if is_store or isinstance(node, (ast.AugAssign, ast.Assign)) else None
 
 
 def _growing(point: Point) -> Iterator[tuple[ast.AST, Growth]]:
@@ -352,7 +319,7 @@ def _growing(point: Point) -> Iterator[tuple[ast.AST, Growth]]:
         yield node.value if isinstance(node, ast.Expr) else node, found
 
 
-@rule(CODE, at=At.STEP, find_at=_growing, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.STEP, find_at=_growing, claims=False, heeds_claims=False)
 def graph_grows(found: Growth, context: Context) -> None:
     """Report a statement that adds the graph of a step to something that lives longer than the step."""
     names = ", ".join(dict.fromkeys(ast.unparse(name) for name in found.names))
@@ -362,6 +329,8 @@ def graph_grows(found: Growth, context: Context) -> None:
 
 def _fix(found: Growth, context: Context) -> Fix:
     ends = [context.file.source.lines.span(name)[1] for name in found.names]
-    reason = "; ".join(filter(None, (_PLAIN if found.may_be_numbers else "", found.seen)))
+    plain = RULE.texts["plain"] if found.may_be_numbers else ""
+    reason = "; ".join(filter(None, (plain, found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
-    return Fix(_TITLE, tuple(Edit(end, end, ".detach()") for end in sorted(ends)), level, reason)
+    edits = tuple(Edit(end, end, ".detach()") for end in sorted(ends))
+    return replace(RULE.words("detach"), edits=edits, level=level, reason=reason)

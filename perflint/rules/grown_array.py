@@ -7,20 +7,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Edit, Fix
 from perflint.flow.branches import Switches
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.rules.edits import indentation, insert_row_after_loop, one_level
-from perflint.syntax.bindings import bindings_of, loads_of
-from perflint.syntax.names import dotted, hands_on, names_in
-from perflint.syntax.parameters import is_spread
-from perflint.syntax.reaching import sole_at, value_of
+from perflint.rules.edits import indentation, insert_row_above, insert_row_after_loop, one_level
+from perflint.syntax.bindings import bindings_of, loads_of, plain_assignment
+from perflint.syntax.names import dotted, hands_on, names_in, plain_names
+from perflint.syntax.parameters import is_none, is_spread
+from perflint.syntax.reaching import sole_at, sole_value, value_of
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
-from perflint.syntax.tree import alike, walk
+from perflint.syntax.tree import alike, sized_by_shape, walk
 from perflint.text.source import Source
 
 # Finds arrays that a loop extends by copying them, ``x = paddle.concat([x, y])``, without reading them.
@@ -42,7 +43,6 @@ _MANY = re.compile(
 )
 _LOADER = re.compile(r"loader|reader", re.IGNORECASE)
 _TARGETS = re.compile(r"^(?:\w+_)?(?:targets?|labels?|gts?|tgt|trg|ground_truth)(?:_\w+)?$", re.IGNORECASE)
-_DEEPEST = 4
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Grown:
         """Whether the loop is over the samples of a batch: up to ``x.shape[0]``, with independent iterations."""
         return (
             isinstance(self.loop, ast.For)
-            and any(map(_is_first_axis, _counted(self.scope, self.at, self.loop.iter)))
+            and any(sized_by_shape(each) for each in _counted(self.scope, self.at, self.loop.iter))
             and not hands_on(self.loop, besides=self.name)
         )
 
@@ -92,7 +92,7 @@ class Grown:
 
     def is_of_numpy(self, file: FileIndex) -> bool:
         """Whether it is an array of NumPy, not a tensor."""
-        return file.names.resolve(dotted(self.call.func) or "").startswith("numpy.")
+        return file.names.qualified(self.call.func).startswith("numpy.")
 
 
 @query
@@ -100,48 +100,41 @@ def grown_arrays(file: FileIndex) -> tuple[Grown, ...]:
     """The arrays of a file that a loop extends in each iteration and does not read otherwise."""
     if not file.has("paddle") or not file.matches(_A_JOIN):
         return ()
-    return tuple(
-        found
-        for scope in file.scopes.scopes
-        for statement in scope.statements
-        if statement.loop is not None and (found := _grown(Place(file, scope), statement)) is not None
+    found = (
+        _grown(Place(file, scope), statement) for scope, statement in file.statements if statement.loop is not None
     )
+    return tuple(each for each in found if each is not None)
 
 
 def _grown(place: Place, statement: Statement) -> Grown | None:
     """The array that a statement in a loop extends."""
-    node, loop = statement.node, statement.loop
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or loop is None:
+    loop = statement.loop
+    name, call = plain_assignment(statement.node) or ("", None)
+    if loop is None or not isinstance(call, ast.Call):
         return None
-    target, call = node.targets[0], node.value
-    if not isinstance(target, ast.Name) or not isinstance(call, ast.Call):
-        return None
-    if place.file.names.resolve(dotted(call.func) or "") not in _JOINS or is_spread(call):
+    if place.file.names.qualified(call.func) not in _JOINS or is_spread(call):
         return None
     parts = call.args[0] if call.args else None
     listed = parts.elts if isinstance(parts, (ast.List, ast.Tuple)) else []
-    if len(listed) != 2 or dotted(listed[0]) != target.id or isinstance(listed[1], ast.Starred):
+    if len(listed) != 2 or dotted(listed[0]) != name or isinstance(listed[1], ast.Starred):
         return None
     at = next((one for one in place.scope.statements if one.node is loop), None)
     if at is None or not _has_many_passes(place.scope, at, loop):
         return None
-    found = Grown(target.id, statement, call, listed[1], loop, at, place.scope, *_first_part(target.id, statement))
+    found = Grown(name, statement, call, listed[1], loop, at, place.scope, *_first_part(name, statement))
     return found if _is_read_for_nothing_else(found) and not _is_bound_otherwise(found) else None
 
 
 def _first_part(name: str, statement: Statement) -> tuple[ast.If, ast.Assign] | tuple[None, None]:
     """The ``if`` around a statement whose other arm only assigns the first part."""
     place = statement.place
-    node = place.node if place is not None else None
-    if not isinstance(node, ast.If) or place is None or place.branch not in ("body", "else"):
+    if place is None or not isinstance(place.node, ast.If) or place.branch not in ("body", "else"):
         return None, None
-    other = node.orelse if place.branch == "body" else node.body
-    first = next((one for one in other if isinstance(one, ast.Assign) and _binds(one, name)), None)
-    return (node, first) if first is not None else (None, None)
-
-
-def _binds(node: ast.Assign, name: str) -> bool:
-    return len(node.targets) == 1 and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name
+    for one in place.node.orelse if place.branch == "body" else place.node.body:
+        made = plain_assignment(one)
+        if made is not None and made[0] == name and isinstance(one, ast.Assign):
+            return place.node, one
+    return None, None
 
 
 def _is_read_for_nothing_else(found: Grown) -> bool:
@@ -163,8 +156,9 @@ def _loads(node: ast.AST, name: str) -> int:
 def _asks_for_none(found: Grown) -> bool:
     """Whether the test is ``x is None`` or its opposite."""
     test = found.choice.test if found.choice is not None else None
-    is_one = isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Is, ast.IsNot))
-    return is_one and isinstance(test, ast.Compare) and dotted(test.left) == found.name
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    return isinstance(test.ops[0], (ast.Is, ast.IsNot)) and dotted(test.left) == found.name
 
 
 def _is_bound_otherwise(found: Grown) -> bool:
@@ -179,30 +173,36 @@ def _has_many_passes(scope: Scope, at: Statement, loop: Loop) -> bool:
     """Whether the number of iterations of a loop grows with the data."""
     if isinstance(loop, ast.While):
         return not isinstance(loop.test, ast.Constant) or bool(loop.test.value)
-    return _is_long(scope, at, loop.iter, 0)
+    return _is_long(scope, at, loop.iter)
 
 
-def _is_long(scope: Scope, at: Statement, node: ast.expr, depth: int) -> bool:
+def _is_long(scope: Scope, at: Statement, node: ast.expr) -> bool:
     """Whether an expression is a long sequence, or the number of iterations of a loop."""
+    waiting = [(node, at)]
+    for item, there in waiting:  # grows in the loop
+        binding = sole_at(dotted(item) or "", there, scope)
+        value = value_of(binding) if binding is not None else None
+        if _says_long(item) and not isinstance(value, ast.Constant):
+            return True
+        parts: list[tuple[ast.expr, Statement]] = []
+        if isinstance(item, ast.BinOp):
+            parts = [(item.left, there), (item.right, there)]
+        elif isinstance(item, ast.Call):
+            parts = [(argument, there) for argument in item.args if terminal(item) in _WRAPPERS]
+        elif value is not None and binding is not None:
+            parts = [(value, binding)]
+        waiting += [part for part in parts if part not in waiting]
+    return False
+
+
+def _says_long(node: ast.expr) -> bool:
+    """Whether an expression is many by its own value or name, or by a shape in it."""
     if any(_is_of_a_shape(item) for item in walk(node)):
         return True
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int) and node.value >= _FEW
-    if isinstance(node, ast.Call):
-        inner = node.args if terminal(node) in _WRAPPERS else []
-        return any(_is_long(scope, at, argument, depth) for argument in inner) or bool(
-            _MANY.search(terminal(node) or "")
-        )
-    if isinstance(node, ast.BinOp):
-        return _is_long(scope, at, node.left, depth) or _is_long(scope, at, node.right, depth)
-    name = dotted(node)
-    if name is None:
-        return False
-    binding = sole_at(name, at, scope) if depth < _DEEPEST else None
-    value = value_of(binding) if binding is not None else None
-    if binding is not None and value is not None and _is_long(scope, binding, value, depth + 1):
-        return True
-    return bool(_MANY.search(name.rpartition(".")[2])) and not isinstance(value, ast.Constant)
+    name = terminal(node) if isinstance(node, ast.Call) else dotted(node)
+    return _MANY.search((name or "").rpartition(".")[2]) is not None
 
 
 def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
@@ -211,15 +211,8 @@ def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
     given = iterated.args[0] if is_range and isinstance(iterated, ast.Call) else None
     if not isinstance(given, ast.Name):
         return [given] if given is not None else []
-    binding = sole_at(given.id, at, scope)
-    value = value_of(binding) if binding is not None else None
-    return [value] if value is not None else []
-
-
-def _is_first_axis(node: ast.expr) -> bool:
-    """Whether an expression is ``x.shape[0]``."""
-    is_first = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value == 0
-    return is_first and isinstance(node, ast.Subscript) and _is_of_a_shape(node.value)
+    made = sole_value(given, at, scope)
+    return [made[1]] if made is not None else []
 
 
 def _means_training(test: ast.expr) -> bool | None:
@@ -231,8 +224,7 @@ def _means_training(test: ast.expr) -> bool | None:
         return True
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _TARGETS.search(dotted(test.left) or ""):
         return None
-    right = test.comparators[0]
-    if not isinstance(right, ast.Constant) or right.value is not None:
+    if not is_none(test.comparators[0]):
         return None
     return isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
 
@@ -244,15 +236,9 @@ def _is_of_a_shape(item: ast.AST) -> bool:
 
 # PPF901: an array that a loop copies in each iteration, to append one more part.
 
-CODE = "PPF901"
+RULE = shipped()["PPF901"]
 _SMALL = "small grown array"
 """The event if there are as many parts as samples in a batch."""
-_TITLE = "collect the parts in a list, and concatenate them after the loop"
-_KEPT = "all parts are kept until the loop ends, and the array does not exist before"
-_NO_PASS = (
-    "if the loop has no iteration, there is nothing to concatenate, and the edited code stops with an error there"
-)
-_LEAVES = "a return in the loop, or a caller that stops a generator early, would skip the code after the loop"
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
@@ -260,7 +246,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.statement.node, found.statement.node, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def grown_array(found: Grown, context: Context) -> None:
     """Report ``x = paddle.concat([x, y])`` in a loop of many iterations."""
     file = context.file
@@ -288,18 +274,17 @@ def _fix(found: Grown, file: FileIndex) -> Fix:
     """The edits that collect the parts, and concatenate them after the loop."""
     source = file.source
     if any(isinstance(item, (ast.Return, ast.Yield, ast.YieldFrom)) for item in walk(found.loop)):
-        return Fix(_TITLE, (), Level.DISPLAY, _LEAVES)
+        return RULE.words("left early")
     name = _free_name(found, file)
     inside = _appending(found, name, source)
-    loop_row = found.loop.lineno
-    start = source.lines.line_start(loop_row)
     begun = "[]" if found.choice is not None else f"[{found.name}]"
-    above = Edit(start, start, f"{indentation(source, loop_row)}{name} = {begun}{source.newline}")
+    above = insert_row_above(source, found.loop, f"{name} = {begun}")
     below = insert_row_after_loop(source, found.loop, _put_together(found, name, source))
     if inside is None or _begins_within_a_row(found.loop, source):
-        return Fix(_TITLE, (), Level.DISPLAY, "there is a comment in the lines that would change")
-    reason = _KEPT if found.choice is None or _may_stay_empty(found) else f"{_KEPT}; {_NO_PASS}"
-    return Fix(_TITLE, tuple(sorted((above, *inside, below))), Level.UNSAFE, reason)
+        return RULE.words("comment")
+    may_fail = found.choice is not None and not _may_stay_empty(found)
+    reason = f"{RULE.fix_reason}; {RULE.texts['no pass']}" if may_fail else ""
+    return RULE.fix(sorted((above, *inside, below)), reason=reason)
 
 
 def _free_name(found: Grown, file: FileIndex) -> str:
@@ -312,14 +297,14 @@ def _free_name(found: Grown, file: FileIndex) -> str:
 def _appending(found: Grown, name: str, source: Source) -> list[Edit] | None:
     """The edits that add a part to the list, and the first one too; None if a comment would be lost."""
     first, choice, text = found.first, found.choice, source.text
-    row = Edit(*source.lines.span(found.statement.node), f"{name}.append({_source(found.part, source)})")
+    row = Edit(*source.lines.span(found.statement.node), f"{name}.append({source.code(found.part)})")
     if first is None or choice is None:
         return None if _has_comment(row, text) else [row]
     if _does_nothing_else(choice) and alike(first.value, found.part):
         whole = Edit(*source.lines.span(choice), row.content)
-        return None if _has_comment(whole, text) or _is_elif(choice, source) else [whole]
-    other = Edit(*source.lines.span(first), f"{name}.append({_source(first.value, source)})")
-    reads = found.name in {item.id for item in walk(choice.test) if isinstance(item, ast.Name)}
+        return None if _has_comment(whole, text) or source.code(choice).startswith("elif") else [whole]
+    other = Edit(*source.lines.span(first), f"{name}.append({source.code(first.value)})")
+    reads = found.name in plain_names(choice.test)
     if reads or _has_comment(row, text) or _has_comment(other, text):
         return _with_test(found, name, [row, other], source) if reads else None
     return [row, other]
@@ -341,16 +326,11 @@ def _does_nothing_else(choice: ast.If) -> bool:
     return len(choice.body) == len(choice.orelse) == 1
 
 
-def _is_elif(choice: ast.If, source: Source) -> bool:
-    start, _ = source.lines.span(choice)
-    return source.text.startswith("elif", start)
-
-
 def _put_together(found: Grown, name: str, source: Source) -> str:
     """The row after the loop, with the arguments of the call in it; under a test if there may be no parts."""
     end = source.lines.span(found.call)[1]
     rest = source.text[source.lines.span(found.call.args[0])[1] : end]
-    joined = f"{_source(found.call.func, source)}({name}{' '.join(rest.split())}"
+    joined = f"{source.code(found.call.func)}({name}{' '.join(rest.split())}"
     row = f"{found.name} = {joined}"
     if not _may_stay_empty(found):
         return row
@@ -365,10 +345,6 @@ def _may_stay_empty(found: Grown) -> bool:
         return False
     before = any(one.start < found.at.start for one in bindings_of(found.scope).get(found.name, ()))
     return before or not any(one is found.choice for one in found.loop.body)
-
-
-def _source(node: ast.expr, source: Source) -> str:
-    return source.text[slice(*source.lines.span(node))]
 
 
 def _has_comment(edit: Edit, text: str) -> bool:

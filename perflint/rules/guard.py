@@ -17,20 +17,16 @@ from perflint.rules.arguments import declaration, given
 from perflint.rules.edits import (
     call_in,
     has_own_rows,
-    indent_rows,
-    indentation,
     keep_aligned,
-    one_level,
-    rows_inside_strings,
+    put_under,
 )
 from perflint.rules.tensor_reads import tensor_read_by
-from perflint.syntax.bindings import bound_in
-from perflint.syntax.names import dotted
+from perflint.syntax.bindings import bound_in, plain_assignment
+from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Scope, Statement
+from perflint.syntax.scopes import LOOPS, Scope, terminal
 from perflint.syntax.tree import children, walk
 from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
-from perflint.text.source import Source
 from perflint.training.counting import StepIndex, handed_counter, step_index
 from perflint.training.every import every
 from perflint.training.intent import says_predict
@@ -207,8 +203,7 @@ class _Neighbours:
         """Whether a statement computes the value of a plain name and does nothing else."""
         if isinstance(self._context.here.scope.node, ast.Module) or not isinstance(node, ast.Assign):
             return False
-        is_kept = _is_kept((node.lineno, node.end_lineno or node.lineno), self._context)
-        if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name) or is_kept:
+        if plain_assignment(node) is None or _is_kept(node, self._context):
             return False
         point = self._points.get(node)
         return point is not None and not effect_at(point, node.value)
@@ -216,7 +211,7 @@ class _Neighbours:
 
 def _is_used_within(node: ast.stmt, first: ast.stmt, last: ast.stmt, scope: Scope) -> bool:
     """Whether the name that a statement binds is read, and is neither read nor bound outside of some rows."""
-    bound = next((item.id for item in walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)), "")
+    bound = next(iter(stored_names(node)), "")
     named = [item for item in walk(scope.node) if isinstance(item, ast.Name) and item.id == bound]
     read = [item.lineno for item in named if isinstance(item.ctx, ast.Load)]
     end = last.end_lineno or last.lineno
@@ -228,7 +223,7 @@ def _family_of(node: ast.stmt, point: Point, context: Context) -> str:
     """The family of a log statement that may share a guard with the current one, ``""`` for anything else."""
     call = call_in(node)
     family = log_family(call, context) if call is not None and has_own_rows(node, context.file.source) else ""
-    if call is None or family in ("", "declared") or _is_kept((node.lineno, node.end_lineno or 0), context):
+    if call is None or family in ("", "declared") or _is_kept(node, context):
         return ""
     if more_than_logs(call, point):
         return ""
@@ -251,9 +246,9 @@ def more_than_logs(log: ast.expr | None, point: Point) -> str:
     return more_than(log, point)
 
 
-def _is_kept(rows: tuple[int, int], context: Context) -> bool:
-    """Whether a ``# noqa`` says to leave a statement unchanged; ``rows``: its first and its last."""
-    return any("noqa" in context.file.source.lines.line(row) for row in rows)
+def _is_kept(node: ast.stmt, context: Context) -> bool:
+    """Whether a ``# noqa`` on its first or its last row says to leave a statement unchanged."""
+    return any("noqa" in context.file.source.lines.line(row) for row in context.rows(node))
 
 
 def _beside(call: ast.Call, family: str, context: Context) -> str:
@@ -261,13 +256,10 @@ def _beside(call: ast.Call, family: str, context: Context) -> str:
     name = dotted(call.func) or context.text(call.func)
     if family == "declared":
         return f"what `{name}` does besides logging is not known"
-    if family == "text" and _method(call) not in {"", *_PLAIN_LOGGERS}:
+    is_method = isinstance(call.func, ast.Attribute)
+    if family == "text" and is_method and terminal(call) not in _PLAIN_LOGGERS:
         return f"what `{name}` does with each line is not known"
     return ""
-
-
-def _method(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
 # Fixes that make something happen less often: ``unsafe`` at best, with a reason that says how much is lost.
@@ -406,7 +398,7 @@ def sample_fix(title: str, what: str, also: str, context: Context) -> Fix:
 def _every_nth(run: Run, counter: StepIndex, interval: int, context: Context) -> list[Edit]:
     """Put some statements under a test of the step counter, which the loop gets if it has none."""
     point, header = context.here, f"if {counter.name} % {interval} == 0:"
-    guarded = guard_edits(run, header, point.scope, point.statement, context.file.source)
+    guarded = put_under(header, run, point.scope, point.statement, context.file.source)
     return [*_header_edits(context, counter), *guarded]
 
 
@@ -463,15 +455,6 @@ def _own_line(context: Context) -> ast.stmt | None:
     """The current statement, if the current call is all of it and of its row."""
     node = context.here.statement.node
     return node if call_in(node) is context.node and has_own_rows(node, context.file.source) else None
-
-
-def guard_edits(run: Run, header: str, scope: Scope, statement: Statement, source: Source) -> list[Edit]:
-    """Put the statements of a block, from one to another, under a header line; ``statement``: one of them."""
-    first, last = run[0].lineno, run[1].end_lineno or run[1].lineno
-    rows = [link.node.lineno for link in statement.around if link.branch != "after"]
-    around = rows if isinstance(scope.node, ast.Module) else [*rows, scope.row]
-    unit = one_level(indentation(source, first), *(indentation(source, row) for row in around))
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
 
 
 def _header_edits(context: Context, counter: StepIndex) -> list[Edit]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
+from perflint.catalogue import shipped
 from perflint.facts.fluid import is_for_paddle_1
-from perflint.findings import Confidence, Fix, Level, Related
+from perflint.findings import Confidence, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.rules import accumulate, guard
@@ -17,16 +19,11 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.training.steps import Point, Read, reads_of
 
-CODE = "PPF201"
-_HELPER_MESSAGE = "`{what}` reads the device in {place} and so waits for it at {where}"
-_HELPER_REASON = "you have to decide whether to change the helper or its call"
-_ASSIGN = "write it with `fluid.layers.assign(new, parameter)`, which copies on the device"
-_OLD_PADDLE = "Paddle 1.x copies both values to the host to do it; from 2.0 on it does not"
-
+RULE = shipped()["PPF201"]
 _CALL_LESS = "call it every n steps"
 
 
-@rule(CODE, at=At.STEP, declared="sync_calls")
+@rule(RULE.code, at=At.STEP, declared="sync_calls")
 def declared_sync(call: ast.Call, context: Context) -> None:
     """Report a call at each step that the configuration declares to wait for the device."""
     declared = declaration(call, context.settings.sync_calls, context)
@@ -42,7 +39,7 @@ def declared_sync(call: ast.Call, context: Context) -> None:
     context.report(fix, tensor=tensor, advice=_CALL_LESS)
 
 
-@rule(CODE, at=At.STEP, calls=READING_CALLS | {"range"})
+@rule(RULE.code, at=At.STEP, calls=READING_CALLS | {"range"})
 def host_read(call: ast.Call, context: Context) -> None:
     """Report the outermost read of a place; the reads inside it belong to it."""
     tensor = tensor_read_by(call, context)
@@ -62,13 +59,13 @@ def host_read(call: ast.Call, context: Context) -> None:
         )
 
 
-@rule(CODE, at=At.STEP, calls=["set_value"], claims=False)
+@rule(RULE.code, at=At.STEP, calls=["set_value"], claims=False)
 def set_through_the_host(call: ast.Call, context: Context) -> None:
     """Report a parameter set to a tensor in Paddle 1.x, whose ``set_value`` reads the new and the old value."""
     is_method = isinstance(call.func, ast.Attribute) and len(call.args) == 1 and not call.keywords
     if is_method and context.kind(call.args[0]).is_tensor and is_for_paddle_1([context.file]):
-        fix = Fix(_ASSIGN, (), Level.DISPLAY, _OLD_PADDLE)
-        context.report(fix, tensor=context.text(call.args[0]), advice=_ASSIGN)
+        fix = RULE.words("parameter of Paddle 1.x")
+        context.report(fix, tensor=context.text(call.args[0]), advice=fix.message)
 
 
 def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
@@ -80,26 +77,24 @@ def _helpers(point: Point) -> Iterator[tuple[ast.Call, Read]]:
             yield call, read
 
 
-@rule(CODE, at=At.STEP, find_at=_helpers, claims=False)
+@rule(RULE.code, at=At.STEP, find_at=_helpers, claims=False)
 def reading_helper(read: Read, context: Context) -> None:
     """Report a call whose helper in another file reads its argument: the step loop is where people look."""
     call = context.node
     assert isinstance(call, ast.Call)
-    place = f"{read.path}:{read.line}"
-    title, ending = "keep the values on the device", "; keep the values on the device."
     # It only records its argument, which not every step needs. `ema.update()` continues from step to step.
-    if isinstance(context.statement, ast.Expr) and arguments_of(call):
-        title = f"pass host values every {context.settings.log_interval}th step"
-        ending = "; keep the values on the device, and call it every {interval} steps."
-    said = advice(call, context)
+    records = isinstance(context.statement, ast.Expr) and bool(arguments_of(call))
+    said, case = advice(call, context), "helper that records" if records else "helper"
+    fix = RULE.words(case, interval=str(context.settings.log_interval))
     if said.shown:
-        title, ending = said.fix.message, f"; {said.words}."
+        fix, case = replace(fix, message=said.fix.message), "helper that logs"
     context.report(
-        Fix(title, (), Level.DISPLAY, _HELPER_REASON),
+        fix,
         related=(Related(read.path, read.line, "the host read"),),
         confidence=Confidence.HIGH if read.sure else Confidence.LOW,
         shown=said.shown,
         read_for=said.read_for,
-        message=_HELPER_MESSAGE + ending,
-        place=place,
+        message=RULE.texts[case],
+        place=f"{read.path}:{read.line}",
+        advice=said.words,
     )

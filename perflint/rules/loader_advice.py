@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
-from perflint.catalogue import ArgumentMatch
+from perflint.catalogue import ArgumentMatch, shipped
 from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
-from perflint.findings import Fix, Level
+from perflint.findings import Fix
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import dotted, plain_names
+from perflint.syntax.names import plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
@@ -24,20 +25,7 @@ from perflint.training.steps import Point
 
 _FITS = {"paddle.Model.fit": "train_data", "paddle.Model.evaluate": "eval_data"}
 _TRAINS, _EVALUATED, _IN_MEMORY, _OTHER = "batch", "evaluated batch", "ready batch", "other batch"
-_CONSEQUENCES = {
-    Worth.TRAINS: "each batch for the training at {reader} is loaded in the training process while the GPU waits",
-    Worth.EVALUATES_OFTEN: "the evaluation at {reader}, which training waits for, loads each batch itself",
-    Worth.EVALUATES: "the evaluation at {reader} loads each batch itself",
-    Worth.PREDICTS: "the prediction at {reader} loads each batch itself",
-}
-_UNSEEN = {
-    Worth.TRAINS: "the training process loads each batch itself "
-    "(the name of the loader or its shuffling suggests training)",
-    Worth.PREDICTS: "the code that predicts loads each batch itself (the name of the loader suggests prediction)",
-}
-_NOBODY = "the code that reads the loader, which perflint cannot see, loads each batch itself"
-_TENSORS = "return NumPy arrays as samples first, since workers crash on Paddle tensors (`{text}` at {place})"
-_EMPTY = "workers cannot pass arrays of size zero through shared memory (`{text}` at {place}): fix that first"
+RULE = shipped()["PPF101"]
 
 
 def of_call(call: ast.Call, callee: str, context: Context) -> LoaderReading | None:
@@ -72,21 +60,19 @@ def consequence(found: LoaderReading | None, context: Context) -> str:
     """What follows from a loader without workers, in a clause."""
     if found is None:
         return ""
-    if found.line and found.worth in _CONSEQUENCES:
-        return _CONSEQUENCES[found.worth].format(reader=_place(found.path, found.line, context))
-    return _UNSEEN.get(found.worth, _NOBODY)
+    who = found.worth.name.lower()
+    seen = RULE.texts.get(f"{who} at a place") if found.line else None
+    if seen is not None:
+        return seen.format(reader=context.where(found.path, found.line))
+    return RULE.texts.get(f"{who} somewhere", RULE.texts["unknown somewhere"])
 
 
 def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
     """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not pass on."""
     if hinders is None:
         return otherwise
-    words = _EMPTY if hinders.empty else _TENSORS
-    return words.format(text=hinders.text, place=_place(hinders.path, hinders.line, context))
-
-
-def _place(path: str, line: int, context: Context) -> str:
-    return f"line {line}" if path == context.file.path else f"{path}:{line}"
+    words = RULE.texts["samples are empty" if hinders.empty else "samples are tensors"]
+    return words.format(text=hinders.text, place=context.where(hinders.path, hinders.line))
 
 
 # Loaders whose samples workers cannot pass on: the fix is only words, since workers alone would crash.
@@ -96,14 +82,6 @@ _DATASETS = {
     "paddle.Model.fit": (("train_data", 0), ("eval_data", 1)),
     "paddle.Model.evaluate": (("eval_data", 0),),
 }
-_LOADER_SAMPLES_TENSORS = "the samples are Paddle tensors (`{text}` at {place}), on which worker processes crash"
-_ARRAYS = _LOADER_SAMPLES_TENSORS + "; return NumPy arrays instead, since the loader turns them into tensors anyway"
-_TRANSFORMS = (
-    _LOADER_SAMPLES_TENSORS + "; `Transpose()` and `Normalize([0.0], [255.0])` instead give the same numbers as arrays"
-)
-_COLLATOR = _LOADER_SAMPLES_TENSORS + '; pass `return_tensors="np"`, since the loader turns arrays into tensors anyway'
-_LOADER_SAMPLES_EMPTY = "`{text}` at {place} makes an array of size zero, which cannot go through shared memory"
-_ONE_ROW = _LOADER_SAMPLES_EMPTY + ": give such a sample one row and a mask, or also pass use_shared_memory=False"
 
 
 def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle | None:
@@ -117,15 +95,15 @@ def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle |
 def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
     """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
     if shared_memory:
-        reason = _LOADER_SAMPLES_EMPTY if found.empty else _LOADER_SAMPLES_TENSORS
+        case = f"shared memory, {'empty' if found.empty else 'tensors'}"
     elif found.empty:
-        reason = _ONE_ROW
+        case = "empty"
     elif found.text.startswith("paddlenlp.data."):
-        reason = _COLLATOR
+        case = "collator"
     else:
-        reason = _TRANSFORMS if found.text.endswith("ToTensor") else _ARRAYS
-    place = _place(found.path, found.line, context)
-    return Fix(title, (), Level.DISPLAY, reason.format(text=found.text, place=place))
+        case = "transforms" if found.text.endswith("ToTensor") else "tensors"
+    fix = RULE.words(case, text=found.text, place=context.where(found.path, found.line))
+    return replace(fix, message=title)
 
 
 # Finds how many workers the other loaders of a file have: the fix uses the same number.
@@ -148,7 +126,7 @@ def sibling_workers(call: ast.Call, match: ArgumentMatch, context: Context) -> s
     source = context.file.source
     for scope, statement, value in _given(context.file, call):
         if _means_the_same(value, scope, statement, point):
-            text = source.text[slice(*source.lines.span(value))]
+            text = source.code(value)
             return "" if spans_rows(text) else text
     return ""
 
@@ -158,7 +136,7 @@ def _given(file: FileIndex, own: ast.Call) -> list[tuple[Scope, Statement, ast.e
     found: list[tuple[Scope, Statement, ast.expr]] = []
     for scope, statement, call in file.calls_named("DataLoader"):
         value = argument_of(call, WORKERS, _POSITION)
-        if call is own or value is None or is_zero(value) or file.names.resolve(dotted(call.func) or "") != LOADER:
+        if call is own or value is None or is_zero(value) or file.names.qualified(call.func) != LOADER:
             continue
         if isinstance(value, ast.Constant) and not (isinstance(value.value, int) and value.value > 1):
             continue

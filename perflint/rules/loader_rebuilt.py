@@ -4,38 +4,28 @@ from __future__ import annotations
 
 import ast
 
+from perflint.catalogue import shipped
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import LOADER_TAG
 from perflint.lint.context import Context
 from perflint.lint.registry import At, named, rule
-from perflint.rules.edits import indentation
+from perflint.rules.edits import insert_row_above
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names
 from perflint.training.steps import Point
 
-CODE = "PPF107"
+RULE = shipped()["PPF107"]
 LOADER = "paddle.io.DataLoader"
-_REBUILT = (
-    "`{what}` builds a loader at {where}, with its sampler and its workers, and the arguments are the same each time; "
-    "build it once before the loop."
-)
-_TITLE = "take the batches from one iterator that is created before the loop"
-_REASON = (
-    "the loop then sees all batches in turn, instead of the first one of a new epoch each time; if the loader "
-    "has no batch at all, `next` never returns, instead of raising StopIteration"
-)
-_BY_HAND = "create the iterator before the loop, and a new one when it is exhausted"
-_BUILD_ONCE = Fix("build the loader once, before the loop", (), Level.DISPLAY, "you have to decide where to build it")
 
 
-@rule(CODE, at=At.STEP, calls=["iter"], names=named(LOADER, code=CODE), claims=False)
+@rule(RULE.code, at=At.STEP, calls=["iter"], names=named(LOADER, code=RULE.code), claims=False)
 def loader_rebuilt(call: ast.Call, context: Context) -> None:
     """Report ``next(iter(loader))``, ``it = iter(loader)`` and ``DataLoader(...)`` at each step."""
     point = context.here
     if context.callee(call) == LOADER:
         if point.loop is not None and not _changes(call, point):
-            context.report(_BUILD_ONCE, message=_REBUILT)
+            context.report(RULE.words("rebuilt"), message=RULE.texts["rebuilt"])
         return
     if not _is_builtin("iter", call, context) or len(call.args) != 1 or call.keywords:
         return
@@ -98,10 +88,7 @@ def _fix(call: ast.Call, drawn: ast.Call | None, point: Point, context: Context)
         or len(drawn.args) + len(drawn.keywords) != 1
         or name in context.file.identifiers
     ):
-        return Fix(_TITLE, (), Level.DISPLAY, _BY_HAND)
-    source = context.file.source
-    start = source.lines.line_start(point.loop.lineno)
-    text = f"{name} = (batch for _ in {count.name}() for batch in {loader})"
-    line = f"{indentation(source, point.loop.lineno)}{text}{source.newline}"
-    edits = (Edit(start, start, line), Edit(*context.range(call), name))
-    return count.trusted(Fix(_TITLE, edits, Level.UNSAFE, _REASON, count.imports))
+        return RULE.words("by hand")
+    line = f"{name} = (batch for _ in {count.name}() for batch in {loader})"
+    edits = (insert_row_above(context.file.source, point.loop, line), Edit(*context.range(call), name))
+    return count.trusted(RULE.fix(edits, Level.UNSAFE, RULE.texts["reason"]))

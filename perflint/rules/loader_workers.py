@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from perflint import catalogue
 from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.flow.by_statement import Flow
-from perflint.flow.calls import CallSite, Certainty
+from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.evaluate import Evaluator
@@ -24,11 +23,13 @@ from perflint.index.kinds import ITERABLE_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Located, Place, Project
 from perflint.lint.context import Context, shorten
-from perflint.lint.registry import At, Candidate, nodes_at, rule
+from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import insert_argument
 from perflint.rules.excuses import explained
+from perflint.rules.loader_advice import RULE
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
 from perflint.syntax.scopes import Class, terminal
@@ -159,9 +160,9 @@ class WorkerDefault:
 
 
 @query
-def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], WorkerDefault]]:
-    """The places in a whole project, by path and by the offsets of the 0 or of the call."""
-    found: dict[str, dict[tuple[int, int], WorkerDefault]] = {}
+def worker_defaults(project: Project) -> Mapping[str, Mapping[ast.expr, WorkerDefault]]:
+    """The places in a whole project, by path: the 0, or the call that leaves the number out."""
+    found: dict[str, dict[ast.expr, WorkerDefault]] = {}
     names = {"DataLoader", *(name.rpartition(".")[2] for name in project.loaders), *_loader_classes(project)}
     for file in project.files.values():
         if not (file.is_quiet or file.is_foreign or file.is_offline) and any(map(file.has, names)):
@@ -169,12 +170,6 @@ def worker_defaults(project: Project) -> Mapping[str, Mapping[tuple[int, int], W
                 for origin in _origins(loader):
                     _add(origin, loader, found)
     return found
-
-
-@query
-def worker_defaults_in(file: FileIndex) -> Mapping[tuple[int, int], WorkerDefault]:
-    """The places in a file, by the offsets of the 0 or of the call."""
-    return worker_defaults(file.project).get(file.path, {})
 
 
 class _Loader(NamedTuple):
@@ -204,10 +199,8 @@ def _loader_classes(project: Project) -> frozenset[str]:
 
 
 def _loaders(file: FileIndex) -> Iterator[_Loader]:
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            found = (_loader(call, Place(file, scope, statement)) for call in statement.calls)
-            yield from (loader for loader in found if loader is not None)
+    found = (_loader(call, Place(file, scope, statement)) for scope, statement, call in file.calls)
+    yield from (loader for loader in found if loader is not None)
 
 
 def _loader(call: ast.Call, place: Place) -> _Loader | None:
@@ -219,11 +212,12 @@ def _loader(call: ast.Call, place: Place) -> _Loader | None:
     qualified = file.names.resolve(name)
     if qualified == LOADER:
         return _Loader(call, place)
-    declared = Values.of(project).declared(project.loaders, Place(file, scope), name, {})
+    graph = CallGraph.of(project)
+    declared = graph.declared(project.loaders, place.function, name)
     if declared is not None:
         position = declared.position
         if position is None:
-            position = Values.of(project).place_of(Place(file, scope), name, declared.parameter)
+            position = graph.place_of(place.function, name, declared.parameter)
         return _Loader(call, place, declared.parameter, position, True, declared.default == 0)
     if terminal(call) not in _loader_classes(project):
         return None
@@ -246,10 +240,11 @@ def _origins(loader: _Loader) -> list[WorkerOrigin]:
         return []
     values = constants.handed(call, loader.workers, place)
     origins = _zeros(values, loader.workers, Located(call, place))
-    return [origin for origin in origins if origin.kind != "missing" or _is_whole(origin, loader)]
+    # a call without a number of workers has to create batches, like a loader for training
+    return [each for each in origins if each.kind != "missing" or loader.own or not _SHAPES.isdisjoint(each.names)]
 
 
-def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[tuple[int, int], WorkerDefault]]) -> None:
+def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, WorkerDefault]]) -> None:
     file = origin.file
     if file.is_quiet or file.is_offline or file.is_foreign:
         return
@@ -260,16 +255,15 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[tuple[int,
     read = _reading(origin)
     if read.worth is Worth.NOTHING:
         return
-    start, end = file.source.lines.span(origin.node)
     call, place = _made(origin) or origin.calls[0]
     path, name = place.file.path, dotted(call.func) or "super().__init__"
     hinders = obstacle(loader.call, loader.place) or obstacle(call, place)
     default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, hinders)
     places = found.setdefault(file.path, {})
-    known = places.get((start, end))
+    known = places.get(origin.node)
     best = default if known is None or known.reading.worth > read.worth else known
     callers = {**dict.fromkeys(known.callers if known is not None else ()), **dict.fromkeys(_callers(origin))}
-    places[start, end] = replace(best, callers=tuple(callers))
+    places[origin.node] = replace(best, callers=tuple(callers))
 
 
 def _reading(origin: WorkerOrigin) -> LoaderReading:
@@ -314,27 +308,8 @@ def _callers(origin: WorkerOrigin) -> list[tuple[str, int]]:
     return [(place.file.path, place.file.row(call))]
 
 
-def _is_whole(origin: WorkerOrigin, loader: _Loader) -> bool:
-    """Whether a call without a number of workers creates batches, like a loader for training."""
-    return loader.own or not _SHAPES.isdisjoint(origin.names)
-
-
 # PPF101 if the 0 is elsewhere: in an option, a default, a constant, a dict, or a wrapper's call.
 
-CODE = "PPF101"
-_MESSAGES = {
-    "option": "The default `{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
-    "fallback": "A configuration without this setting gets `{what}` from here, so the loader at {place} has no "
-    "workers, and {consequence}; {advice}.",
-    "value": "`{what}` gives the loader at {place} no workers, so {consequence}; {advice}.",
-    "missing": "`{what}` makes a loader without workers, so {consequence}; {advice}.",
-}
-_ADVICE = {
-    "option": "make {workers} the default",
-    "fallback": "fall back to {workers}",
-    "value": "write {workers}",
-    "missing": "give it {insert}={workers} to load in the background",
-}
 _MOST_CALLERS = 5
 """How many calls a finding names: one edit of the default fixes them all."""
 _LIKE = {"unknown": "fallback", "parameter": "option"}
@@ -344,25 +319,23 @@ _CONFIDENCE = {"value": Confidence.HIGH, "missing": Confidence.HIGH, "unknown": 
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:
-    known = worker_defaults_in(file)
-    for node, statement in nodes_at(file, {start for start, _ in known}):
-        found = known.get(file.source.lines.span(node))
-        if found is not None:
+    for node, found in worker_defaults(file.project).get(file.path, {}).items():
+        statement = statement_around(file.tree, node)
+        if statement is not None:
             yield Candidate(node, statement, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False, needs_kinds=False)
 def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
     """Report the place that leaves a training loader in this or another file without workers."""
     node = context.node
-    if explained(node, catalogue.shipped()[CODE].match[0].unless_comment, context):
+    if explained(node, RULE.match[0].unless_comment, context):
         return
     shown = context.range(node) if isinstance(node, ast.Call) else _shown(context)
     text = context.file.source.text[slice(*shown)]
     written = f"{text}=0" if isinstance(context.parent(node), ast.arguments) else shorten(text)
-    path, kind = context.file.path, _LIKE.get(found.kind, found.kind)
-    advice = _ADVICE[kind].format(workers=context.settings.default_workers, insert=found.insert)
-    where = f"line {found.line}" if found.path == path else f"{found.path}:{found.line}"
+    kind = _LIKE.get(found.kind, found.kind)
+    advice = RULE.texts[f"advice for {kind}"].format(workers=context.settings.default_workers, insert=found.insert)
     related = [] if isinstance(node, ast.Call) else [Related(found.path, found.line, f"feeds `{found.loader}` here")]
     related += [Related(*place, "keeps this default here") for place in found.callers[:_MOST_CALLERS]]
     context.report(
@@ -370,10 +343,10 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
         related=tuple(related),
         confidence=_confidence(found),
         event=loader_advice.event(found.reading),
-        message=_MESSAGES[kind],
+        message=RULE.texts[f"message for {kind}"],
         what=written,
         span=shown,
-        place=where,
+        place=context.where(found.path, found.line),
         consequence=loader_advice.consequence(found.reading, context),
         advice=loader_advice.advice(found.obstacle, advice, context),
     )
@@ -396,23 +369,18 @@ def _shown(context: Context) -> tuple[int, int]:
         key = next(key for key, value in zip(parent.keys, parent.values, strict=True) if value is node)
         return (context.range(key)[0], end) if key is not None else (start, end)
     if isinstance(parent, ast.arguments):
-        before = [item for item in (*parent.posonlyargs, *parent.args, *parent.kwonlyargs) if _is_before(item, node)]
-        name = max(before, key=lambda item: (item.lineno, item.col_offset))
-        start = context.range(name)[0]
-        return start, start + len(name.arg)
+        names = [(context.range(item)[0], item.arg) for item in (*parent.posonlyargs, *parent.args, *parent.kwonlyargs)]
+        begin, name = max(each for each in names if each[0] < start)
+        return begin, begin + len(name)
     return start, end
 
 
-def _is_before(parameter: ast.arg, node: ast.AST) -> bool:
-    return (parameter.lineno, parameter.col_offset) < (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-
-
 def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
-    said, value = catalogue.shipped()[CODE], str(context.settings.default_workers)
+    value = str(context.settings.default_workers)
     if found.obstacle is not None:
-        return loader_advice.words(found.obstacle, said.fix_title, context)
+        return loader_advice.words(found.obstacle, RULE.fix_title, context)
     if isinstance(node, ast.Call):
         edits = insert_argument(node, f"{found.insert}={value}", context.file)
     else:
         edits = [Edit(*context.range(node), value)]
-    return Fix(said.fix_title, tuple(edits), Level.UNSAFE, said.fix_reason)
+    return RULE.fix(edits)

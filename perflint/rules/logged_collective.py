@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import feeding_backward
 from perflint.facts.usages import Aim, usages, usages_of_name
-from perflint.findings import Fix, Level
+from perflint.flow.calls import CallGraph
 from perflint.flow.uses import uses_in
-from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -58,7 +58,7 @@ def _exchanged(point: Point, call: ast.Call) -> str | None:
 def _is_collective(file: FileIndex, call: ast.Call) -> bool:
     if terminal(call) not in COLLECTIVES:
         return False
-    return file.names.resolve(dotted(call.func) or "").startswith(_MODULES)
+    return file.names.qualified(call.func).startswith(_MODULES)
 
 
 _MOST_FUNCTIONS = 30
@@ -72,8 +72,7 @@ def _exchanges(at: Place, call: ast.Call) -> bool:
 
 
 def _called(at: Place, call: ast.Call) -> Place | None:
-    name = dotted(call.func)
-    return Values.of(at.file.project).callee(at, name, {}) if name else None
+    return CallGraph.of(at.file.project).called(at, call.func)
 
 
 @query
@@ -96,17 +95,14 @@ def _makes_collective(at: Place) -> bool:
 
 # PPF804: all ranks exchange a value at each step that only log lines show.
 
-CODE = "PPF804"
-_TITLE = "exchange the value at the steps that log it, in all processes"
-_REASON = "the test has to give the same result in all processes: if one skips the exchange, the others wait forever"
+RULE = shipped()["PPF804"]
 
 
 def _only_logged_at(point: Point) -> Iterator[ast.Call]:
     return (call for call in point.statement.calls if only_logged(point, call))
 
 
-@rule(CODE, at=At.STEP, find_at=_only_logged_at, claims=False)
+@rule(RULE.code, at=At.STEP, find_at=_only_logged_at, claims=False)
 def logged_collective(call: ast.Call, context: Context) -> None:
     """Report a collective at each step whose result only log lines show."""
-    fix = Fix(_TITLE, (), Level.DISPLAY, _REASON)
-    context.report(fix)
+    context.report(RULE.words("log"))

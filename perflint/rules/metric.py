@@ -5,15 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from perflint.catalogue import shipped
 from perflint.findings import Confidence, Fix
+from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
-from perflint.flow.values import Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
+from perflint.query import query
 from perflint.rules import guard
 from perflint.rules.excuses import is_untrained
 from perflint.syntax.names import dotted
@@ -23,18 +25,12 @@ from perflint.syntax.tree import base_of
 from perflint.syntax.vocabulary import means_metric
 from perflint.training.steps import Point, Step, of_point, points_of
 
-CODE = "PPF208"
+RULE = shipped()["PPF208"]
 _METRICS = "paddle.metric."
 _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: their arguments have been read."""
 _HOST_LIBRARY = "sklearn.metrics."
 _GIVES = frozenset({"compute", "numpy"})
-_MADE_ANEW = "the step creates a new metric: create it and read it under the same test of the step"
-_BY_THE_CALLER = (
-    "return the predictions with the loss, and let the code that calls the model update the metric: in the "
-    "evaluation, and in training on the steps that log"
-)
-_DEEPEST = 5
 
 
 def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
@@ -44,7 +40,7 @@ def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
             yield call, confidence
 
 
-@rule(CODE, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
+@rule(RULE.code, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
 def metric_in_step(confidence: Confidence, context: Context) -> None:
     """Report the update of a metric, or a metric function of another library, at each training step."""
     call, step = context.node, context.running
@@ -61,11 +57,11 @@ def _methods(file: FileIndex) -> Iterator[Candidate]:
         is_update = scope.name == "update" and owner is not None and owner.methods.get("update") is scope
         if not is_update or owner is None or isinstance(node, ast.Module):
             continue
-        if _derives(file.project, file, owner) and _works_on_host(file.project, Place(file, scope)):
+        if _derives(file.project, file, owner) and _works_on_host(Place(file, scope)):
             yield Candidate(node, node)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_methods, needs_kinds=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_methods, needs_kinds=False)
 def metric_method(node: Function, context: Context) -> None:
     """Claim what a metric class of the project reads in its ``update``: it is reported where the step calls it."""
     context.claim(node)
@@ -97,7 +93,7 @@ def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | No
     found = Modules.of(project).class_named(kind.type) if kind.type else None
     if found is not None:
         method = Modules.of(project).method(kind.type, "update")
-        on_host = method is None or _works_on_host(project, method)
+        on_host = method is None or _works_on_host(method)
         return Confidence.HIGH if on_host and _derives(project, *found) else None
     # An ``update`` with a tensor makes an unknown object a container of tensors.
     if kind.tag not in (UNKNOWN_TAG, TENSOR_TAG) or not means_metric(_base_name(receiver).rpartition(".")[2]):
@@ -143,7 +139,8 @@ def _derives(project: Project, file: FileIndex, owner: Class) -> bool:
     return any(base.startswith(_METRICS) for base in Hierarchy.of(project).base_names(file, owner))
 
 
-def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
+@query(cycle=False)
+def _works_on_host(at: Place) -> bool:
     """Whether an ``update`` of the project copies its argument, rather than only reading a number of it."""
     for call in at.scope.calls:
         name = dotted(call.func) or ""
@@ -151,19 +148,15 @@ def _works_on_host(project: Project, at: Place, depth: int = 0) -> bool:
             return True
         if at.file.names.resolve(name).startswith(("numpy.", "seqeval.metrics.", _HOST_LIBRARY)):
             return True
-        called = Values.of(project).callee(at, name, {}) if name and depth < _DEEPEST else None
-        if called is not None and called[1] is not at.scope and _works_on_host(project, called, depth + 1):
-            return True
-    return False
+    graph = CallGraph.of(at.file.project)
+    return any(_works_on_host(called) for call in at.scope.calls for called in graph.reached(at, call))
 
 
 def _fix(call: ast.Call, context: Context, step: Step) -> Fix:
     if step.forward:
-        return guard.rarer_words("update the metric outside of the model", _BY_THE_CALLER)
-    title = f"update the metric every {guard.ordinal(context.settings.log_interval)} step"
-    if _is_made_at_each_step(call, context):
-        return guard.rarer_words(title, _MADE_ANEW)
-    return guard.sample_fix(title, guard.BATCHES, "", context)
+        return RULE.words("in a model")
+    fix = RULE.words("made anew", nth=guard.ordinal(context.settings.log_interval))
+    return fix if _is_made_at_each_step(call, context) else guard.sample_fix(fix.message, guard.BATCHES, "", context)
 
 
 def _is_made_at_each_step(expression: ast.Call, context: Context) -> bool:

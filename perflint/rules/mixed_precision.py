@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from functools import partial
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts import amp
 from perflint.facts.entry_points import DeviceWork, EntryPoint, work_of
-from perflint.findings import Confidence, Fix, Level
+from perflint.findings import Confidence, Fix
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.host_reads import ARRAY_METHODS
-from perflint.rules.entry_advice import entries_in, model_of, places_beside, put_under, rows_of_their_own
+from perflint.rules.edits import put_under
+from perflint.rules.entry_advice import entries_in, model_of, places_beside, rows_of_their_own
 from perflint.rules.spelled import spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import plain_names
 from perflint.syntax.scopes import terminal
+from perflint.syntax.tree import calls_in
 
-CODE = "PPF301"
+RULE = shipped()["PPF301"]
 _PADDLE = "2.3"
 """The first Paddle whose ``auto_cast`` takes ``dtype``."""
-_ELSEWHERE = "the forward pass and the backward pass are in different places, so you have to add `auto_cast` yourself"
-_NUMPY = "NumPy has no bfloat16 and gets the bits as uint16, so first cast to float32 what the host reads"
 _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 """Names of means, which ``auto_cast`` leaves in float32."""
 
@@ -35,7 +36,7 @@ def trains_in_float32(entry: EntryPoint) -> bool:
     return bool(work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS})
 
 
-@rule(CODE, at=At.ANYWHERE, find=partial(entries_in, is_worth=trains_in_float32), claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=partial(entries_in, is_worth=trains_in_float32), claims=False, heeds_claims=False)
 def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
     """Report the backward pass of a training step in float32."""
     context.report(
@@ -55,24 +56,23 @@ def _scaler(entry: EntryPoint) -> str:
 
 
 def _fix(entry: EntryPoint) -> Fix:
-    said = catalogue.shipped()[CODE]
-    reason = _obstacle(entry)
+    obstacle = _obstacle(entry)
     spelled = spelling("paddle.amp.auto_cast", entry.backward.node, entry.file)
-    if reason or spelled is None:
-        return Fix(said.fix_title, (), Level.DISPLAY, reason or said.fix_reason, paddle=_PADDLE)
-    source = entry.file.source
+    if obstacle or spelled is None:
+        return replace(RULE.words(obstacle), paddle=_PADDLE)
     header = f'with {spelled.name}(dtype="bfloat16"):'
-    edits = tuple(put_under(source, entry.forward, header, entry.scope, entry.backward))
-    return spelled.trusted(Fix(said.fix_title, edits, Level.UNSAFE, said.fix_reason, spelled.imports, _PADDLE))
+    run = entry.forward[0], entry.forward[-1]
+    edits = put_under(header, run, entry.scope, entry.backward, entry.file.source)
+    return spelled.trusted(RULE.fix(edits, paddle=_PADDLE))
 
 
 def _obstacle(entry: EntryPoint) -> str:
-    """Why the lines cannot be inserted automatically, in words; ``""`` if they can."""
-    if not entry.forward or not entry.is_alone or any(_holds_backward(node) for node in entry.forward):
-        return _ELSEWHERE
+    """The case in which the lines cannot be inserted automatically; ``""`` if they can."""
+    if not entry.forward or not entry.is_alone or any(map(_holds_backward, entry.forward)):
+        return "elsewhere"
     if not rows_of_their_own(entry.forward, entry.scope.node):
-        return _ELSEWHERE
-    return _NUMPY if _reads_outputs(entry) else ""
+        return "elsewhere"
+    return "numpy" if _reads_outputs(entry) else ""
 
 
 def _reads_outputs(entry: EntryPoint) -> bool:
@@ -85,4 +85,4 @@ def _reads_outputs(entry: EntryPoint) -> bool:
 
 
 def _holds_backward(node: ast.stmt) -> bool:
-    return any(isinstance(item, ast.Call) and terminal(item) == "backward" for item in ast.walk(node))
+    return any(terminal(call) == "backward" for call in calls_in(node))

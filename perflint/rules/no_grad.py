@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from perflint.catalogue import shipped
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.gradient_graphs import Mode, ModelRuns, NoGrad, is_switched, modes_in
 from perflint.facts.kept_gradients import kept_gradient, left_by_forward
@@ -18,7 +19,7 @@ from perflint.flow.by_statement import Flow, backward_names, is_generator
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
-from perflint.index.callers import Callers
+from perflint.index.callers import Callers, held_names
 from perflint.index.imports import Imports
 from perflint.index.kinds import FUNCTION_TAG, LAYER_TAG, LOADER_TAG
 from perflint.index.modules import Modules, knows_paddle
@@ -26,7 +27,7 @@ from perflint.index.project import FileIndex, Part, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.edits import indent_rows, indentation, one_level, rows_inside_strings
+from perflint.rules.edits import indent_rows, indentation, one_level
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.file_text import function_texts, words
@@ -34,7 +35,7 @@ from perflint.syntax.names import dotted, names_in, stored_names
 from perflint.syntax.parameters import arguments_of, fits
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import is_literal, walk
 from perflint.syntax.vocabulary import (
     calibrates,
     calls_training,
@@ -98,7 +99,7 @@ class Gradients(Part):
             for last in _HOOKS
             for scope, _, call in file.calls_named(last)
             for name in filter(None, map(dotted, call.args[:1]))
-            if (found := Values.of(self._project).callee(Place(file, scope), name, {})) is not None
+            if (found := CallGraph.of(self._project).called(Place(file, scope), name)) is not None
             if self.wanted_in(found) or any(terminal(inner) == "register_hook" for inner in found[1].calls)
         }
         return imports.closure(imports.users(hooked))
@@ -121,7 +122,6 @@ class Gradients(Part):
     @query
     def _passed_on(self) -> list[Scope]:
         """The functions that use gradients and that some file uses as values: in a table, as an argument."""
-        held = Callers.of(self._project).held_by
         files = [file for file in self._project.files.values() if not file.is_quiet and not file.is_foreign]
         return [
             scope
@@ -129,7 +129,7 @@ class Gradients(Part):
             if any(file.has_words(word) for word in _ASKS)
             for scope in file.scopes.scopes
             if scope.parent is not None and self.wanted_in(Place(file, scope))
-            if any(scope.name in held(other).held for other in self._project.mentions.values(scope.name))
+            if any(scope.name in held_names(other).held for other in self._project.mentions.values(scope.name))
         ]
 
     def wanted_by(self, at: Place, statements: Iterable[Statement]) -> bool:
@@ -147,8 +147,7 @@ class Gradients(Part):
         if asks(statement):
             return True
         for call in statement.calls:
-            name = dotted(call.func)
-            found = Values.of(self._project).callee(at, name, {}) if name else None
+            found = CallGraph.of(self._project).called(at, call.func)
             if found is not None and found[1] is not at.scope and self.wanted_in(found):
                 return True
         return False
@@ -191,23 +190,17 @@ def _is_made_of_data(name: str, at: Statement, scope: Scope) -> bool:
 
 
 def _sets(node: ast.Assign, attribute: str, value: bool) -> bool:
-    return (
-        isinstance(node.value, ast.Constant)
-        and node.value.value is value
-        and any(isinstance(target, ast.Attribute) and target.attr == attribute for target in node.targets)
-    )
+    targets = (target.attr for target in node.targets if isinstance(target, ast.Attribute))
+    return is_literal(node.value, value) and attribute in targets
 
 
 # Finds evaluation loops: loops over batches that call a model without needing gradients.
 
+RULE = shipped()["PPF601"]
 _SWITCH = re.compile(r"\.[\s\\]*eval\b")
 _LOOP = re.compile(r"^[ \t\f]*for\b", re.MULTILINE)
 _HEADER = re.compile(_LOOP.pattern + r"[\s\S]*?(?::[ \t]*(?:#.*)?$|\Z)", re.MULTILINE)
-_MAY_ASK = "the model may be one that computes gradients in its forward pass, which no_grad would break"
 _ASKS_WHETHER = "is_grad_enabled"
-_MAY_CALL = "a function that it calls may compute gradients, which no_grad would break"
-_TELLS = f"`{_ASKS_WHETHER}()`, which the code asks, is False under no_grad"
-_MOST_CALLERS = 3
 _MOST_FUNCTIONS = 30
 _WEIGHTS = frozenset({"parameters", "named_parameters"})
 
@@ -233,7 +226,7 @@ class SilentLoop:
     """
 
     loop: Loop
-    scope: Scope
+    at: Place
     calls: list[ModelCall]
     confidence: Confidence
 
@@ -248,7 +241,7 @@ class Evaluation:
     """
 
     loop: Loop
-    scope: Scope
+    at: Place
     call: ast.Call
     confidence: Confidence
     whole: bool
@@ -281,38 +274,37 @@ def _in_scope(at: Place) -> list[SilentLoop]:
     return list(_Finder(at).found())
 
 
-def confirmed(file: FileIndex, found: SilentLoop) -> Evaluation | None:
+def confirmed(found: SilentLoop) -> Evaluation | None:
     """The evaluation loop for a candidate, after a closer look.
 
     None if its models get arrays, if its gradients are needed, if ``eval()`` has switched them off (as in Paddle 1.x),
     or if it is a loop over loaders that calls a function with the loop over batches, which is a separate candidate.
     """
-    scope, asks = found.scope, Gradients.of(file.project)
-    found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(Place(file, scope), item.call)])
-    first = _first_with_tensors(file, found)
+    at, file, asks = found.at, found.at.file, Gradients.of(found.at.file.project)
+    found = replace(found, calls=[item for item in found.calls if not _has_its_own_loop(at, item.call)])
+    first = _first_with_tensors(found)
     if first is None:
         return None
-    is_fluid = is_for_paddle_1([file, *_files_of_models(file, found)])
-    if is_fluid and _records_no_graph(Place(file, scope), first.statement):
+    is_fluid = is_for_paddle_1([file, *_files_of_models(found)])
+    if is_fluid and _records_no_graph(at, first.statement):
         return None
-    wanted = asks.wanted_in(Place(file, scope))
-    if wanted and asks.wanted_by(Place(file, scope), scope.statements_in(found.loop)):
+    wanted = asks.wanted_in(at)
+    if wanted and asks.wanted_by(at, at.scope.statements_in(found.loop)):
         return None
-    asks_inside = _asks_for_gradients(file, found)
+    asks_inside = _asks_for_gradients(found)
     if asks_inside:
         return None
-    confidence = found.confidence if first.sure else min(found.confidence, Confidence.MEDIUM)
-    if asks_inside is None:
-        confidence = Confidence.LOW
-    only = _evaluates(scope.name) and not wanted and not any(map(_may_train, scope.statements))
-    whole = only and not _gives_more(file, found)
-    risk = _MAY_ASK if asks_inside is None else _risk(file, found, whole)
-    return Evaluation(found.loop, scope, first.call, confidence, whole, risk, is_fluid)
+    most = Confidence.LOW if asks_inside is None else Confidence.HIGH if first.sure else Confidence.MEDIUM
+    confidence = min(found.confidence, most)
+    only = _evaluates(at.scope.name) and not wanted and not any(map(_may_train, at.scope.statements))
+    whole = only and not _gives_more(found)
+    risk = RULE.texts["may ask"] if asks_inside is None else _risk(found, whole)
+    return Evaluation(found.loop, at, first.call, confidence, whole, risk, is_fluid)
 
 
-def _gives_more(file: FileIndex, found: SilentLoop) -> bool:
+def _gives_more(found: SilentLoop) -> bool:
     """Whether the gradient of something that the function computes outside of the loop may be missed."""
-    scope, runs = found.scope, ModelRuns.of(file.project)
+    at, scope = found.at, found.at.scope
     inside = {statement.node for statement in scope.statements_in(found.loop)}
     others = [call for item in scope.statements if item.node not in inside for call in item.calls]
     having = [
@@ -320,14 +312,14 @@ def _gives_more(file: FileIndex, found: SilentLoop) -> bool:
         for call in others
         if terminal(call) in _WEIGHTS
         or any(means_model(dotted(item) or "") for item in call.args)
-        or runs.runs_model(Place(file, scope), call) is not None
+        or ModelRuns.of(at.file.project).runs_model(at, call) is not None
     ]
-    return bool(having) and bool(kept_gradient(Place(file, scope), None, having, True))
+    return bool(having) and bool(kept_gradient(at, None, having, True))
 
 
-def _files_of_models(file: FileIndex, found: SilentLoop) -> list[FileIndex]:
+def _files_of_models(found: SilentLoop) -> list[FileIndex]:
     """The files with the forward passes that a loop runs, as far as they are known."""
-    forwards = (_forward(Place(file, found.scope), item.call) for item in found.calls)
+    forwards = (_forward(found.at, item.call) for item in found.calls)
     return [forward[0] for forward in forwards if forward is not None]
 
 
@@ -364,21 +356,22 @@ def _is_by_itself(mode: Mode) -> bool:
 def _has_its_own_loop(at: Place, call: ast.Call) -> bool:
     """Whether a call reaches a function with an evaluation loop that is reported there."""
     return any(
-        inner.scope is reached.scope and inner.confidence > Confidence.LOW
+        inner.at.scope is reached.scope and inner.confidence > Confidence.LOW
         for reached in CallGraph.of(at.file.project).reached(at, call)
         if reached.scope is not at.scope
         for inner in evaluations(reached.file).values()
     )
 
 
-def _asks_for_gradients(file: FileIndex, found: SilentLoop) -> bool | None:
+def _asks_for_gradients(found: SilentLoop) -> bool | None:
     """Whether a forward pass in a loop uses gradients, which ``no_grad`` would break; None if it may."""
+    file = found.at.file
     asks = Gradients.of(file.project)
     if file in asks.beside_hooks():
         return None
     if file not in asks.beside_forward():
         return False
-    forwards = [_forward(Place(file, found.scope), item.call) for item in found.calls]
+    forwards = [_forward(found.at, item.call) for item in found.calls]
     if any(forward is not None and asks.wanted_in(forward) for forward in forwards):
         return True
     return None if None in forwards else False
@@ -394,12 +387,12 @@ def _forward(at: Place, call: ast.Call) -> Place | None:
     return Modules.of(at.file.project).method(kind.type, "forward") if kind.tag == LAYER_TAG and kind.type else None
 
 
-def _first_with_tensors(file: FileIndex, found: SilentLoop) -> ModelCall | None:
+def _first_with_tensors(found: SilentLoop) -> ModelCall | None:
     """The first call that may get tensors: if all arguments are on the host, it does not call a network."""
-    env = Values.of(file.project).base_env(Place(file, found.scope), {})
-    before = Flow(Place(file, found.scope), env, guess_losses=False).run().before
+    env = Values.of(found.at.file.project).base_env(found.at, {})
+    before = Flow(found.at, env, guess_losses=False).run().before
     for item in found.calls:
-        evaluator = Evaluator(file, before.get(item.statement.node, {}))
+        evaluator = Evaluator(found.at.file, before.get(item.statement.node, {}))
         given = arguments_of(item.call)
         if not given or not all(evaluator.kind(argument).is_host for argument in given):
             return item
@@ -415,28 +408,27 @@ def _asks_whether(at: Place) -> bool:
     return any(called.file in asking for call in at.scope.calls for called in graph.reached(at, call))
 
 
-def _risk(file: FileIndex, found: SilentLoop, whole: bool) -> str:
-    models = {name for item in found.calls if (name := dotted(item.call.func))}
-    inside = found.scope.statements if whole else found.scope.statements_in(found.loop)
-    if Gradients.of(file.project).may_be_wanted(Place(file, found.scope), inside, models):
-        return _MAY_CALL
-    if _asks_whether(Place(file, found.scope)):
-        return _TELLS
-    for site in CallGraph.of(file.project).callers(Place(file, found.scope)):
+def _risk(found: SilentLoop, whole: bool) -> str:
+    """Why the gradients may be needed after all, ``""`` if they are not."""
+    at, models = found.at, {name for item in found.calls if (name := dotted(item.call.func))}
+    graph, inside = CallGraph.of(at.file.project), at.scope.statements if whole else at.scope.statements_in(found.loop)
+    if Gradients.of(at.file.project).may_be_wanted(at, inside, models):
+        return RULE.texts["may call"]
+    if _asks_whether(at):
+        return RULE.texts["tells"]
+    for site in graph.callers(at):
         if isinstance(site.statement.node, ast.Assign):
             kept = {name for target in site.statement.node.targets for name in stored_names(target)}
             if kept & backward_names(site.scope):
-                return "what the function returns may go into a backward pass"
+                return RULE.texts["returned"]
     calls = [item.call for item in found.calls]
-    forwards = filter(None, (_forward(Place(file, found.scope), call) for call in calls))
-    left = next(filter(None, (left_by_forward(forward) for forward in forwards)), "")
+    forwards = filter(None, (_forward(at, call) for call in calls))
+    left = next(filter(None, map(left_by_forward, forwards)), "")
     if left:
         return left
     if whole:
-        calls += [call for call in found.scope.calls if dotted(call.func) in models]
-    return _kept_for_backward(found.scope, found.loop) or kept_gradient(
-        Place(file, found.scope), found.loop, calls, whole
-    )
+        calls += [call for call in at.scope.calls if dotted(call.func) in models]
+    return _kept_for_backward(at.scope, found.loop) or kept_gradient(at, found.loop, calls, whole)
 
 
 def _names_evaluation(text: str) -> bool:
@@ -469,51 +461,50 @@ class _Finder:
     """Searches one scope of a file. Tests that need other files come last."""
 
     def __init__(self, at: Place) -> None:
-        self._file = at.file
-        self._scope = at.scope
+        self._at = at
         self._no_grad = NoGrad.of(at.file.project)
 
     def found(self) -> Iterator[SilentLoop]:
         """The loops that may evaluate."""
-        if self._no_grad.decorated(Place(self._file, self._scope)):
+        if self._no_grad.decorated(self._at):
             return
-        if any(freezes(statement, self._scope) for statement in self._scope.statements):
+        if any(freezes(statement, self._at.scope) for statement in self._at.scope.statements):
             return
         calls: dict[Loop, list[ModelCall]] = {}
         for item in self._model_calls():
             calls.setdefault(item.loop, []).append(item)
-        if calls and not self._no_grad.over_scope(Place(self._file, self._scope)):
+        if calls and not self._no_grad.over_scope(self._at):
             for loop, found in calls.items():
                 sure = any(item.sure for item in found)
-                yield SilentLoop(loop, self._scope, found, self._confidence(loop, sure))
+                yield SilentLoop(loop, self._at, found, self._confidence(loop, sure))
 
     def _model_calls(self) -> Iterator[ModelCall]:
         """The calls of a model in loops over batches that are not under ``no_grad``."""
-        file, scope, candidates = self._file, self._scope, self._candidates()
-        for statement in scope.statements if candidates else ():
+        at, candidates = self._at, self._candidates()
+        for statement in at.scope.statements if candidates else ():
             around = _candidates_around(statement, candidates)
-            if not around or not statement.calls or self._no_grad.over_statement(Place(file, scope), statement):
+            if not around or not statement.calls or self._no_grad.over_statement(at, statement):
                 continue
             for call in statement.calls:
-                sure = ModelRuns.of(file.project).runs_model(Place(file, scope), call)
+                sure = ModelRuns.of(at.file.project).runs_model(at, call)
                 loop = self._loop_of(around, call) if sure is not None else None
                 if loop is not None:
                     yield ModelCall(loop, statement, call, bool(sure))
 
     def _candidates(self) -> set[Loop]:
         """The loops of a scope that evaluate, judging by their place and contents."""
-        named = _evaluates(self._scope.name)
+        named = _evaluates(self._at.scope.name)
         found: set[Loop] = {
             node
-            for node in (statement.node for statement in self._scope.statements)
+            for node in (statement.node for statement in self._at.scope.statements)
             if isinstance(node, ast.For)
             and not counts_epochs(node)
             # a few selected samples, or models, are not a data set
             and not isinstance(node.iter, (ast.List, ast.Tuple))
             and (named or not isinstance(node.body[-1], ast.Break))  # a look at the first batch
-            and (named or _over_evaluation_data(node) or _under_eval(self._scope, node))
+            and (named or _over_evaluation_data(node) or _under_eval(self._at.scope, node))
         }
-        for statement in self._scope.statements:
+        for statement in self._at.scope.statements:
             around = found.intersection(link.node for link in statement.around)
             if around and (asks(statement) or _may_train(statement)):
                 found -= around
@@ -523,20 +514,20 @@ class _Finder:
         assert not isinstance(loop, ast.While)
         over_data = any(map(means_batches, names_in(loop.iter))) or self._is_over_a_loader(loop)
         if (
-            not (over_data or evaluates(self._scope.name))
-            or calibrates(self._scope.name)
+            not (over_data or evaluates(self._at.scope.name))
+            or calibrates(self._at.scope.name)
             or self._is_dispatched()
-            or self._only_predicts(Place(self._file, self._scope))
+            or _only_predicts(self._at)
         ):
             return Confidence.LOW
-        says_so = _evaluates(self._scope.name) or _under_eval(self._scope, loop)
+        says_so = _evaluates(self._at.scope.name) or _under_eval(self._at.scope, loop)
         return Confidence.HIGH if sure and over_data and says_so else Confidence.MEDIUM
 
     def _is_over_a_loader(self, loop: ast.For | ast.AsyncFor) -> bool:
         """Whether a loop is over a loader, whatever it is called: ``val = DataLoader(...)``, ``for x, y in val``."""
-        values = Values.of(self._file.project)
+        values = Values.of(self._at.file.project)
         nodes = (node for node in ast.walk(loop.iter) if isinstance(node, (ast.Name, ast.Attribute)))
-        return any(values.lasting_kind(Place(self._file, self._scope), node).tag == LOADER_TAG for node in nodes)
+        return any(values.lasting_kind(self._at, node).tag == LOADER_TAG for node in nodes)
 
     def _is_dispatched(self) -> bool:
         """Whether it is unknown who calls the function in the end: an unknown caller may use ``no_grad``.
@@ -545,11 +536,11 @@ class _Finder:
         called on objects of an unknown class, as in ``for metric in metrics: metric.update(model)``, and one of the
         calls by that name runs without gradients, or there are too many to tell.
         """
-        waiting, seen = [(Place(self._file, self._scope), False)], set[Scope]()
+        graph, waiting, seen = CallGraph.of(self._at.file.project), [(self._at, False)], set[Scope]()
         while waiting and len(seen) < _MOST_FUNCTIONS:
             at, is_guess = waiting.pop()
             seen.add(at.scope)
-            sites = [site.place for site in CallGraph.of(self._file.project).callers(at) if site.scope is not at.scope]
+            sites = [site.place for site in graph.callers(at) if site.scope is not at.scope]
             if not sites:
                 is_guess, sites = True, list(islice(_named_calls(at), _MOST_FUNCTIONS))
                 if _is_called_otherwise(at) or len(sites) == _MOST_FUNCTIONS:
@@ -563,30 +554,19 @@ class _Finder:
         off = call.statement is not None and self._no_grad.over_statement(call.function, call.statement)
         return off or self._no_grad.decorated(call.function)
 
-    def _only_predicts(self, at: Place, depth: int = 0) -> bool:
-        """Whether only predicting programs are known to call a function."""
-        if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
-            return not at.file.has(".backward(")
-        if at.scope is at.file.scopes.module or depth >= _MOST_CALLERS:
-            return False
-        found = False
-        for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME):
-            if site.scope is not at.scope and not self._only_predicts(site.function, depth + 1):
-                return False
-            found = found or site.scope is not at.scope
-        return found
-
     def _loop_of(self, around: list[Loop], call: ast.Call) -> Loop | None:
         """The outermost of the loops around a model call that passes it the batches."""
-        best = next((loop for loop in reversed(around) if over_batches(loop) or _feeds(self._scope, loop, call)), None)
+        best = next(
+            (loop for loop in reversed(around) if over_batches(loop) or _feeds(self._at.scope, loop, call)), None
+        )
         is_own = (dotted(call.func) or "self").partition(".")[0] == "self"
         if best is not None and is_own and self._is_layer() and not over_batches(best):
             return None  # a decoder that calls its own parts repeatedly
         return best
 
     def _is_layer(self) -> bool:
-        owner, kinds = self._scope.owner, Modules.of(self._file.project)
-        return owner is not None and kinds.kind_of_instance(self._file, owner).tag == LAYER_TAG
+        owner, kinds = self._at.scope.owner, Modules.of(self._at.file.project)
+        return owner is not None and kinds.kind_of_instance(self._at.file, owner).tag == LAYER_TAG
 
 
 def _named_calls(at: Place) -> Iterator[Place]:
@@ -607,6 +587,17 @@ def _is_called_otherwise(at: Place) -> bool:
     return any(file is not at.file and file.names.is_bound(scope.name) for file in project.mentions.of(scope.name))
 
 
+@query(cycle=False)
+def _only_predicts(at: Place) -> bool:
+    """Whether only predicting programs are known to call a function."""
+    if predicts(at.file.parts[-1]) or any(map(exports, at.file.parts)):
+        return not at.file.has(".backward(")
+    if at.scope is at.file.scopes.module:
+        return False
+    callers = [site for site in CallGraph.of(at.file.project).callers(at, Certainty.NAME) if site.scope is not at.scope]
+    return bool(callers) and all(_only_predicts(site.function) for site in callers)
+
+
 def _switches_mode(statement: Statement) -> bool:
     return any(
         isinstance(call.func, ast.Attribute) and call.func.attr == "eval" and not call.args for call in statement.calls
@@ -617,7 +608,7 @@ def _may_train(statement: Statement) -> bool:
     """Whether a statement calls something that trains, by its name; ``model.train()`` only switches the mode."""
     for call in statement.calls:
         receiver, _, last = (dotted(call.func) or "").rpartition(".")
-        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2] or receiver)
+        switches = last == "train" and not call.args and means_model(receiver.rpartition(".")[2])
         if calls_training(last) and not switches and receiver != "self":
             return True
     return False
@@ -633,8 +624,7 @@ def _evaluates_at(before: Sequence[Mode], at: Statement) -> bool:
     """Whether the last of the switches before a statement, in a block around it, is ``model.eval()``."""
     if not before or before[-1].trains:
         return False
-    around = {link.node: link.branch for link in at.around}
-    return all(around.get(link.node) == link.branch for link in before[-1].statement.around)
+    return set(before[-1].statement.branches).issubset(at.branches)
 
 
 def _modes_before(scope: Scope, at: Statement) -> list[Mode]:
@@ -650,7 +640,7 @@ def _kept_for_backward(scope: Scope, loop: Loop) -> str:
             if any(dotted(call.func) == f"{name}.backward" for call in statement.calls):
                 own = [item for item in scope.statements if item not in inside and item.loop is statement.loop]
                 if not any(name in bound_by(item.node) and item.start < statement.start for item in own):
-                    return f"`{name}` may go into a backward pass after the loop"
+                    return RULE.texts["after the loop"].format(name=name)
     return ""
 
 
@@ -690,13 +680,9 @@ def _candidates_around(statement: Statement, candidates: set[Loop]) -> list[Loop
 
 # PPF601: an evaluation loop that keeps the graph for a backward pass that never happens.
 
-CODE = "PPF601"
 # Decorators that work with another one below them.
 _EASY = frozenset({"staticmethod", "classmethod", "property", "abstractmethod", "abc.abstractmethod", "override"})
-_GENERATOR = "a generator would switch gradients off for the code that runs between its yields, too"
 _IN_FLUID = "fluid.dygraph.no_grad"
-_OLD_PADDLE = "that is its name in Paddle 1.7 to 2.4"
-_NAME_TAKEN = "`paddle` is another name in this file"
 
 
 def _evaluating(file: FileIndex) -> Iterator[Candidate]:
@@ -705,30 +691,27 @@ def _evaluating(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(node.iter, node, found, found.confidence)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_evaluating, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_evaluating, claims=False, heeds_claims=False)
 def evaluation_with_gradients(candidate: SilentLoop, context: Context) -> None:
     """Report the header of an evaluation loop that runs with gradients on."""
-    found = confirmed(context.file, candidate)
-    if found is None:
-        return
-    fix = _fix(found, context)
-    what = shorten(ast.unparse(found.call))
-    guard = _IN_FLUID if found.is_fluid else "paddle.no_grad()"
-    context.report(fix, confidence=found.confidence, what=what, guard=guard)
+    found = confirmed(candidate)
+    if found is not None:
+        what, guard = shorten(ast.unparse(found.call)), _IN_FLUID if found.is_fluid else "paddle.no_grad()"
+        context.report(_fix(found, context), confidence=found.confidence, what=what, guard=guard)
 
 
 def _fix(found: Evaluation, context: Context) -> Fix:
     level, reason = (Level.UNSAFE, found.risk) if found.risk else (Level.SAFE, "")
     if found.is_fluid and not reason:
-        level, reason = Level.UNSAFE, _OLD_PADDLE
-    if is_generator(found.scope):
-        level, reason = Level.DISPLAY, _GENERATOR
+        level, reason = Level.UNSAFE, RULE.texts["old Paddle"]
+    if is_generator(found.at.scope):
+        level, reason = Level.DISPLAY, RULE.texts["generator"]
     decorated = _decorated(found, context.file)
     spelled = decorated or _spelling(found, found.loop, context.file)
     if spelled is None:
-        spelled, level, reason = Spelling("paddle.no_grad"), Level.DISPLAY, _NAME_TAKEN
+        spelled, level, reason = Spelling("paddle.no_grad"), Level.DISPLAY, RULE.texts["name taken"]
     if decorated is not None:
-        row = found.scope.row
+        row = found.at.scope.row
         start = context.file.source.lines.line_start(row)
         # without parentheses, every version of fluid accepts it
         decorator = f"@{decorated.name}" if found.is_fluid else f"@{decorated.name}()"
@@ -737,7 +720,7 @@ def _fix(found: Evaluation, context: Context) -> Fix:
             f"put `{decorator}` above the function", (Edit(start, start, text),), level, reason, decorated.imports
         )
     title, edits = f"put the loop under `with {spelled.name}():`", tuple(_wrap(found, spelled, context))
-    return spelled.trusted(Fix(title, edits, level, reason, spelled.imports))
+    return spelled.trusted(Fix(title, edits, level, reason))
 
 
 def _decorated(found: Evaluation, file: FileIndex) -> Spelling | None:
@@ -745,7 +728,7 @@ def _decorated(found: Evaluation, file: FileIndex) -> Spelling | None:
 
     A decorator is evaluated when the module is imported, maybe without Paddle.
     """
-    node = found.scope.node
+    node = found.at.scope.node
     if not found.whole or not isinstance(node, ast.FunctionDef):
         return None
     if not _EASY.issuperset(map(dotted, node.decorator_list)):
@@ -759,7 +742,7 @@ def _wrap(found: Evaluation, spelled: Spelling, context: Context) -> list[Edit]:
     unit = one_level(indentation(source, found.loop.body[0].lineno), indentation(source, first))
     above = f"{spelled.row}{source.newline}{indentation(source, first)}" if spelled.row else ""
     header = f"{above}with {spelled.name}():"
-    return indent_rows(source, first, last, unit, header, rows_inside_strings(source, first, last))
+    return indent_rows(source, first, last, unit, header)
 
 
 def _last_row(found: Evaluation, context: Context) -> int:

@@ -7,21 +7,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perflint.catalogue import shipped
 from perflint.facts.effects import only_reads
 from perflint.facts.gradient_graphs import NoGrad
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Edit, Fix
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.edits import whole_rows
-from perflint.syntax.bindings import bindings_of, is_rebound_between, other_reads
+from perflint.syntax.bindings import bindings_of, is_rebound_between, mentions_in, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.reaching import sole_at, value_of
-from perflint.syntax.scopes import Scope, Statement, headers, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.reaching import sole_value
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import calls_in
 from perflint.text.source import Source
 from perflint.training.intent import only_predicts
 
@@ -70,26 +71,20 @@ def look_ups(file: FileIndex) -> tuple[LookUp, ...]:
     """The products of a file with one-hot rows that only look numbers up."""
     if not file.has("paddle") or not file.matches(_A_ONE_HOT):
         return ()
-    return tuple(
-        found
-        for scope in file.scopes.scopes
-        for statement in scope.statements
-        for header in headers(statement.node)
-        for node in walk(header)
-        if (found := _product(Place(file, scope), statement, node) or _sum(Place(file, scope), statement, node))
-        is not None
-        and _matters(file, found)
+    found = (
+        _product(Place(file, scope), statement, node) or _sum(Place(file, scope), statement, node)
+        for scope, statement in file.statements
+        for node in statement.nodes
     )
+    return tuple(each for each in found if each is not None and _matters(file, each))
 
 
 def _matters(file: FileIndex, found: LookUp) -> bool:
     """Whether training may run a product repeatedly: not with gradients off, and not once in an ``__init__``."""
-    no_grad = NoGrad.of(file.project)
-    if no_grad.over_statement(Place(file, found.scope), found.statement) or no_grad.over_scope(
-        Place(file, found.scope)
-    ):
+    at, no_grad = Place(file, found.scope), NoGrad.of(file.project)
+    if no_grad.over_statement(at, found.statement) or no_grad.over_scope(at):
         return False
-    return not only_predicts(file) and not _runs_once(Place(file, found.scope))
+    return not only_predicts(file) and not _runs_once(at)
 
 
 def _runs_once(at: Place) -> bool:
@@ -105,8 +100,7 @@ def asks_for_gradients_of_inputs(scope: Scope) -> bool:
 
     For example, to explain a prediction: ``loss.backward()``, and then ``gradients = features.grad``.
     """
-    parts = [part for statement in scope.statements for part in own_parts(statement.node)]
-    asked = {item.attr for part in parts for item in walk(part) if isinstance(item, ast.Attribute)}
+    asked = {name.removeprefix(".") for name in mentions_in(scope) if name.startswith(".")}
     return "backward" in asked and not asked.isdisjoint(("grad", "gradient")) and asked.isdisjoint(_UPDATES)
 
 
@@ -115,11 +109,7 @@ def _product(place: Place, statement: Statement, node: ast.AST) -> LookUp | None
     is_turned = False
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         left, table = node.left, node.right
-    elif (
-        isinstance(node, ast.Call)
-        and place.file.names.resolve(dotted(node.func) or "") in _PRODUCTS
-        and not is_spread(node)
-    ):
+    elif isinstance(node, ast.Call) and place.file.names.qualified(node.func) in _PRODUCTS and not is_spread(node):
         given = [argument_of(node, name, at) for at, name in enumerate(("x", "y", "transpose_x", "transpose_y"))]
         if given[0] is None or given[1] is None or _may_be_true(given[2]):
             return None
@@ -134,7 +124,7 @@ def _sum(at: Place, statement: Statement, node: ast.AST) -> LookUp | None:
     """``(one_hot(ids, n) * x).sum(-1)``, which takes one number from each row of ``x``."""
     if not isinstance(node, ast.Call) or terminal(node) != "sum" or is_spread(node):
         return None
-    is_function = at.file.names.resolve(dotted(node.func) or "") == "paddle.sum"
+    is_function = at.file.names.qualified(node.func) == "paddle.sum"
     summed = argument_of(node, "x", 0) if is_function else getattr(node.func, "value", None)
     axis = argument_of(node, "axis", 1 if is_function else 0)
     if not isinstance(summed, ast.BinOp) or not isinstance(summed.op, ast.Mult) or axis is None:
@@ -145,30 +135,23 @@ def _sum(at: Place, statement: Statement, node: ast.AST) -> LookUp | None:
     for one, other in ((summed.left, summed.right), (summed.right, summed.left)):
         binding, rows = _one_hot(at, statement, one)
         if rows is not None:
-            of_classes, of_a_loss = (
-                _is_of_classes(at.scope, statement, other),
-                _is_of_a_loss(at.scope, statement, other),
-            )
-            return LookUp(node, rows, other, False, False, statement, at.scope, binding, of_classes, of_a_loss)
+            of = _behind(at.scope, statement, other)
+            is_of_a_loss = isinstance(of, ast.Call) and terminal(of) in _SOFTMAX
+            kinds = _is_of_classes(at.scope, of), is_of_a_loss
+            return LookUp(node, rows, other, False, False, statement, at.scope, binding, *kinds)
     return None
 
 
 def _behind(scope: Scope, statement: Statement, node: ast.expr) -> ast.expr:
     """The value of a name that is assigned once."""
-    binding = sole_at(node.id, statement, scope) if isinstance(node, ast.Name) else None
-    return (value_of(binding) if binding is not None else None) or node
+    made = sole_value(node, statement, scope)
+    return made[1] if made is not None else node
 
 
-def _is_of_classes(scope: Scope, statement: Statement, node: ast.expr) -> bool:
+def _is_of_classes(scope: Scope, node: ast.expr) -> bool:
     """Whether this is an attribute that the function does not bind: it is the same for all samples."""
-    name = dotted(_behind(scope, statement, node)) or ""
+    name = dotted(node) or ""
     return name.startswith("self.") and name.count(".") == 1 and name not in bindings_of(scope)
-
-
-def _is_of_a_loss(scope: Scope, statement: Statement, node: ast.expr) -> bool:
-    """Whether this is ``F.log_softmax(x)``, or a softmax."""
-    made = _behind(scope, statement, node)
-    return isinstance(made, ast.Call) and terminal(made) in _SOFTMAX
 
 
 def _may_be_true(node: ast.expr | None) -> bool:
@@ -177,27 +160,18 @@ def _may_be_true(node: ast.expr | None) -> bool:
 
 def _one_hot(at: Place, statement: Statement, node: ast.expr) -> tuple[Statement | None, ast.Call | None]:
     """The call of ``one_hot`` that creates a value, with or without a cast, and the assignment in between."""
-    binding = None
-    if isinstance(node, ast.Name):
-        binding = sole_at(node.id, statement, at.scope)
-        node = (value_of(binding) if binding is not None else None) or node
+    binding, node = sole_value(node, statement, at.scope) or (None, node)
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CASTS:
         if at.file.names.is_bound((dotted(node.func) or "").partition(".")[0]):
             break
         node = node.func.value
-    is_one = isinstance(node, ast.Call) and at.file.names.resolve(dotted(node.func) or "") in _ONE_HOT
+    is_one = isinstance(node, ast.Call) and at.file.names.qualified(node.func) in _ONE_HOT
     return (binding, node) if is_one and isinstance(node, ast.Call) and not is_spread(node) else (None, None)
 
 
 # PPF905: a product with one-hot rows, which could be a lookup.
 
-CODE = "PPF905"
-_ROWS = "`F.embedding(ids, table)` reads only the rows that are needed"
-_NUMBERS = "`paddle.take_along_axis` reads only the numbers that are needed"
-_OF_CLASSES = "`paddle.gather({table}, ids.flatten())`, reshaped like the ids, reads only the numbers that are needed"
-_GRADIENTS = "gradients are summed in a different order, and under AMP the result keeps the dtype of the table"
-_AXES = "check that the axes of the ids match those of the table"
-_IN_RANGE = "ids out of range, such as an `ignore_index`, have to be masked before they are looked up"
+RULE = shipped()["PPF905"]
 _SMALL = "one-hot product beside a softmax"
 """The event if computing the other operand takes longer than the product."""
 
@@ -207,7 +181,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.node, found.statement.node, found, _confidence(found))
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def one_hot_product(found: LookUp, context: Context) -> None:
     """Report a product of one-hot rows with a table, and a sum over one-hot rows times numbers."""
     file = context.file
@@ -226,17 +200,18 @@ def _confidence(found: LookUp) -> Confidence:
 
 def _advice(found: LookUp, source: Source) -> str:
     if found.is_row:
-        return _ROWS
-    return _OF_CLASSES.format(table=_text(found.table, source)) if found.is_of_classes else _NUMBERS
+        return RULE.texts["rows"]
+    return RULE.texts["of classes" if found.is_of_classes else "numbers"].format(table=source.code(found.table))
 
 
 def _fix(found: LookUp, file: FileIndex) -> Fix:
     """The edit that looks rows up; for a sum, the user has to check which axes the numbers have."""
-    title = "look up the rows" if found.is_row else "look up the numbers"
-    if found.is_turned or not found.is_row:
-        return Fix(title, (), Level.DISPLAY, _IN_RANGE if found.is_of_classes else _AXES)
+    if found.is_row and found.is_turned:
+        return RULE.words("turned")
+    if not found.is_row:
+        return RULE.words("classes" if found.is_of_classes else "axes")
     edits = _edits(found, file)
-    return Fix(title, tuple(sorted(edits)), Level.UNSAFE if edits else Level.DISPLAY, _GRADIENTS)
+    return RULE.fix(sorted(edits)) if edits else RULE.words()
 
 
 def _edits(found: LookUp, file: FileIndex) -> list[Edit]:
@@ -244,31 +219,26 @@ def _edits(found: LookUp, file: FileIndex) -> list[Edit]:
     ids, function, source = argument_of(found.one_hot, "x", 0), found.one_hot.func, file.source
     if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids, file):
         return []
-    if "#" in _text(found.node, source):
+    if "#" in source.code(found.node):
         return []
-    called = f"{_text(function.value, source)}.embedding({_text(ids, source)}, {_text(found.table, source)})"
+    called = f"{source.code(function.value)}.embedding({source.code(ids)}, {source.code(found.table)})"
     edit, binding = Edit(*source.lines.span(found.node), called), found.binding
     if binding is None or not isinstance(binding.node, ast.Assign):
         return [edit]
     name = ast.unparse(binding.node.targets[0])
     if other_reads(found.scope, name, binding, found.statement):
         return [] if name in plain_names(ids) else [edit]
-    if binding.place is not found.statement.place or "#" in _text(binding.node, source):
+    if binding.place is not found.statement.place or "#" in source.code(binding.node):
         return []
     return [whole_rows(*source.lines.span(binding.node), source), edit]
 
 
 def _may_move(found: LookUp, ids: ast.expr, file: FileIndex) -> bool:
     """Whether the classes are the same at the product, and calls that compute them have no side effects."""
-    calls = [item for item in walk(ids) if isinstance(item, ast.Call)]
-    if not all(only_reads(Place(file, found.scope), call, {}) for call in calls):
+    if not all(only_reads(Place(file, found.scope), call, {}) for call in calls_in(ids)):
         return found.binding is None
     binding = found.binding
     names = plain_names(ids)
     if binding is not None and isinstance(binding.node, ast.Assign):
         names -= {ast.unparse(binding.node.targets[0])}
     return binding is None or not is_rebound_between(found.scope, names, binding, found.statement)
-
-
-def _text(node: ast.expr | ast.stmt, source: Source) -> str:
-    return source.text[slice(*source.lines.span(node))]

@@ -7,18 +7,20 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import NoGrad, feeding_backward, uncut
-from perflint.findings import Confidence, Fix, Level
+from perflint.findings import Confidence
 from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.host_reads import ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bound_by, definitions_of
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, arguments_of
-from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import alike, calls_in, is_literal, walk
 from perflint.syntax.vocabulary import means_parameters
 from perflint.training.steps import Point, of_point
 
@@ -45,11 +47,6 @@ class Penalty(Enum):
     SIZES = "weight_decay=paddle.regularizer.L1Decay(c)"
 
 
-def clips(point: Point) -> Clip | None:
-    """How a loop at a statement clips the gradients of parameters, one after the other; None if it does not."""
-    return _clips(point.function).get(point.statement.node)
-
-
 @query
 def _clips(at: Place) -> dict[ast.stmt, Clip]:
     """The loops of a function that clip gradients."""
@@ -70,7 +67,7 @@ def _norms(scope: Scope) -> frozenset[str]:
     """Names of a function whose value is computed from the norm of gradients."""
     found: set[str] = set()
     for statement in scope.statements:
-        parts = [item for part in own_parts(statement.node) for item in walk(part)]
+        parts = statement.nodes
         is_norm = any(map(_is_power, parts)) and any(map(_is_gradient, parts))
         if is_norm or any(isinstance(item, ast.Name) and item.id in found for item in parts):
             found.update(bound_by(statement.node))
@@ -105,8 +102,8 @@ def _new_gradient(node: ast.stmt) -> list[ast.expr] | None:
         return [node.value] if isinstance(node.op, ast.Mult) and _holds_gradient(node.target) else None
     if isinstance(node, ast.Assign):
         return [node.value] if all(map(_holds_gradient, node.targets)) else None
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    call = call_in(node)
+    if call is None or not isinstance(call.func, ast.Attribute):
         return None
     changes = call.func.attr in _IN_PLACE and _holds_gradient(call.func.value)
     return [call] if changes else None
@@ -153,15 +150,14 @@ def _wanted(scope: Scope) -> frozenset[str]:
         returns = isinstance(node, ast.Return)
         binds = isinstance(node, (ast.Assign, ast.AugAssign)) and not wanted.isdisjoint(bound_by(node))
         if returns or binds:
-            wanted.update(item.id for item in walk(node) if isinstance(item, ast.Name))
+            wanted |= plain_names(node)
     return frozenset(wanted)
 
 
 def _of_weights(node: ast.stmt, target: ast.expr) -> Penalty | None:
     is_sum = isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add)
     if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        name = dotted(node.targets[0])
-        is_sum = any(isinstance(item, ast.Name) and item.id == name for item in walk(node.value))
+        is_sum = dotted(node.targets[0]) in plain_names(node.value)
     value = node.value if is_sum and isinstance(node, (ast.AugAssign, ast.Assign)) else None
     return _power(value, _weights(target)) if value is not None else None
 
@@ -211,7 +207,7 @@ def _is_of(value: ast.expr | None, weight: str) -> bool:
 
 
 def _is_two(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in (2, 2.0)
+    return is_literal(node, 2, 2.0)
 
 
 def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
@@ -223,7 +219,7 @@ def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
             name = dotted(item) or ""
             last = name.rpartition(".")[2]
             made = definitions_of(scope).get(name)
-            calls = (call for call in walk(made) if isinstance(call, ast.Call)) if made is not None else ()
+            calls = calls_in(made) if made is not None else ()
             if last in _LISTS or means_parameters(last) or any(terminal(call) in _LISTS for call in calls):
                 return True
     return False
@@ -232,7 +228,7 @@ def is_over_parameters(drawn: ast.expr, scope: Scope) -> bool:
 # Finds loops that keep a moving average of the weights of a network, weight by weight: EMA, momentum encoders.
 
 _STORES = frozenset({"assign", "set_value", "copy_"})
-_ON_THE_HOST = frozenset({"numpy", "array", "asarray", "item"})
+_ON_THE_HOST = READ_METHODS | ARRAY_FUNCTIONS
 
 
 class Average(NamedTuple):
@@ -242,11 +238,6 @@ class Average(NamedTuple):
     new: str
     share: str
     """How much of the new weight goes into it: ``1 - decay``."""
-
-
-def average(point: Point) -> Average | None:
-    """The average of weights that a loop at a statement keeps; None if it keeps none on the device."""
-    return _averages(point.function).get(point.statement.node)
 
 
 @query
@@ -270,12 +261,10 @@ def _mixed(statement: Statement, scope: Scope) -> Average | None:
     node = statement.node
     if isinstance(node, ast.AugAssign):
         return _in_two_rows(statement, scope)
-    is_stored = isinstance(node, ast.Assign) or (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and terminal(node.value) in _STORES
-    )
-    if not is_stored:
+    call = call_in(node)
+    if not isinstance(node, ast.Assign) and (call is None or terminal(call) not in _STORES):
         return None
-    items = [item for part in own_parts(node) for item in walk(part)]
+    items = statement.nodes
     if any(isinstance(item, ast.Call) and terminal(item) in _ON_THE_HOST for item in items):
         return None
     stored = _stored_in(node)
@@ -284,8 +273,8 @@ def _mixed(statement: Statement, scope: Scope) -> Average | None:
 
 def _stored_in(node: ast.stmt) -> str:
     """The target of ``k.set_value(...)`` and ``paddle.assign(..., k)``; ``""`` for other statements."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    if not isinstance(call, ast.Call):
+    call = call_in(node)
+    if call is None:
         return ""
     if terminal(call) != "assign":
         return ast.unparse(call.func.value) if isinstance(call.func, ast.Attribute) else ""
@@ -319,7 +308,7 @@ def _in_two_rows(statement: Statement, scope: Scope) -> Average | None:
     kept = ast.unparse(first.target)
     if not any(isinstance(item.node, ast.Assign) and ast.unparse(item.node.value) == kept for item in after):
         return None
-    is_pair = isinstance(first.op, ast.Mult) and isinstance(second.op, ast.Add) and _same(first.target, second.target)
+    is_pair = isinstance(first.op, ast.Mult) and isinstance(second.op, ast.Add) and ast.unparse(second.target) == kept
     factors = _factors(second.value) if is_pair else None
     for share, new in (factors, factors[::-1]) if factors else ():
         if _is_rest(share, first.value):
@@ -334,15 +323,15 @@ def _factors(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
 def _is_rest(share: ast.expr, decay: ast.expr) -> bool:
     """Whether two factors add up to one: ``1 - m`` and ``m``."""
     share, decay = _plain(share), _plain(decay)
-    is_difference = isinstance(share, ast.BinOp) and isinstance(share.op, ast.Sub) and _is_one(share.left)
-    return is_difference and isinstance(share, ast.BinOp) and _same(_plain(share.right), decay)
+    if not isinstance(share, ast.BinOp) or not isinstance(share.op, ast.Sub) or not is_literal(share.left, 1, 1.0):
+        return False
+    return alike(_plain(share.right), decay)
 
 
 def _plain(node: ast.expr) -> ast.expr:
     """An expression without the ``float(...)`` around it."""
-    is_cast = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float"
-    given = next(iter(arguments_of(node)), None) if isinstance(node, ast.Call) and is_cast else None
-    return given if given is not None else node
+    given = arguments_of(node) if isinstance(node, ast.Call) and dotted(node.func) == "float" else []
+    return given[0] if given else node
 
 
 def _with_graph(node: ast.expr) -> ast.expr:
@@ -352,77 +341,47 @@ def _with_graph(node: ast.expr) -> ast.expr:
     return node
 
 
-def _is_one(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value in (1, 1.0)
-
-
-def _same(one: ast.expr, other: ast.expr) -> bool:
-    return ast.unparse(one) == ast.unparse(other)
-
-
 # PPF505: a moving average of the weights that a Python loop updates at each step.
 
-CODE = "PPF505"
+AVERAGE = shipped()["PPF505"]
 
 
 def _loops_of_averages(point: Point) -> Iterator[tuple[ast.expr, Average]]:
     node = point.statement.node
-    kept = average(point) if isinstance(node, ast.For) else None
+    kept = _averages(point.function).get(node) if isinstance(node, ast.For) else None
     if kept is not None and isinstance(node, ast.For):
         yield node.iter, kept
 
 
-@rule(CODE, at=At.HOT, find_at=_loops_of_averages, clues=["parameters", "named_parameters", "state_dict"], claims=False)
+@rule(AVERAGE.code, at=At.HOT, find_at=_loops_of_averages, clues=_LISTS, claims=False)
 def averaged_in_python(kept: Average, context: Context) -> None:
     """Report a loop that updates an average of each weight of a network at each step."""
-    made, stored = f"`share = paddle.full([1], {kept.share})`", f"`{kept.kept}.lerp_({kept.new}, share)`"
-    title = f"make {made} before the loop, and in the loop, under `paddle.no_grad()`, {stored}"
-    fix = Fix(title, (), Level.DISPLAY, catalogue.shipped()[CODE].fix_reason)
-    context.report(fix)
+    context.report(AVERAGE.words("kept", **kept._asdict()))
 
 
 # PPF503 and PPF504: weight decay in the loss, and gradients that a Python loop clips.
 
-DECAY, CLIPPING = "PPF503", "PPF504"
-_DONE_BY_THE_OPTIMIZER_LISTS = frozenset({"parameters", "named_parameters"})
-
-
-_CLIP_REASON = (
-    "pass the clipping where the optimizer is created; it adds regularization after clipping, the weights "
-    "differ in the last digits, and a logged norm must be computed separately"
-)
-_DECAY_REASONS = {
-    Penalty.SQUARES: "the optimizer is created elsewhere: c is the factor of the sum, times two unless that is halved;",
-    Penalty.SIZES: "the optimizer is created elsewhere: c is the factor of the sum;",
-}
-_DECAY_LIMITS = (
-    "the weights stay the same with SGD, Momentum and Adam without grad_clip (not with AdamW), and the logged "
-    "loss then has no penalty in it"
-)
+DECAY, CLIPPING = shipped()["PPF503"], shipped()["PPF504"]
 
 
 def _loops_that_clip(point: Point) -> Iterator[tuple[ast.expr, Clip]]:
     node = point.statement.node
-    how = clips(point) if isinstance(node, ast.For) else None
+    how = _clips(point.function).get(node) if isinstance(node, ast.For) else None
     if how is not None and isinstance(node, ast.For):
         yield node.iter, how
 
 
-@rule(CLIPPING, at=At.STEP, find_at=_loops_that_clip, claims=False, heeds_claims=False)
+@rule(CLIPPING.code, at=At.STEP, find_at=_loops_that_clip, claims=False, heeds_claims=False)
 def clipped_in_python(how: Clip, context: Context) -> None:
     """Report a loop over parameters that clips their gradients at each step."""
     limits = "clip_norm" if how is Clip.NORM else "max, min"
-    title = f"give the optimizer `grad_clip=paddle.nn.{how.value}({limits})`, and delete the loop"
-    fix = Fix(title, (), Level.DISPLAY, _CLIP_REASON)
-    context.report(fix, clip=how.value)
+    context.report(CLIPPING.words("clip", clip=how.value, limits=limits), clip=how.value)
 
 
-@rule(DECAY, at=At.HOT, calls=_DONE_BY_THE_OPTIMIZER_LISTS, claims=False)
+@rule(DECAY.code, at=At.HOT, calls=("parameters", "named_parameters"), claims=False)
 def decay_in_loss(call: ast.Call, context: Context) -> None:
     """Report a penalty on all weights that is added to the loss at each step."""
-    found, step = penalty(context.here, call) if isinstance(call.func, ast.Attribute) else None, context.running
-    if found is None:
-        return
-    fix = Fix(f"give the optimizer `{found.value}`", (), Level.DISPLAY, f"{_DECAY_REASONS[found]} {_DECAY_LIMITS}")
-    confidence = Confidence.MEDIUM if step.forward else Confidence.HIGH
-    context.report(fix, confidence=confidence, decay=found.value)
+    found = penalty(context.here, call) if isinstance(call.func, ast.Attribute) else None
+    if found is not None:
+        confidence = Confidence.MEDIUM if context.running.forward else Confidence.HIGH
+        context.report(DECAY.words(found.name.lower()), confidence=confidence, decay=found.value)

@@ -7,23 +7,23 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts.entry_points import forward_of
 from perflint.facts.programs import files_with
-from perflint.findings import Confidence, Fix, Level, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.flow.known_values import Known
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.query import query
-from perflint.rules.edits import indentation
-from perflint.rules.entry_advice import put_under, rows_of_their_own
+from perflint.rules.edits import indentation, put_under
+from perflint.rules.entry_advice import rows_of_their_own
 from perflint.rules.spelled import paddle_at, spelling
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, dotted_names, names_in
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import Link, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import calls_in, is_literal, walk
 from perflint.syntax.vocabulary import means_accumulation, means_epoch, means_model
 from perflint.training.counting import as_remainder, remainder_of
 from perflint.training.evidence import CLEARS, scales_loss, takes_optimizer_step
@@ -69,7 +69,7 @@ def partial_gradients(point: Point, call: ast.Call) -> PartialGradients | None:
 def _goes_around(point: Point, call: ast.Call) -> bool:
     """Whether a forward pass calls methods of the model that the wrapper lacks: ``model.training_loss(x)``."""
     forward, models = forward_of(point.function, point.statement, call)
-    called = (dotted(item.func) for node in forward for item in walk(node) if isinstance(item, ast.Call))
+    called = (dotted(call.func) for node in forward for call in calls_in(node))
     methods = [name for name in called if name and _is_method_of_model(name)]
     return bool(methods) and all(map(_is_method_of_model, models))
 
@@ -100,7 +100,7 @@ def _wrapper(file: FileIndex) -> tuple[ast.Call, FileIndex] | None:
 def _wrappings(file: FileIndex) -> Iterator[tuple[ast.Call, str]]:
     for last in WRAPPERS:
         for _, _, call in file.calls_named(last):
-            name = file.names.resolve(dotted(call.func) or "")
+            name = file.names.qualified(call.func)
             if name in _WRAPPERS:
                 yield call, name
 
@@ -117,7 +117,7 @@ def _accumulation(point: Point, call: ast.Call) -> ast.expr | None:
     cleared = (each for each in inside if any(terminal(one) in CLEARS for one in each.calls))
     if not tests or any(_test_around(point, each) is None for each in cleared):
         return None
-    return next(iter(tests)) if all(test is not None for test in tests) else None
+    return tests[0] if all(test is not None for test in tests) else None
 
 
 def _pass(point: Point) -> Sequence[Statement]:
@@ -155,7 +155,7 @@ def _accumulates(remainder: ast.BinOp) -> bool:
 
 def _test_around(point: Point, statement: Statement) -> ast.expr | None:
     """The test of a remainder of the steps around a statement, but not around the backward pass."""
-    around_pass = {(link.node, link.branch) for link in point.statement.around}
+    around_pass = point.statement.branches
     for link in statement.around:
         if link.node is point.loop:
             return None
@@ -179,19 +179,13 @@ def _counts_passes(remainder: ast.BinOp, definitions: Known) -> bool:
     if not counted or any(map(means_epoch, counted)):
         return False
     name = dotted(remainder.right)
-    every = definitions.get(name, remainder.right) if name else remainder.right
-    return not (isinstance(every, ast.Constant) and every.value == 1)
+    return not is_literal(definitions.get(name, remainder.right) if name else remainder.right, 1)
 
 
 # PPF802: all ranks exchange gradients after each backward pass, although the optimizer steps only after several.
 
-CODE = "PPF802"
+RULE = shipped()["PPF802"]
 _NAME = "is_partial"
-_ELSEWHERE = (
-    "forward and backward pass of the steps that do not update go under `with model.no_sync():`, both of them: "
-    "the forward pass decides whether gradients are exchanged, so with only the backward pass under it nothing "
-    "changes"
-)
 
 
 def _partial(point: Point) -> Iterator[tuple[ast.Call, PartialGradients]]:
@@ -201,38 +195,29 @@ def _partial(point: Point) -> Iterator[tuple[ast.Call, PartialGradients]]:
             yield call, found
 
 
-@rule(CODE, at=At.STEP, find_at=_partial, claims=False)
+@rule(RULE.code, at=At.STEP, find_at=_partial, claims=False)
 def partial_sums(found: PartialGradients, context: Context) -> None:
     """Report a backward pass that exchanges gradients before they are complete."""
-    node = context.node
-    assert isinstance(node, ast.Call)
+    assert isinstance(context.node, ast.Call)
     wrapper = Related(found.wrapped_in.path, found.wrapped_in.row(found.wrapper), "the model is wrapped here")
-    test = ast.unparse(found.test)
-    fix = _fix(context.here, node, found)
-    context.report(fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=test)
+    fix = _fix(context.here, context.node, found)
+    context.report(fix, related=(wrapper,), confidence=Confidence.MEDIUM, test=ast.unparse(found.test))
 
 
 def _fix(point: Point, call: ast.Call, found: PartialGradients) -> Fix:
     """Both passes under ``no_sync()``, if they follow each other; otherwise words on how to write it."""
-    said = catalogue.shipped()[CODE]
     forward, models = forward_of(point.function, point.statement, call)
     nodes = _both_passes(point.statement, forward)
     paddle = paddle_at(point.statement.node, point.file)
     idle = spelling("contextlib.nullcontext", point.statement.node, point.file)
-    if (
-        paddle is None
-        or idle is None
-        or len(models) != 1
-        or not nodes
-        or not _is_known_before(found.test, nodes, point)
-    ):
-        return Fix(said.fix_title, (), Level.DISPLAY, _ELSEWHERE)
+    is_known = paddle is not None and idle is not None and len(models) == 1
+    if not is_known or idle is None or not nodes or not _is_known_before(found.test, nodes, point):
+        return RULE.words("elsewhere")
     source = point.file.source
     condition = f"{_NAME} = {_negated(found.test)} and isinstance({models[0]}, {paddle}.DataParallel)"
     header = f"{condition}{source.newline}{indentation(source, nodes[0].lineno)}"
     header += f"with {models[0]}.no_sync() if {_NAME} else {idle.name}():"
-    edits = tuple(put_under(source, nodes, header, point.scope, point.statement))
-    return idle.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, idle.imports))
+    return idle.trusted(RULE.fix(put_under(header, (nodes[0], nodes[-1]), point.scope, point.statement, source)))
 
 
 def _both_passes(backward: Statement, forward: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
@@ -253,12 +238,12 @@ def _is_known_before(test: ast.expr, nodes: Sequence[ast.stmt], point: Point) ->
     Also, there must be no other backward pass outside of these statements.
     """
     inside = {item for node in nodes for item in ast.walk(node)}
-    statements = point.scope.statements_in(point.loop) if point.loop is not None else point.scope.statements
+    statements = _pass(point)
     below = [each for each in statements if each.start >= (nodes[0].lineno, nodes[0].col_offset)]
     asked = dotted_names(test)
     if any(not asked.isdisjoint(bound_by(each.node)) for each in below):
         return False
-    if any(isinstance(item, ast.Call) and terminal(item) != "len" for item in walk(test)):
+    if any(terminal(call) != "len" for call in calls_in(test)):
         return False
     passes = [each for each in statements if any(terminal(call) == "backward" for call in each.calls)]
     is_free = not point.file.has_words(_NAME) and rows_of_their_own(nodes, point.scope.node)

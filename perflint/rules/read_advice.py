@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from perflint.catalogue import shipped
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
@@ -77,37 +78,38 @@ _SHARE = frozenset(
 """Methods whose result shares the memory of the tensor, or is read from it, and those that return a dict's values."""
 
 _OF_LAYERS = frozenset({"weight", "bias", "_mean", "_variance"})
-_DEEPEST = 4
 
 
 @of_point
 def is_part_of_a_model(point: Point, tensor: ast.expr) -> bool:
     """Whether an expression of a statement is a parameter or a buffer, which later steps change in place."""
-    return _is_part(tensor, point, 0)
+    waiting = [(tensor, point.statement)]
+    for node, at in waiting:  # grows in the loop
+        base = _shared(node)
+        if isinstance(base, ast.Name):
+            given = ((each.value, each.statement) for each in before(base.id, at, point.scope))
+            waiting += [(value, there) for value, there in given if value is not None and (value, there) not in waiting]
+        elif isinstance(base, ast.Call) or (isinstance(base, ast.Attribute) and _is_part_of_object(base, point)):
+            return True
+    return False
 
 
-def _is_part(node: ast.expr, point: Point, depth: int) -> bool:
-    while not isinstance(node, ast.Name):
+def _shared(node: ast.expr) -> ast.expr | None:
+    """The name, the attribute or the call of a model whose tensors an expression has; None if it is something else."""
+    while not isinstance(node, (ast.Name, ast.Attribute)):
         if isinstance(node, ast.Subscript):
             node = node.value
-        elif isinstance(node, ast.Attribute):
-            return _is_part_of_object(node, point)
-        elif not isinstance(node, ast.Call) or terminal(node) in _GIVE:
-            return isinstance(node, ast.Call)
+        elif not isinstance(node, ast.Call):
+            return None
+        elif terminal(node) in _GIVE:
+            return node
         elif isinstance(node.func, ast.Attribute) and node.func.attr in _SHARE:
             node = node.func.value
         elif terminal(node) in _PASS_ON and node.args:
             node = node.args[0]
         else:
-            return False
-    return depth < _DEEPEST and any(_is_part(value, point, depth + 1) for value in _values(node.id, point))
-
-
-def _values(name: str, point: Point) -> Iterator[ast.expr]:
-    """The values of a name, if the function has all of them."""
-    for binding in before(name, point.statement, point.scope):
-        if binding.value is not None:
-            yield binding.value
+            return None
+    return node
 
 
 def _is_part_of_object(node: ast.Attribute, point: Point) -> bool:
@@ -129,68 +131,18 @@ def _is_part_of_object(node: ast.Attribute, point: Point) -> bool:
 
 # What to do about a host read, in words, depending on what the value is used for.
 
+READ, IN_FORWARD = shipped()["PPF201"], shipped()["PPF210"]
 _MOST = 2
 """How many purposes of one value a message names."""
 
-_KEEP = "keep it on the device, and read it only where a number is needed"
-_KEEP_REASON = "the code that uses the value must accept a tensor, or run less often"
-_FORWARD = "keep it on the device, or get the value from the data pipeline"
-_FORWARD_REASON = "how to do without the value depends on what it is used for"
-_SCALE = "call `state_dict` of the scaler only at the steps that log it"
-_SCALE_REASON = "`state_dict` of a GradScaler copies its state to the host; how often to log is for you to decide"
-_PERSON = "whether it may come late is for you to decide"
-_TENSOR = "the code that gets it must be able to keep tensors"
-_LAST = "other code that reads the list then finds only one entry"
 _DETACH, _COPY = "`.detach()` of the tensor", "`.detach().clone()` of the tensor"
 _SHARED = "the optimizer writes to the memory of a parameter, which `.detach()` alone would share"
-_NUMBER = "Python needs a number there, and cannot use a tensor instead"
-
-_DECODE = "decode predictions only every {interval} steps, or in the evaluation"
-_DECODE_REASON = "a metric then covers only some of the batches"
 _METRIC = frozenset(
     {Usage.SUM, Usage.SIZE, Usage.LIST, Usage.KEPT, Usage.RETURNED, Usage.NUMPY, Usage.METER, Usage.AFTER}
 )
 """What happens to predictions for the sake of a metric."""
 
 _TEXT_WAIT = "text wait"
-_ADVICE: dict[Usage, tuple[str, str]] = {
-    Usage.STOP: ("check it only every {interval} steps", _PERSON),
-    Usage.TEST: ("decide only every {interval} steps, or on the device", _PERSON),
-    Usage.SIZE: ("take the size from `.shape`, or from the data pipeline", _NUMBER),
-    Usage.INDEX: ("look it up on the device, or get it from the data pipeline", _NUMBER),
-    Usage.DEVICE: ("keep it on the device, where it is used again", "only if what is read is a Paddle tensor"),
-    Usage.SHOWN: (
-        "run `{taker}` only every {interval} steps, and read the value there",
-        "if each step shows the value, each step has to read it",
-    ),
-    Usage.SUM: (
-        "add up `.detach()` of the tensor instead, and read the sum with `float()` where it is used",
-        "other code that uses the sum then gets a tensor",
-    ),
-    Usage.METER: ("pass `.detach()` of the tensor, and read the kept value when it is shown", _TENSOR),
-    Usage.TOTAL: (
-        "add up `.detach()` of the tensor in a running sum, and read the sum where it is shown",
-        "a meter that keeps all values sums all of them each time, and would read all these tensors",
-    ),
-    Usage.LIST: ("keep `.detach()` of the tensor in the list{at}, and read the list where it is used", _TENSOR),
-    Usage.LAST: ("read it once after the loop, where only the last entry of the list{at} is used", _LAST),
-    Usage.KEPT: ("keep `.detach()` of the tensor, and read it where a number is needed", _TENSOR),
-    Usage.RETURNED: ("return `.detach()` of the tensor, and read it where a caller needs the number", _TENSOR),
-    Usage.AFTER: ("keep `.detach()` of the tensor, and read it once after the loop", _TENSOR),
-    Usage.FILE: ("plot or write it only at some steps", "how often is for you to decide"),
-    Usage.LOG: ("read it only at the steps that log it", "how often to log is for you to decide"),
-    Usage.TEXT: ("format the text{at} only at the steps that show it", "a tensor in a text is read as well"),
-    Usage.NUMPY: ("compute it on the device, with Paddle's functions", "another algorithm may be needed"),
-    Usage.CALL: ("pass `.detach()` of the tensor, if `{taker}` accepts one", _KEEP_REASON),
-}
-_IN_FORWARD: dict[Usage, tuple[str, str]] = {
-    Usage.STOP: ("check it outside of the model, or while debugging only", _FORWARD_REASON),
-    Usage.TEST: ("choose on the device, with `paddle.where`", _FORWARD_REASON),
-    Usage.LOG: ("log it outside of the model", _FORWARD_REASON),
-    Usage.SHOWN: ("log it outside of the model", _FORWARD_REASON),
-    Usage.TEXT: ("format the text outside of the model", _FORWARD_REASON),
-    Usage.FILE: ("plot or write it outside of the model", _FORWARD_REASON),
-}
 
 
 @dataclass(frozen=True)
@@ -211,20 +163,23 @@ def advice(call: ast.Call, context: Context) -> Advice:
     """What to do about a read that no edit can remove."""
     is_forward = context.hot is not None and context.hot.forward
     if not is_forward and _asks_a_scaler(call):
-        return Advice(_SCALE, Fix(_SCALE, (), Level.DISPLAY, _SCALE_REASON))
+        return _advice_of(READ.words("scaler"))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
     is_kept = bool(aims) and _METRIC.issuperset(aim.usage for aim in aims)
     if not is_forward and is_kept and reads_predictions(call, context.here.function):
-        words = _DECODE.format(interval=context.settings.log_interval)
-        said = Advice(words, Fix(words, (), Level.DISPLAY, _DECODE_REASON))
+        said = _advice_of(READ.words("predictions", interval=str(context.settings.log_interval)))
     if _DETACH in said.words and _reads_a_parameter(call, context):
         said = _with_a_copy(said)
     if is_forward:
         return said
     event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
+
+
+def _advice_of(fix: Fix) -> Advice:
+    return Advice(fix.message, fix)
 
 
 def _reads_a_parameter(expression: ast.Call, context: Context) -> bool:
@@ -275,18 +230,17 @@ def aims_of(expression: ast.expr, context: Context) -> list[Aim]:
 
 
 def _said(aims: Sequence[Aim], row: int, is_forward: bool, interval: int) -> Advice:
-    table = {**_ADVICE, **_IN_FORWARD} if is_forward else _ADVICE
+    fixes = {**READ.fixes, **IN_FORWARD.fixes} if is_forward else READ.fixes
     first = {aim.usage: aim for aim in reversed(aims)}  # the first place for each purpose
     clauses, titles, reasons = [], [], []
     for aim in islice((aim for aim in aims if first[aim.usage] is aim), _MOST):
-        words, reason = table[aim.usage]
+        fix = fixes[aim.usage.name.lower()]
         at = "" if aim.row == row and not aim.path else f" (line {_place(aim)})"
-        clause = words if "{at}" in words else f"{words}{{at}}"
+        clause = fix.message if "{at}" in fix.message else f"{fix.message}{{at}}"
         clauses.append(clause.format(interval=interval, taker=aim.taker, at=at))
         titles.append(clause.format(interval=interval, taker=aim.taker, at=""))
-        reasons.append(reason)
+        reasons.append(fix.reason)
     if not clauses:
-        words, reason = (_FORWARD, _FORWARD_REASON) if is_forward else (_KEEP, _KEEP_REASON)
-        return Advice(words, Fix(words, (), Level.DISPLAY, reason))
+        return _advice_of(fixes["unknown use"])
     title, reason = "; ".join(titles), "; ".join(dict.fromkeys(reasons))
     return Advice("; ".join(clauses), Fix(title, (), Level.DISPLAY, reason))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import uncut
-from perflint.findings import Edit, Fix, Level
-from perflint.flow.values import Values
-from perflint.index.project import FileIndex, Place
+from perflint.findings import Edit, Fix
+from perflint.flow.calls import CallGraph
+from perflint.index.project import Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules.arguments import shown_argument
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.reaching import made_in_pass
 from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import calls_in, is_literal, walk
 from perflint.text.source import spans_rows
 from perflint.training.every import call_path, step_loop
 from perflint.training.steps import Point, Step, of_point
@@ -45,17 +47,17 @@ def is_spent(point: Point) -> bool:
     if step is None or step.forward or not step.line or point.file.is_static:
         return False
     way = list(call_path(point.file.project, point, step))
-    if len(way) != len(step.calls) + 1 or not all(_runs_once(file, at, step) for file, _, at in way):
+    if len(way) != len(step.calls) + 1 or not all(_runs_once(at, statement, step) for at, statement in way):
         return False
-    return _is_made_anew(point) and not any(_is_walked_after(Place(file, scope), at, step) for file, scope, at in way)
+    return _is_made_anew(point) and not any(_is_walked_after(at, statement, step) for at, statement in way)
 
 
-def _runs_once(file: FileIndex, statement: Statement, step: Step) -> bool:
+def _runs_once(at: Place, statement: Statement, step: Step) -> bool:
     """Whether the only loop around a statement is the step loop, and it passes nothing on to the next step.
 
     ``hidden = self.step(x, hidden)`` does: the graph of the next step may continue this one.
     """
-    loop = step_loop(statement, file.path, step)
+    loop = step_loop(statement, at.file.path, step)
     if statement.loop is not loop:
         return False
     read = {name for item in walk(statement.node) if (name := _loaded(item)) is not None}
@@ -63,8 +65,7 @@ def _runs_once(file: FileIndex, statement: Statement, step: Step) -> bool:
 
 
 def _loaded(node: ast.AST) -> str | None:
-    is_read = isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-    return dotted(node) if is_read else None
+    return dotted(node) if isinstance(getattr(node, "ctx", None), ast.Load) else None
 
 
 def _is_walked_after(at: Place, statement: Statement, step: Step) -> bool:
@@ -84,8 +85,7 @@ def _walks(at: Place) -> tuple[Statement, ...]:
 def _is_walk(at: Place, call: ast.Call) -> bool:
     if terminal(call) in _WALKS:
         return True
-    name = dotted(call.func)
-    found = Values.of(at.file.project).callee(at, name, {}) if name else None
+    found = CallGraph.of(at.file.project).called(at, call.func)
     return found is not None and found.scope is not at.scope and _goes_through_graphs(found)
 
 
@@ -144,14 +144,14 @@ def _made_of(node: ast.stmt) -> Iterator[str]:
         return  # what a loop draws
     for part in _values(node):
         yield from filter(None, map(dotted, uncut(part)))
-        for item in walk(part):
-            for value in arguments_of(item) if isinstance(item, ast.Call) else ():
-                yield from filter(None, map(dotted, uncut(value)))
+        for value in (value for call in calls_in(part) for value in arguments_of(call)):
+            yield from filter(None, map(dotted, uncut(value)))
 
 
 def _values(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
-        return [node.value.func.value]  # ``loss.backward()``
+    call = call_in(node)
+    if call is not None and isinstance(call.func, ast.Attribute):
+        return [call.func.value]  # ``loss.backward()``
     if isinstance(node, ast.AugAssign):
         return [node.target, node.value]
     value = getattr(node, "value", None)
@@ -160,21 +160,14 @@ def _values(node: ast.stmt) -> list[ast.expr]:
 
 # PPF507: a backward pass that keeps the graph of its step, although nothing uses it again.
 
-CODE = "PPF507"
+RULE = shipped()["PPF507"]
 _PARAMETER, _POSITION = "retain_graph", 1
-_TITLE = "let the backward pass free the graph"
-_REASON = (
-    "where a layer keeps a value with its graph from one step to the next, the next backward pass needs this graph, "
-    "and fails without it"
-)
 
 
 def _is_retaining(call: ast.Call) -> bool:
     if not isinstance(call.func, ast.Attribute) or call.func.attr != "backward":
         return False
-    given = [keyword.value for keyword in call.keywords if keyword.arg == _PARAMETER]
-    given += call.args[_POSITION : _POSITION + 1]
-    return any(isinstance(value, ast.Constant) and value.value is True for value in given)
+    return is_literal(argument_of(call, _PARAMETER, _POSITION), True)
 
 
 def _retaining(point: Point) -> Iterator[ast.Call]:
@@ -182,7 +175,7 @@ def _retaining(point: Point) -> Iterator[ast.Call]:
     return iter(calls if calls and is_spent(point) else ())
 
 
-@rule(CODE, at=At.STEP, find_at=_retaining)
+@rule(RULE.code, at=At.STEP, find_at=_retaining)
 def retained_graph(call: ast.Call, context: Context) -> None:
     """Report a backward pass with ``retain_graph=True`` after which no other one uses the graph."""
     value = argument_of(call, _PARAMETER, _POSITION)
@@ -199,4 +192,4 @@ def _fix(call: ast.Call, value: ast.expr, context: Context) -> Fix:
         edit = Edit(start, context.range(call)[1] - 1, "")
     else:
         edit = Edit(*context.range(value), "False")
-    return Fix(_TITLE, (edit,), Level.UNSAFE, _REASON)
+    return RULE.fix([edit])

@@ -6,10 +6,11 @@ import ast
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from perflint.catalogue import shipped
 from perflint.facts import origin as origins
-from perflint.facts.fluid import NO_CLONE, is_for_paddle_1
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Edit, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
@@ -17,18 +18,17 @@ from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFI
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
 from perflint.rules.to_tensor import CALLS, NAMES, data_of, makes_tensor
-from perflint.syntax.bindings import loads_of
+from perflint.syntax.bindings import bound_by, loads_of, plain_assignment
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.scopes import Statement, terminal
 from perflint.training.evidence import terminal_names
 from perflint.training.steps import Point
 
-CODE = "PPF206"
+RULE = shipped()["PPF206"]
 _READS = COPYING_METHODS | ARRAY_FUNCTIONS
 
 
-_TITLE = "keep the values on the device"
 _SAFE_STEP = re.compile(r"""\.astype\(["'](float32|float64|float16)["']\)|\.reshape\([\[(][-\d, ]+[\])]\)""")
 _ELSEWHERE = re.compile(r"CPUPlace|\.cpu\(\)|\bplaces\s*=|\bplace\s*=|pin_memory|set_device\(\s*[\"']cpu|device_guard")
 _OTHERS = frozenset({"torch", "tensorflow", "mxnet", "jax", "mindspore"})
@@ -43,7 +43,7 @@ class Trip:
     steps: tuple[str, ...]
 
 
-@rule(CODE, at=At.HOT, calls=CALLS | {"cuda"}, clues=_READS, is_close=True)
+@rule(RULE.code, at=At.HOT, calls=CALLS | {"cuda"}, clues=_READS, is_close=True)
 def back_and_forth(call: ast.Call, context: Context) -> None:
     """Report ``paddle.to_tensor(x.numpy())`` and ``x.cpu().cuda()`` at their read."""
     if makes_tensor(call, context):
@@ -64,17 +64,15 @@ def _bound_reads(point: Point) -> Iterator[ast.Assign]:
         yield node
 
 
-@rule(CODE, at=At.HOT, find_at=_bound_reads)
+@rule(RULE.code, at=At.HOT, find_at=_bound_reads)
 def by_a_name(node: ast.Assign, context: Context) -> None:
     """Report ``a = x.numpy()`` if ``paddle.to_tensor(a)`` is the only use of ``a``."""
-    target = node.targets[0]
-    trip = _trip(node.value, context) if isinstance(target, ast.Name) and len(node.targets) == 1 else None
-    if trip is None or not isinstance(target, ast.Name):
-        return
-    back = _sent_back(target.id, context)
-    if back is not None:
+    name, value = plain_assignment(node) or ("", None)
+    trip = _trip(value, context) if value is not None else None
+    back = _sent_back(name, context) if trip is not None else None
+    if trip is not None and back is not None:
         kept = Edit(*context.range(node.value), _copy_of(trip, context))
-        fix = Fix(_TITLE, (kept, back), Level.DISPLAY, "other code that uses the name must accept a tensor")
+        fix = replace(RULE.words("by a name"), edits=(kept, back))
         confidence = certainty(trip.tensor, context)
         context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
@@ -86,11 +84,8 @@ def _trip(node: ast.expr, context: Context) -> Trip | None:
         tensor = tensor_read_by(node, context)
         if tensor is not None:
             return Trip(node, tensor, tuple(reversed(steps))) if _is_a_copy(node, tensor, context) else None
-        if (
-            context.name(node.func) in QUALIFIED_ARRAY_FUNCTIONS
-            and node.args
-            and not isinstance(node.args[0], ast.Starred)
-        ):
+        is_array = context.name(node.func) in QUALIFIED_ARRAY_FUNCTIONS
+        if is_array and node.args and not isinstance(node.args[0], ast.Starred):
             dtype = argument_of(node, "dtype", 1)
             if len(arguments_of(node)) > 1 + (dtype is not None):
                 return None
@@ -147,19 +142,16 @@ def _sent_back(name: str, context: Context) -> Edit | None:
             back = _only_call(name, statement, context) if statement.place is point.statement.place else None
             if back is None or count > 1:
                 return None
-            if isinstance(statement.node, ast.Assign) and any(dotted(item) == name for item in statement.node.targets):
+            if name in bound_by(statement.node):
                 break
         else:
             return None
-    if back is None:
-        return None
-    return Edit(*context.file.source.lines.span(back), name)
+    return Edit(*context.file.source.lines.span(back), name) if back is not None else None
 
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
-    resolve = context.file.names.resolve
     for call in statement.calls:
-        if list(map(dotted, call.args)) == [name] and not call.keywords and resolve(dotted(call.func) or "") in NAMES:
+        if list(map(dotted, call.args)) == [name] and not call.keywords and context.name(call.func) in NAMES:
             return call
     return None
 
@@ -172,7 +164,7 @@ def _copy_of(trip: Trip, context: Context) -> str:
 def _stay(call: ast.Call, trip: Trip, context: Context) -> Fix:
     """``x.cpu().cuda()`` as ``x``."""
     edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
-    return Fix(_TITLE, (edit,), Level.DISPLAY, "only if nothing in between has to run on the CPU")
+    return replace(RULE.words("CPU"), edits=(edit,))
 
 
 def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
@@ -181,28 +173,35 @@ def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
     if dtype is not None:
         trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype)})"))
     if is_for_paddle_1([context.file]):
-        return Fix(_TITLE, (), Level.DISPLAY, NO_CLONE)
+        return RULE.words("old Paddle")
     edit = Edit(*context.range(call), _copy_of(trip, context))
-    level, reason = _level(call, trip, context)
-    return Fix(_TITLE, (edit,), level, reason)
+    shown = _only_shown(call, trip, context)
+    if shown:
+        return replace(RULE.words(shown), edits=(edit,))
+    doubt = _doubt(trip, context)
+    return RULE.fix((edit,), Level.UNSAFE, RULE.texts[doubt]) if doubt else RULE.fix((edit,), Level.SAFE)
 
 
-def _level(call: ast.Call, trip: Trip, context: Context) -> tuple[Level, str]:
-    spelling, kind = terminal(trip.read), context.kind(trip.tensor)
+def _only_shown(call: ast.Call, trip: Trip, context: Context) -> str:
+    """The case in which the user has to look at the edit; ``""`` if it may be applied."""
     if not {"place", "stop_gradient"}.isdisjoint(keyword.arg for keyword in call.keywords):
-        return Level.DISPLAY, "the call sets `place` or `stop_gradient`"
+        return "settings"
     if "#" in context.text(call):
-        return Level.DISPLAY, "a comment would be lost"
-    if spelling in ("item", "tolist"):
-        return Level.DISPLAY, "the shape and the dtype of the tensor can differ from those of the new one"
+        return "comment"
+    return "shape" if terminal(trip.read) in ("item", "tolist") else ""
+
+
+def _doubt(trip: Trip, context: Context) -> str:
+    """What may make the values differ; ``""`` for nothing."""
+    kind = context.kind(trip.tensor)
     # (Where it is a number, the read itself fails: only tensors have a method `numpy`.)
-    if spelling != "numpy" or not kind.is_tensor or kind.guess or context.file.names.packages & _OTHERS:
-        return Level.UNSAFE, "only if what is read is a Paddle tensor"
+    is_sure = terminal(trip.read) == "numpy" and kind.is_tensor and not kind.guess
+    if not is_sure or context.file.names.packages & _OTHERS:
+        return "tensor"
     if kind.scalar:
-        return Level.UNSAFE, "a 0-D tensor came back with one dimension in Paddle 2.5"
-    if not all(_SAFE_STEP.fullmatch(step) for step in trip.steps):
-        return Level.UNSAFE, "values that do not fit the new dtype may be converted differently on the device"
-    loop = context.file.project.files.get(context.hot.path) if context.hot is not None else None
-    if context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE)):
-        return Level.UNSAFE, "the tensor stays on its device, and this file may have chosen another one"
-    return Level.SAFE, ""
+        return "number"
+    if not all(map(_SAFE_STEP.fullmatch, trip.steps)):
+        return "dtype"
+    loop = context.file.project.files.get(context.running.path)
+    chooses = context.file.matches(_ELSEWHERE) or (loop is not None and loop.matches(_ELSEWHERE))
+    return "device" if chooses else ""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
+from perflint.catalogue import shipped
 from perflint.facts.fluid import is_for_paddle_1
 from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.flow.evaluate import Evaluator
@@ -17,11 +18,11 @@ from perflint.index.modules import knows_paddle
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS
-from perflint.syntax.bindings import bound_by
+from perflint.paddle.host_reads import ARRAY_METHODS, NUMBER_CONVERSIONS, READ_METHODS
+from perflint.syntax.bindings import bound_by, bound_in
 from perflint.syntax.names import dotted, dotted_names, plain_names
-from perflint.syntax.scopes import Scope, Statement, headers, terminal
-from perflint.syntax.tree import base_of, indices_of, walk
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.syntax.tree import base_of, indices_of, is_literal, walk
 from perflint.training.outcomes import filters_select_one, repeating_loops
 from perflint.training.steps import Point
 
@@ -46,7 +47,7 @@ _REDUCED = frozenset(
     {"argmax", "argmin", "sum", "mean", "max", "min", "norm", "any", "all", "arange", "prod", "bincount"}
 )
 # What lists, tuples and dicts do not have.
-_ATTRIBUTES = _ONE | _REDUCED | {"shape", "ndim", "dtype", "T", "numpy", "item", "stop_gradient", "place"}
+_ATTRIBUTES = _ONE | _REDUCED | READ_METHODS | {"shape", "ndim", "dtype", "T", "stop_gradient", "place"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _levels(node: ast.expr) -> list[ast.Subscript]:
 def _sliced(index: ast.expr) -> Iterator[ast.expr]:
     """The parts of an index that only tensors accept: a slice (of a list it is a list, which has no ``numpy``)."""
     for part in indices_of(index):
-        if isinstance(part, ast.Slice) or (isinstance(part, ast.Constant) and part.value is Ellipsis):
+        if isinstance(part, ast.Slice) or is_literal(part, ...):
             yield part
 
 
@@ -168,12 +169,8 @@ def _is_item_of_a_batch(base: ast.expr, point: Point) -> bool:
 
 def _asked_like_tensors(scope: Scope) -> frozenset[str | None]:
     """The names on which a function uses something that only tensors have."""
-    return frozenset(
-        dotted(item.value)
-        for statement in scope.node.body
-        for item in walk(statement)
-        if isinstance(item, ast.Attribute) and item.attr in _ATTRIBUTES
-    )
+    asked = (item for statement in scope.node.body for item in walk(statement) if isinstance(item, ast.Attribute))
+    return frozenset(dotted(item.value) for item in asked if item.attr in _ATTRIBUTES)
 
 
 def _statements(point: Point, context: Context) -> Iterator[Loop]:
@@ -182,12 +179,11 @@ def _statements(point: Point, context: Context) -> Iterator[Loop]:
 
 
 def _loop(node: ast.For | ast.AsyncFor | ast.While) -> Loop:
-    bound = {name for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
     if isinstance(node, ast.While):
         counters = {name for item in walk(node) if isinstance(item, ast.AugAssign) for name in bound_by(item)}
     else:
         counters = _counters(node.target, node.iter)
-    return Loop(node.lineno, frozenset(bound), frozenset(counters))
+    return Loop(node.lineno, frozenset(bound_in([node])), frozenset(counters))
 
 
 def _comprehensions(node: ast.AST, context: Context) -> Iterator[Loop]:
@@ -217,7 +213,7 @@ def _counters(target: ast.expr, iterated: ast.expr) -> set[str]:
 
 # PPF209: a slice is read on the host, which copies the whole tensor that it is a view of.
 
-CODE = "PPF209"
+RULE = shipped()["PPF209"]
 _ARRAYS = frozenset({"numpy.array", "numpy.asarray"})
 _DEEP = 2
 """With this many indices, a conversion of a slice copies more than the resulting number."""
@@ -228,11 +224,6 @@ _READ_CALL = re.compile(r"(numpy|tolist|float|int|array|asarray)\s*\(")
 _BLANK = " \t\r\n\f\\"
 _FURTHEST = 200
 """How many characters before a read are examined; if there are only spaces, it may be a read of a slice."""
-
-_TYPE_REASON = "perflint could not determine what `{base}` is"
-_LAYOUT_REASON = "the array may have another memory order, so a sum over it may be rounded differently"
-_NO_CLONE = "`clone` and `item` of tensors, which copy only the slice, came with Paddle 2.0"
-_AMP_REASON = "under auto_cast the copy may have another dtype"
 
 
 class _Read(NamedTuple):
@@ -283,8 +274,7 @@ def _holds_a_bracket(text: str, at: int, levels: int) -> bool:
 
 
 def _is_repeated(statement: Statement) -> bool:
-    parts = (item for header in headers(statement.node) for item in walk(header))
-    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in parts)
+    return statement.loop is not None or any(isinstance(item, _COMPREHENSIONS) for item in statement.nodes)
 
 
 def _read(call: ast.Call, file: FileIndex) -> _Read | None:
@@ -297,7 +287,7 @@ def _read(call: ast.Call, file: FileIndex) -> _Read | None:
     if isinstance(function, ast.Name) and function.id in NUMBER_CONVERSIONS:
         is_alone = len(call.args) + len(call.keywords) == 1
         return _of(first, function.id) if is_alone and not file.names.is_bound(function.id) else None
-    return _of(first, "array") if file.names.resolve(dotted(function) or "") in _ARRAYS else None
+    return _of(first, "array") if file.names.qualified(function) in _ARRAYS else None
 
 
 def _of(tensor: ast.expr, spelling: str) -> _Read | None:
@@ -315,7 +305,7 @@ def _most(read: _Read) -> Confidence | None:
     return Confidence.MEDIUM
 
 
-@rule(CODE, at=At.ANYWHERE, find=_reading)
+@rule(RULE.code, at=At.ANYWHERE, find=_reading)
 def slice_read(read: _Read, context: Context) -> None:
     """Report a read of another slice of the same tensor in each iteration of a Python loop."""
     call, point = context.node, context.here
@@ -387,18 +377,17 @@ def _fix(call: ast.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
-        return Fix(f"read `{base}` once, before the loop", (), Level.DISPLAY, _NO_CLONE)
+        return RULE.words("old Paddle", base=base)
     # Where it is something else, `.numpy()` fails already, but not the other reads, which arrays and lists have, too.
     is_tensor = certain if read.spelling == "numpy" else context.is_surely_tensor(receiver)
-    reasons = [] if is_tensor else [_TYPE_REASON.format(base=base)]
-    if read.spelling in NUMBER_CONVERSIONS:
-        level = Level.UNSAFE if reasons else Level.SAFE
-        return Fix("read one number with .item()", (Edit(at, at, ".item()"),), level, "; ".join(reasons))
-    if read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
-        reasons.append(_LAYOUT_REASON)
+    reasons = [] if is_tensor else [RULE.texts["type"].format(base=base)]
+    is_number = read.spelling in NUMBER_CONVERSIONS
+    if not is_number and read.spelling != "tolist" and not (found.new and is_in_order(read.slice)):
+        reasons.append(RULE.texts["layout"])
     blocks = (link.node for link in context.here.statement.around if isinstance(link.node, (ast.With, ast.AsyncWith)))
-    if any("auto_cast" in ast.unparse(item.context_expr) for block in blocks for item in block.items):
-        reasons.append(_AMP_REASON)
-    title = f"copy only the slice: `.clone()` (or read `{base}` once, before the loop)"
-    edit = Edit(at, at, ".clone()")
-    return Fix(title, (edit,), Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons))
+    managers = (ast.unparse(item.context_expr) for block in blocks for item in block.items)
+    if not is_number and any("auto_cast" in manager for manager in managers):
+        reasons.append(RULE.texts["auto_cast"])
+    level, reason = Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons)
+    edit = Edit(at, at, ".item()" if is_number else ".clone()")
+    return replace(RULE.words("number" if is_number else "slice", base=base), edits=(edit,), level=level, reason=reason)

@@ -40,7 +40,8 @@ class Spelling:
     doubt: str = ""
 
     def trusted(self, fix: Fix) -> Fix:
-        """A fix that writes the name: it is not safe if there is a doubt."""
+        """A fix that writes the name, with its imports: it is not safe if there is a doubt."""
+        fix = replace(fix, imports=self.imports)
         if not self.doubt or fix.level is Level.DISPLAY:
             return fix
         reason = f"{fix.reason}; {self.doubt}" if fix.reason else self.doubt

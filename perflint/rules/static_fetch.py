@@ -6,18 +6,21 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perflint.catalogue import shipped
 from perflint.facts.usages import calls_for
-from perflint.findings import Confidence, Fix, Level
+from perflint.findings import Confidence
 from perflint.flow.branches import Often
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
+from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import Loop, Scope, Statement, terminal
+from perflint.syntax.tree import is_literal
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
 from perflint.training.every import every
@@ -89,8 +92,7 @@ def _fetches(call: ast.Call) -> bool:
     """Whether a call fetches something, as arrays: not so with an empty list, or with ``return_numpy=False``."""
     fetched, arrays = argument_of(call, "fetch_list", _FETCHED), argument_of(call, "return_numpy", None)
     is_empty = isinstance(fetched, (ast.List, ast.Tuple)) and not fetched.elts
-    is_none = isinstance(fetched, ast.Constant) and fetched.value is None
-    return not (is_empty or is_none or isinstance(fetched, ast.IfExp)) and arrays is None
+    return not (is_empty or is_literal(fetched, None) or isinstance(fetched, ast.IfExp)) and arrays is None
 
 
 class _Fetched(UseSearch):
@@ -167,7 +169,8 @@ def _kept_in(statement: Statement) -> list[str]:
 
 def _logs(node: ast.stmt) -> bool:
     """Whether a statement is a call that only logs: ``print(loss)``, ``writer.add_scalar("loss", loss, step)``."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and terminal(node.value) in LOGGING
+    call = call_in(node)
+    return call is not None and terminal(call) in LOGGING
 
 
 def _is_made_anew(point: Point) -> bool:
@@ -210,20 +213,10 @@ def _may_be_left_from(scope: Scope, loop: Loop, name: str, use: Statement) -> bo
 
 # PPF201 in a static graph: ``exe.run`` fetches at each step what is only used every n steps, or only logged.
 
-CODE = "PPF201"
-_MESSAGE = (
-    "`{what}` copies what it fetches to the host and waits for the device at {where}, although only the steps with"
-    " `{test}` use {names}{there}; pass `fetch_list=[]` on the others."
-)
-_LOGGED = (
-    "`{what}` copies what it fetches to the host and waits for the device at {where}, only to log {names}{there}; log"
-    " every n steps, and pass `fetch_list=[]` on the others."
-)
-_TITLE = "fetch on the steps that use the values, and pass `fetch_list=[]` on the others"
-_REASON = "the test has to be made before the run, and the code that unpacks the values belongs under it"
+RULE = shipped()["PPF201"]
 
 
-@rule(CODE, at=At.STEP, calls=["run"])
+@rule(RULE.code, at=At.STEP, calls=["run"])
 def fetched_at_each_step(call: ast.Call, context: Context) -> None:
     """Report ``exe.run(program, fetch_list=[loss])`` if ``loss`` is only logged, or used every n steps."""
     found = few_uses(context.here, call) if isinstance(call.func, ast.Attribute) else None
@@ -232,9 +225,9 @@ def fetched_at_each_step(call: ast.Call, context: Context) -> None:
     *first, last = (f"`{name}`" for name in found.names)
     names = f"{', '.join(first)} and {last}" if first else last
     context.report(
-        Fix(_TITLE, (), Level.DISPLAY, _REASON),
+        RULE.words("fetched"),
         confidence=Confidence.MEDIUM,
-        message=_LOGGED if found.test is None else _MESSAGE,
+        message=RULE.texts["fetched to log" if found.test is None else "fetched for a test"],
         test=shorten(ast.unparse(found.test)) if found.test is not None else "",
         names=names,
         there=f" at {found.path}:{found.row}" if found.path != context.file.path else "",

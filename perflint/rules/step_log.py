@@ -12,8 +12,7 @@ from perflint.lint.registry import At, rule
 from perflint.rules import guard
 from perflint.rules.guard import PLAIN_LOG, TENSOR_LOG, code_of, log_family
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import headers
-from perflint.syntax.tree import string_of, walk
+from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training.every import every
 from perflint.training.evidence import terminal_names
@@ -52,7 +51,7 @@ def log_call(call: ast.Call, context: Context) -> None:
 def _texts(point: Point) -> Iterator[ast.expr]:
     """The expressions of a statement that convert values to text."""
     if point.statement.formats or not _TO_TEXT.isdisjoint(terminal_names(point.statement)):
-        for item in (item for part in headers(point.statement.node) for item in walk(part)):
+        for item in point.statement.nodes:
             if isinstance(item, ast.expr) and any(True for _ in _formatted(item)):
                 yield item
 
@@ -60,10 +59,9 @@ def _texts(point: Point) -> Iterator[ast.expr]:
 @rule(TENSOR_LOG, at=At.STEP, find_at=_texts)
 def formatted_tensor(node: ast.expr, context: Context) -> None:
     """Report a tensor that is converted to text outside of a logging call."""
-    if isinstance(context.parent(node), ast.FormattedValue) and isinstance(node, ast.JoinedStr):
-        outer = context.parent(node)
-        if isinstance(outer, ast.FormattedValue) and outer.format_spec is node:
-            return  # the ``{width}`` of ``{loss:{width}}``
+    outer = context.parent(node)
+    if isinstance(outer, ast.FormattedValue) and outer.format_spec is node:
+        return  # the ``{width}`` of ``{loss:{width}}``
     part = next((part for part in _formatted(node) if context.kind(part).is_tensor), None)
     if part is not None:
         span = _written(node, part, context) if isinstance(node, ast.JoinedStr) else None

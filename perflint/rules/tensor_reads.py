@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from perflint.findings import Confidence
 from perflint.flow.evaluate import Evaluator
@@ -13,7 +13,7 @@ from perflint.lint.context import Context
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.rules.edits import on_device
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import default_of
+from perflint.syntax.parameters import default_of, is_none
 from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import base_of, walk
 from perflint.training.steps import Point
@@ -39,7 +39,6 @@ _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _EQUALITY = (ast.Eq, ast.NotEq)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict, ast.Set)
 _LISTS = frozenset({"list", "tuple", "set", "dict", "sorted", "zip", "map", "collections.deque"})
-_MAX_DEPTH = 6
 
 
 class Evidence:
@@ -56,16 +55,16 @@ class Evidence:
         """The kind of an expression at the statement."""
         return self._evaluator.kind(node)
 
-    def tensor(self, node: ast.expr, depth: int = 0) -> Kind | None:
+    def tensor(self, node: ast.expr) -> Kind | None:
         """The kind of the tensor that ``bool(node)`` reads; None if it is not one, or nothing shows that it is."""
-        if depth > _MAX_DEPTH or self._is_on_the_host(node):
-            return None
-        if isinstance(node, ast.Compare):
-            return self._compared(node)
-        kind = self.kind(node)
-        if not kind.is_tensor or kind.items:
-            return None
-        return kind if kind.scalar or self._is_shown(node, depth) else None
+        kind, waiting = self._one(node), [node]
+        for item in waiting:  # grows in the loop
+            one = self._one(item)
+            if one is not None and self._is_shown(item, one):
+                return kind
+            alike = self._alike(item) if one is not None else ()
+            waiting += [part for part in alike if part not in waiting]
+        return None
 
     def operand(self, node: ast.expr) -> Kind | None:
         """The kind of a tensor that is an operand of a comparison or an argument of a mathematical function."""
@@ -100,8 +99,7 @@ class Evidence:
 
     def builtin(self, node: ast.expr) -> str:
         """The qualified name of a function, ``""`` for one that is computed."""
-        name = dotted(node)
-        return self._names.resolve(name) if name else ""
+        return self._names.qualified(node)
 
     def is_off(self, node: ast.expr) -> bool:
         """Whether an expression is a parameter of the function that is false unless a call says otherwise."""
@@ -111,8 +109,7 @@ class Evidence:
     def is_handed_over(self, node: ast.expr) -> bool:
         """Whether a test is ``x is not None``, or ``x``, for an optional parameter."""
         if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.IsNot):
-            other = node.comparators[0]
-            return isinstance(other, ast.Constant) and other.value is None and self.is_off(node.left)
+            return is_none(node.comparators[0]) and self.is_off(node.left)
         if isinstance(node, ast.Call) and dotted(node.func) == "exists" and len(node.args) == 1:
             return self.is_off(node.args[0])
         return self.is_off(node)
@@ -124,25 +121,47 @@ class Evidence:
             if isinstance(item, ast.Name) and item.id in self._definitions:
                 yield self._definitions[item.id]
 
-    def _is_shown(self, node: ast.expr, depth: int) -> bool:
+    def _one(self, node: ast.expr) -> Kind | None:
+        """The kind of an expression that is a tensor or a list of tensors; of a comparison, that of a side."""
+        if not isinstance(node, ast.Compare):
+            return self.operand(node)
+        sides = [node.left, *node.comparators]
+        if not all(isinstance(operator, (*_ORDER, *_EQUALITY)) for operator in node.ops):
+            return None
+        if any(isinstance(side, _DISPLAYS) or _is_no_number(side) for side in sides):
+            return None
+        kinds = [kind for kind in map(self.operand, sides) if kind is not None]
+        return next((kind for kind in kinds if not kind.guess), next(iter(kinds), None))
+
+    def _is_shown(self, node: ast.expr, kind: Kind) -> bool:
+        """Whether an expression is something that only one tensor can be, whatever its parts are."""
+        if isinstance(node, ast.Compare):
+            # Lists and strings have an order only incidentally, but are often compared: one side has to be a number.
+            sides = (node.left, *node.comparators)
+            is_order = all(isinstance(operator, _ORDER) for operator in node.ops)
+            return is_order or any(isinstance(side, ast.Constant) for side in sides) or all(map(self.operand, sides))
+        if kind.scalar:
+            return True
         if isinstance(node, ast.Call):
             return self._is_tensor_call(node)
         if isinstance(node, ast.UnaryOp):
             return isinstance(node.op, (ast.Invert, ast.USub))
         if isinstance(node, ast.BinOp):
-            both = (self.tensor(part, depth + 1) for part in (node.left, node.right))
-            return not isinstance(node.op, ast.Add) or any(both)
-        if isinstance(node, ast.Subscript):
-            return self.tensor(node.value, depth + 1) is not None
-        name = dotted(node)
-        if name is None:
-            return False
-        definition = self._definitions.get(name)
-        if definition is not None and self.tensor(definition, depth + 1) is not None:
-            return True
+            return not isinstance(node.op, ast.Add)
         if self._losses is None:
             self._losses = _differentiated(self._point.scope)
-        return name in self._losses
+        return dotted(node) in self._losses
+
+    def _alike(self, node: ast.expr) -> Sequence[ast.expr]:
+        """The expressions of which an expression is one tensor if one of them is."""
+        if isinstance(node, ast.Compare):
+            return node.left, *node.comparators
+        if isinstance(node, ast.BinOp):
+            return node.left, node.right
+        if isinstance(node, ast.Subscript):
+            return (node.value,)
+        definition = self._definitions.get(dotted(node) or "")
+        return (definition,) if definition is not None else ()
 
     def _is_tensor_call(self, call: ast.Call) -> bool:
         qualified = self.builtin(call.func)
@@ -152,38 +171,24 @@ class Evidence:
             return False
         return self.kind(call.func.value).is_tensor
 
-    def _compared(self, node: ast.Compare) -> Kind | None:
-        sides = [node.left, *node.comparators]
-        if not all(isinstance(operator, (*_ORDER, *_EQUALITY)) for operator in node.ops):
-            return None
-        if any(isinstance(side, _DISPLAYS) or _is_no_number(side) for side in sides):
-            return None
-        kinds = [kind for kind in map(self.operand, sides) if kind is not None]
-        if not kinds:
-            return None
-        # Lists and strings have an order only incidentally, but are often compared: one side has to be a number.
-        may_be_lists = any(isinstance(operator, _EQUALITY) for operator in node.ops) and len(kinds) < len(sides)
-        if may_be_lists and not any(isinstance(side, ast.Constant) or self.tensor(side, 1) for side in sides):
-            return None
-        return next((kind for kind in kinds if not kind.guess), kinds[0])
-
     def _is_on_the_host(self, node: ast.expr) -> bool:
         node = base_of(node)
         node = base_of(self._definitions.get(dotted(node) or "", node))
-        if isinstance(node, ast.Call) and self.builtin(node.func) in _OF_HOST_VALUES:
-            given = [item for item in node.args if not isinstance(item, ast.Constant)]
-            return bool(given) and all(map(self._is_on_the_host, given))
         if not isinstance(node, ast.Call):
             return False
+        if self.builtin(node.func) in _OF_HOST_VALUES:
+            given = [item for item in node.args if not isinstance(item, ast.Constant)]
+            return bool(given) and all(map(self._is_on_the_host, given))
         return self._names.resolve(terminal(node) or "").rpartition(".")[2] in _ON_THE_HOST
 
 
 def _differentiated(scope: Scope) -> frozenset[str]:
     """Names that a scope takes the gradient of: ``X.backward()``, ``scaler.scale(X)``, ``optimizer.minimize(X)``."""
-    found = set()
-    for call in scope.calls:
-        if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize"):
-            found.add(dotted(call.args[0] if call.args else call.func.value))
+    found = (
+        dotted(call.args[0] if call.args else call.func.value)
+        for call in scope.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in ("backward", "scale", "minimize")
+    )
     return frozenset(filter(None, found))
 
 

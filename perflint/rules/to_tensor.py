@@ -20,11 +20,13 @@ from perflint.query import query
 from perflint.rules import to_tensor_fix
 from perflint.rules.excuses import is_untrained
 from perflint.rules.tensor_reads import Evidence
+from perflint.rules.to_tensor_fix import RULE
+from perflint.syntax.bindings import targets_and_values
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.parameters import argument_for, argument_of, default_of
+from perflint.syntax.parameters import annotation_of, argument_for, argument_of, default_of
 from perflint.syntax.reaching import mutated_in
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope, required, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import is_literal, walk
 from perflint.syntax.vocabulary import speaks_of_metrics
 from perflint.training.evidence import over_episodes, steps_environment
 from perflint.training.steps import Point, Step
@@ -63,9 +65,9 @@ def _is_one(value: ValueSource) -> bool:
 
 def _is_said_to_be_one(parameter: str, scope: Scope) -> bool:
     """Whether the default of a parameter, or its annotation, is that of a number."""
-    arguments = [] if isinstance(scope.node, ast.Module) else [*scope.node.args.args, *scope.node.args.kwonlyargs]
-    annotated = (item.annotation for item in arguments if item.arg == parameter and item.annotation is not None)
-    return _is_literal(default_of(scope, parameter)) or any(dotted(item) in ("int", "float") for item in annotated)
+    said = annotation_of(scope, parameter)
+    is_annotated = said is not None and dotted(said) in ("int", "float")
+    return is_annotated or _is_literal(default_of(scope, parameter))
 
 
 @query
@@ -101,50 +103,13 @@ def _is_literal(node: ast.expr | None) -> bool:
 
 # PPF205: a tensor created from host data at each step, or from constants in each forward pass.
 
-CODE = "PPF205"
-_FILLED = to_tensor_fix.FILLED
-_SAME = to_tensor_fix.SAME_NUMBER
 _PLAIN = "plain"
-_MESSAGES = {
-    "literal": "`{what}` copies a constant to the device at {where}; fill it there, with `{full}`.",
-    _PLAIN: "`{what}` copies a constant to the device at {where}; write the number itself, or fill it there, with "
-    "`{full}`.",
-    _FILLED: "`{what}` copies a number to the device at {where}; fill it there, with `{full}`.",
-    "invariant": "`{what}` copies the same values to the device at {where}; create the tensor once, {once}.",
-    _SAME: "`{what}` copies the same number to the device at {where}; use the number itself (`x / number` for "
-    "`x.divide(tensor)`), or fill a tensor there, with `{full}`.",
-    to_tensor_fix.RANGE: "`{what}` copies a constant to the device at {where}; fill it there, with `{arange}`.",
-    to_tensor_fix.CHANGED: "`{what}` copies the same values to the device at {where}; create one tensor of "
-    "them, {once}, and change a `.clone()` of it.",
-    "made": "`{what}` lets NumPy fill an array and copies it to the device at {where}; fill the tensor there, with "
-    "`{filler}`.",
-    "random": "`{what}` copies random numbers to the device at {where}; draw them there, or in the dataset.",
-    "number": "`{what}` copies a Python number to the device at {where}; use the number itself.",
-    to_tensor_fix.OPERAND: "`{what}` copies a Python number to the device at {where}; use the number itself, with "
-    "`{operation}`.",
-    "batch": "`{what}` copies what the loop reads to the device while training waits, at {where}; let a "
-    "`{loader}` create the tensors in the background (its batches need no copy).",
-    "slice": "`{what}` copies some rows of an array in memory to the device while training waits, at {where}; "
-    "create one tensor of the whole array {once}, if it fits on the device, and slice that.",
-    "copy": "`{what}` copies a batch that already is a tensor, at {where}; use it unchanged.",
-    "cast": "`{what}` copies a batch that already is a tensor, only to cast it, at {where}; write "
-    "`.astype({dtype})`, or give it that dtype in the dataset.",
-    "read": "`{what}` sends back to the device at {where} what was just read from it; keep it there with `.detach()`, "
-    "or `.detach().clone()` if it is changed in place later, as gradients are.",
-    "tensor": "`{what}` copies a tensor at {where}; use `.detach()`, or the tensor as it is.",
-    "host": "`{what}` copies what the host has computed to the device at {where}; compute it on the device, or in the "
-    "dataset.",
-    "unknown": "`{what}` creates a tensor from host data at {where}; create it once, or in the dataset.",
-}
 NAMES = frozenset({"paddle.to_tensor", "paddle.Tensor", "paddle.to_variable"}) | {
     f"paddle.{home}.dygraph{place}.to_variable" for home in ("fluid", "base") for place in ("", ".base")
 }
 CALLS = frozenset({"to_tensor", "to_variable", "Tensor"})
 
 
-_ONCE = "before the loop"
-_ONCE_IN_FORWARD = "in `__init__` with `register_buffer(..., persistable=False)`"
-_ONCE_FOR_CALLER = "in the `__init__` of the layer that calls, with `register_buffer(..., persistable=False)`"
 _IN_FORWARD = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE})
 _HIGH = frozenset({origins.LITERAL, origins.INVARIANT, origins.MADE, origins.READ})
 _MEDIUM = frozenset({origins.RANDOM, origins.NUMBER, origins.BATCH, origins.SLICE, "copy", "cast"})
@@ -186,7 +151,7 @@ def data_of(call: ast.Call) -> ast.expr | None:
     return argument_of(call, "data", 0) or argument_of(call, "value", 0)
 
 
-@rule(CODE, at=At.HOT, calls=CALLS, is_close=True, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.HOT, calls=CALLS, is_close=True, claims=False, heeds_claims=False)
 def to_tensor(call: ast.Call, context: Context) -> None:
     """Report a call that moves host data to the device at each step."""
     step, point = context.running, context.here
@@ -220,7 +185,7 @@ def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: 
         call.func if is_part else call,
         confidence=_confidence(found, call, node, context),
         event=_ON_DEVICE if found.kind in ("copy", "cast") else "",
-        message=_MESSAGES[said],
+        message=RULE.texts[said],
         once=_once(step, context.here),
         what=context.text(call.func) + "(...)" if is_part else shorten(context.text(call)),
         dtype=context.text(dtype) if dtype is not None else "",
@@ -234,9 +199,8 @@ def _report(call: ast.Call, node: ast.expr, found: Origin, step: Step, context: 
 
 def _once(step: Step, point: Point) -> str:
     """Where to create a tensor that stays the same; a function that is not a method gets it from its caller."""
-    if not step.forward:
-        return _ONCE
-    return _ONCE_IN_FORWARD if point.scope.owner is not None else _ONCE_FOR_CALLER
+    where = "the caller" if point.scope.owner is None else "the layer"
+    return RULE.texts[f"once in {where}" if step.forward else "once in the loop"]
 
 
 def _costs_nothing(found: Origin, step: Step, point: Point) -> bool:
@@ -267,8 +231,11 @@ def _confidence(found: Origin, call: ast.Call, node: ast.expr, context: Context)
     if found.kind not in _MEDIUM:
         return Confidence.MEDIUM if _is_copied(found, call, node, point) else Confidence.LOW
     # A place or a gradient is a reason to create another tensor.
-    wanted = any(argument_of(call, name, None) for name in ("place", "stop_gradient"))
-    return Confidence.LOW if wanted and found.kind in _DRAWN else Confidence.MEDIUM
+    return Confidence.LOW if _is_set_up(call) and found.kind in _DRAWN else Confidence.MEDIUM
+
+
+def _is_set_up(call: ast.Call) -> bool:
+    return any(argument_of(call, name, None) is not None for name in ("place", "stop_gradient"))
 
 
 def _is_copied(found: Origin, call: ast.Call, node: ast.expr, point: Point) -> bool:
@@ -278,7 +245,7 @@ def _is_copied(found: Origin, call: ast.Call, node: ast.expr, point: Point) -> b
     """
     if found.kind not in (origins.HOST, origins.UNKNOWN):
         return False
-    if any(argument_of(call, name, None) for name in ("place", "stop_gradient")):
+    if _is_set_up(call):
         return False
     here, made_of = (point, node) if point.loop is not None else _given_to_wrapper(node, point)
     if here is None or made_of is None or here.loop is None or over_episodes(here.loop):
@@ -313,10 +280,9 @@ def _is_fallback(node: ast.expr, point: Point) -> bool:
 
 def _asks_for_emptiness(test: ast.expr) -> bool:
     for item in walk(test):
-        if isinstance(item, ast.Compare):
-            sides = [item.left, *item.comparators]
-            if any(isinstance(side, ast.Constant) and side.value in (0, 1, None) for side in sides):
-                return True
+        sides = [item.left, *item.comparators] if isinstance(item, ast.Compare) else []
+        if any(is_literal(side, 0, 1, None) for side in sides):
+            return True
         if isinstance(item, ast.Call) and terminal(item) in _EMPTY:
             return True
     return isinstance(test, ast.UnaryOp)
@@ -326,9 +292,7 @@ def _comes_from_dali(point: Point) -> bool:
     """Whether NVIDIA's loader created the batch: it fills device memory itself, and its result has to be wrapped."""
     if "nvidia" in point.file.names.packages:
         return True
-    links = point.statement.around
-    tests = [link.node.test for link in links if isinstance(link.node, ast.If)]
-    return any("dali" in ast.unparse(test).lower() for test in tests)
+    return any("dali" in ast.unparse(test).lower() for test, _ in point.statement.conditions)
 
 
 def _waits_for_an_argument(point: Point) -> bool:
@@ -354,9 +318,11 @@ def _advice(found: Origin, call: ast.Call, node: ast.expr, context: Context) -> 
     if is_same and _is_changed(call, context.here):
         return to_tensor_fix.CHANGED
     if is_same:
-        return _SAME if is_one_number(node, context.here.function) else origins.INVARIANT
+        return to_tensor_fix.SAME_NUMBER if is_one_number(node, context.here.function) else origins.INVARIANT
     if found.kind == origins.NUMBER:
-        return origins.NUMBER if _may_be_number(call, context) else _for_number(call, context)
+        if _may_be_number(call, context):
+            return origins.NUMBER
+        return to_tensor_fix.OPERAND if _operation(call, context) else to_tensor_fix.FILLED
     is_number = found.kind == origins.LITERAL and not isinstance(node, (ast.List, ast.Tuple))
     return _PLAIN if is_number and _may_be_number(call, context) else found.kind
 
@@ -384,11 +350,6 @@ def _may_be_number(call: ast.Call, context: Context) -> bool:
     return False
 
 
-def _for_number(call: ast.Call, context: Context) -> str:
-    """The advice for a number that cannot replace its tensor."""
-    return to_tensor_fix.OPERAND if _operation(call, context) else _FILLED
-
-
 def _operation(call: ast.Call, context: Context) -> str:
     """The operation on a number that replaces a tensor's method with a tensor argument; ``""`` if there is none."""
     for parent, inner in context.around(call):
@@ -402,9 +363,8 @@ def _operation(call: ast.Call, context: Context) -> str:
 
 def _is_changed(made: ast.expr | None, point: Point) -> bool:
     """Whether the function changes in place the tensor that a statement creates, which then cannot be reused."""
-    node = point.statement.node
-    names = [dotted(target) for target in node.targets] if isinstance(node, ast.Assign) and node.value is made else []
-    return any(name in mutated_in(point.scope) for name in names)
+    bound = targets_and_values(point.statement.node)
+    return any(value is made and dotted(target) in mutated_in(point.scope) for target, value in bound)
 
 
 def _counts_up(node: ast.expr) -> bool:

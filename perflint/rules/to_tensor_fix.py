@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 
+from perflint.catalogue import shipped
 from perflint.facts import origin as origins
 from perflint.findings import Edit, Fix, Level
-from perflint.flow.known_values import is_super_init
 from perflint.flow.values import Values
 from perflint.index.project import Place
 from perflint.lint.context import Context
-from perflint.rules.edits import block_of, has_own_rows, indentation, insert_row_after, source_of, whole_rows
-from perflint.syntax.names import dotted, plain_names, stored_names
+from perflint.rules.edits import (
+    block_of,
+    has_own_rows,
+    indentation,
+    insert_row_above,
+    insert_row_after,
+    source_of,
+    whole_rows,
+)
+from perflint.syntax.names import dotted, plain_names, stored_names, super_method
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, terminal
 from perflint.syntax.tree import walk
@@ -24,40 +33,13 @@ FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND = "filled", "range", "changed", "sa
 
 ADVISED = frozenset({FILLED, RANGE, CHANGED, SAME_NUMBER, OPERAND, origins.INVARIANT})
 
-_FULL = "fill the tensor on the device"
-_HALF = "values this small are rounded differently in float16"
+RULE = shipped()["PPF205"]
 _SMALLEST = 1e-6
 _NO_DIMENSIONS = "2.5"
 """The release that introduced tensors without dimensions: before it ``to_tensor(0.5)`` has the shape [1]."""
 
-_GRADIENT = "set `stop_gradient = False` on it afterwards"
 _SAYS_DTYPE = re.compile(r"\bdtype\s*=|\bastype\b")
-_SAME_DTYPE = "give it the same shape and dtype"
 _DTYPE = re.compile(r"""("|')(bool|uint8|int8|int16|int32|int64|float16|bfloat16|float32|float64)\1""")
-
-_SHOWN = {
-    origins.LITERAL: (_FULL, _SAME_DTYPE),
-    RANGE: (_FULL, _SAME_DTYPE),
-    CHANGED: ("create the tensor once, and change a clone of it", "you have to decide where to keep it"),
-    origins.INVARIANT: ("create the tensor once", "nothing may change it in place afterwards"),
-    origins.MADE: ("fill the tensor on the device", "NumPy fills float64 where Paddle fills float32"),
-    origins.RANDOM: ("draw the numbers on the device", "the random numbers will be different"),
-    FILLED: ("fill a tensor on the device with `paddle.full`", "you have to name its dtype"),
-    SAME_NUMBER: (
-        "use the number itself, or `paddle.full`",
-        "for an integer or a NumPy number you have to name the dtype",
-    ),
-    OPERAND: ("use the number itself", "float32 values may be rounded differently"),
-    origins.NUMBER: ("use the number itself", "the result may take another dtype"),
-    origins.BATCH: ("let a DataLoader create the tensors", "the reader has to become a dataset or a collate function"),
-    origins.SLICE: ("create one tensor of the array", "the array has to fit into the memory of the device"),
-    "copy": ("use the batch unchanged", "only if the loader returns tensors, and nothing changes them in place"),
-    "cast": ("only cast the batch", "only if the loader returns tensors, and nothing changes them in place"),
-    origins.READ: ("keep the values on the device", "only if what was read is a Paddle tensor"),
-    origins.TENSOR: ("use the tensor itself", "`to_tensor` also detaches: add .detach() if you need that"),
-    origins.HOST: ("compute it on the device, or in the dataset", "another algorithm is needed"),
-    origins.UNKNOWN: ("create the tensor once, or in the dataset", "perflint does not know where the values come from"),
-}
 
 
 def fix(call: ast.Call, data: ast.expr, kind: str, context: Context) -> Fix:
@@ -66,20 +48,23 @@ def fix(call: ast.Call, data: ast.expr, kind: str, context: Context) -> Fix:
         filled = _full(call, data, context)
         if filled is not None:
             return filled
-    title, reason = _SHOWN[kind]
     if kind == origins.MADE and _SAYS_DTYPE.search(context.text(call)):
-        reason = _SAME_DTYPE
+        return RULE.words("made with a dtype")
     if kind == origins.LITERAL and _wants_gradient(call, context):
-        reason = _GRADIENT
+        return RULE.words("literal with a gradient")
+    return replace(RULE.words(kind), edits=tuple(_shown_edits(call, data, kind, context)))
+
+
+def _shown_edits(call: ast.Call, data: ast.expr, kind: str, context: Context) -> list[Edit]:
+    """The edits that are shown for a call, because the user has to check something; often none."""
     if kind == origins.INVARIANT:
-        return Fix(title, tuple(_made_once(call, context)), Level.DISPLAY, reason)
+        return _made_once(call, context)
     if kind in ("copy", "cast"):
         text = _as_it_is(call, data, context)
-        edit = _without_the_row(call, text, context) or Edit(*context.range(call), text)
-        return Fix(title, (edit,), Level.DISPLAY, reason)
+        return [_without_the_row(call, text, context) or Edit(*context.range(call), text)]
     if kind == origins.NUMBER and _meets_a_tensor(call, context):
-        return Fix(title, (Edit(*context.range(call), context.text(data)),), Level.DISPLAY, reason)
-    return Fix(title, (), Level.DISPLAY, reason)
+        return [Edit(*context.range(call), context.text(data))]
+    return []
 
 
 def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
@@ -98,10 +83,10 @@ def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
     arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
     edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
     may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
-    since = "" if sizes else _NO_DIMENSIONS
-    if may_be_half and 0 < abs(value) < _SMALLEST:
-        return Fix(_FULL, (edit,), Level.UNSAFE, _HALF, paddle=since)
-    return Fix(_FULL, (edit,), Level.SAFE, paddle=since)
+    rounds = may_be_half and 0 < abs(value) < _SMALLEST
+    level, reason = (Level.UNSAFE, RULE.texts["half"]) if rounds else (Level.SAFE, "")
+    fix, since = RULE.words(origins.LITERAL), "" if sizes else _NO_DIMENSIONS
+    return replace(fix, edits=(edit,), level=level, reason=reason, paddle=since)
 
 
 def _is_plain(call: ast.Call, context: Context) -> bool:
@@ -195,9 +180,7 @@ def _made_once(call: ast.Call, context: Context) -> list[Edit]:
     if point.loop is None:
         return []
     source = context.file.source
-    at = source.lines.line_start(point.loop.lineno)
-    line = f"{indentation(source, point.loop.lineno)}{name} = {text}{source.newline}"
-    return [Edit(at, at, line), Edit(*context.range(call), name)]
+    return [insert_row_above(source, point.loop, f"{name} = {text}"), Edit(*context.range(call), name)]
 
 
 def _as_buffer(call: ast.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
@@ -224,7 +207,7 @@ def _super_init(point: Point) -> ast.stmt | None:
         if not isinstance(called, ast.Call):
             continue
         of_base = terminal(called) == "__init__" and dotted(called.args[0]) == "self" if called.args else False
-        if is_super_init(called) or of_base:  # ``nn.Layer.__init__(self)``
+        if super_method(called) == "__init__" or of_base:  # ``nn.Layer.__init__(self)``
             return statement
     return None
 

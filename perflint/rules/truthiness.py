@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from perflint.catalogue import shipped
 from perflint.facts.effects import effect_at
 from perflint.facts.usages import Usage
 from perflint.facts.waits import picks_in_a_branch
@@ -12,17 +14,17 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.rules.edits import has_own_rows
+from perflint.rules.edits import call_in, has_own_rows
 from perflint.rules.guard import counter_here
 from perflint.rules.read_advice import aims_of
 from perflint.rules.spelled import paddle_at
 from perflint.rules.tensor_reads import Evidence
 from perflint.syntax import scopes
-from perflint.syntax.bindings import bindings_of
+from perflint.syntax.bindings import bindings_of, plain_assignment
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of, is_none
-from perflint.syntax.scopes import Class, Scope, headers, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Class, Scope, terminal
+from perflint.syntax.tree import calls_in, walk
 from perflint.syntax.vocabulary import LOGGING, decodes, predicts, sets_up
 from perflint.training.clues import MATH, PICKS
 from perflint.training.steps import Point, Step, of_point
@@ -32,41 +34,10 @@ _DECIDING = (ast.If, ast.While, ast.Assert, ast.IfExp)
 # The fixes shown for a decision on a tensor: none is applied, since the user has to choose.
 
 _NOT_FINITE = frozenset({"isnan", "isfinite", "isinf"})
-_WHERE = "`paddle.where` computes both sides: a division by zero in the unused one still spoils the gradients"
-_LATE = "a problem is then noticed up to {interval} steps late"
-_SKIPPED = "a `paddle.amp.GradScaler` checks the gradients itself and skips the steps where they are not finite"
-_DIVIDES = (
-    "`paddle.where` computes both sides, and a division by zero in the unused one spoils the gradients: divide "
-    "by `{divisor}.clip(min=...)` instead, a lower bound that changes no other value"
-)
+RULE = shipped()["PPF203"]
 _HARDLY = 1e-2
-_FORWARD = "a forward pass does not count steps, and you have to decide whether both sides may be computed"
-_ELSEWHERE = "the step is counted in another function: pass it here"
-_OTHERS = "a decision for each step cannot wait: you have to decide whether both sides may be computed"
-
-
-FILTER_MESSAGE = (
-    "`{what}` waits for the device for each item, at {where}; read the whole tensor once before, with `.tolist()`."
-)
-PRESENCE_MESSAGE = (
-    "`{what}` asks for the value of a tensor and waits for the device at {where}; use `None` for a "
-    "missing value, and test `is not None`."
-)
-_DECIDE = "decide on the device, or only every {interval} steps"
-_CHOOSE = "choose on the device, with `paddle.where` or `.clip`"
-_CHECK = "check it only every {interval} steps"
-_CHECK_FORWARD = "check it outside of the model, or while debugging only"
-_SCALER = "leave it to a `paddle.amp.GradScaler` where there is one"
-_MASK = "choose values by the mask with `paddle.where` instead of selecting them: that needs no test"
-_NONE = "always pass it on, without this test, or let the data pipeline decide whether it is needed"
-_NONE_REASON = "code that gets `None` here would then compute with a value that may change nothing"
-_RETURN = "choose what is returned with `paddle.where`, if both have one shape"
-_HOST = "decide by something that the host knows without a read, such as a shape, or compute both sides"
-_SIZE = "take the size from `.shape`, or from the data pipeline"
 _MAKING = frozenset({"zeros", "ones", "full", "to_tensor"})
 _SAYS = LOGGING | {"warn", "warn_explicit"}
-_BOTH = "both must be tensors of one dtype"
-_UNCOUNTED = "nothing counts the steps of this loop yet; "
 _NOTHING = (None, 0, False, "")
 _Choice = tuple[ast.expr, ast.expr]
 
@@ -93,70 +64,49 @@ def _is_nothing(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant) and value.value in _NOTHING
 
 
-def fix_of_decision(node: ast.expr, context: Context) -> Fix:
-    """What to do instead: choose on the device, or decide every n steps."""
-    if is_filter(node, context):
-        return Fix("read the tensor once, with .tolist()", (), Level.DISPLAY, "you have to decide where to read it")
-    if asks_for_presence(node, context.here):
-        return Fix("test without reading the tensor", (), Level.DISPLAY, "an empty list or 0 has to become None first")
+def instead(node: ast.expr, context: Context) -> tuple[Fix, str]:
+    """What to do instead: the fix, and a clause for the message. Both depend on what the branch does."""
+    point = context.here
     picked = _pick(node, context)
     if picked is not None:
-        return picked
+        is_size = any(aim.usage is Usage.SIZE for aim in aims_of(node, context))
+        return picked, RULE.texts["size"] if is_size else picked.message
+    if _gives_none(node, point):
+        return RULE.words("drops a value"), RULE.texts["none"]
+    if picks_in_a_branch(point, node):
+        return RULE.words("selects by it"), RULE.texts["mask"]
     owner, test = _owner(node, context)
-    if _gives_none(node, context.here):
-        return Fix("remove the test", (), Level.DISPLAY, _NONE_REASON)
-    if picks_in_a_branch(context.here, node):
-        return Fix("choose by the mask instead of selecting by it", (), Level.DISPLAY, _OTHERS)
+    words = _words(owner, node, context)
     if isinstance(owner, ast.IfExp):
-        return _where(owner, node, (owner.body, owner.orelse), context)
-    if isinstance(owner, ast.If) and not _asks_if_finite(node):
-        chosen = _choice(owner, node, context)
-        if chosen is not None:
-            return chosen
+        return _where(owner, node, (owner.body, owner.orelse), context), words
+    chosen = _choice(owner, node, context) if isinstance(owner, ast.If) and not _asks_if_finite(node) else None
+    if chosen is not None:
+        return chosen, words
     skips = isinstance(_last(owner), (ast.Continue, ast.Return))  # it skips the rest of the step
     if skips and _asks_if_finite(node):
-        return Fix("leave it to a GradScaler where there is one", (), Level.DISPLAY, _SKIPPED)
-    return _every_nth(owner, test, node, context)
+        return RULE.words("scaler"), words
+    return _every_nth(owner, test, node, words, context), words
 
 
-def advice(node: ast.expr, context: Context) -> str:
-    """What to do instead, in a clause: that depends on what the branch does."""
-    interval = context.settings.log_interval
-    return _words(node, context).format(interval=interval)
-
-
-def _words(node: ast.expr, context: Context) -> str:
-    picked = _pick(node, context)
-    if picked is not None:
-        return _SIZE if any(aim.usage is Usage.SIZE for aim in aims_of(node, context)) else picked.message
-    owner, _ = _owner(node, context)
-    is_forward = context.hot is not None and context.hot.forward
-    if _gives_none(node, context.here):
-        return _NONE
-    if picks_in_a_branch(context.here, node):
-        return _MASK
+def _words(owner: ast.AST | None, node: ast.expr, context: Context) -> str:
+    """The clause for a test that decides what a statement does."""
     if isinstance(owner, ast.IfExp):
-        return _CHOOSE
-    if not isinstance(owner, (ast.If, ast.Assert)):
-        return "choose on the device" if is_forward else _DECIDE
-    if _is_check(owner):
-        return _CHECK_FORWARD if is_forward else _CHECK
-    return _for_branch(owner, node)
+        return RULE.texts["choose"]
+    is_check = isinstance(owner, ast.stmt) and _is_check(owner)
+    if isinstance(owner, (ast.If, ast.Assert)) and not is_check:
+        return _for_branch(owner, node)
+    where = " in a forward pass" if context.running.forward else ""
+    said = RULE.texts[f"{'check' if is_check else 'decide'}{where}"]
+    return said.format(interval=context.settings.log_interval)
 
 
 def _gives_none(expression: ast.expr, point: Point) -> bool:
     """Whether a test only decides to drop a value: ``if not mask.any(): mask = None``"""
     statement = point.statement.node
-    if isinstance(statement, ast.If) and not statement.orelse and _holds(statement.test, expression):
+    if isinstance(statement, ast.If) and not statement.orelse and expression in walk(statement.test):
         return all(isinstance(item, ast.Assign) and is_none(item.value) for item in statement.body)
-    choices = (item for part in headers(statement) for item in walk(part) if isinstance(item, ast.IfExp))
-    return any(
-        _holds(choice.test, expression) and (is_none(choice.body) or is_none(choice.orelse)) for choice in choices
-    )
-
-
-def _holds(node: ast.expr, expression: ast.expr) -> bool:
-    return any(item is expression for item in walk(node))
+    choices = (item for item in point.statement.nodes if isinstance(item, ast.IfExp) and expression in walk(item.test))
+    return any(is_none(choice.body) or is_none(choice.orelse) for choice in choices)
 
 
 def _is_check(statement: ast.stmt) -> bool:
@@ -169,18 +119,19 @@ def _is_check(statement: ast.stmt) -> bool:
 
 
 def _only_says(statement: ast.stmt) -> bool:
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and terminal(call) in _SAYS
+    call = call_in(statement)
+    return call is not None and terminal(call) in _SAYS
 
 
 def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
     """What to do instead of an ``if`` that decides what is computed."""
     branches = [*statement.body, *statement.orelse] if isinstance(statement, ast.If) else []
     if _asks_if_finite(expression) and isinstance(branches[0], (ast.Continue, ast.Return)):
-        return _SCALER
+        return RULE.texts["scaler"]
     if any(isinstance(branch, ast.Return) for branch in branches):
-        return _RETURN
-    return _CHOOSE if all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches) else _HOST
+        return RULE.texts["return"]
+    only_assigns = all(isinstance(branch, (ast.Assign, ast.AugAssign, ast.Pass)) for branch in branches)
+    return RULE.texts["choose" if only_assigns else "host"]
 
 
 def _pick(node: ast.expr, context: Context) -> Fix | None:
@@ -189,17 +140,14 @@ def _pick(node: ast.expr, context: Context) -> Fix | None:
         return None
     function, given = {"max": "paddle.maximum", "min": "paddle.minimum"}.get(node.func.id), arguments_of(node)
     if node.func.id == "sorted" or (function is not None and len(given) != 2):
-        better = "paddle.sort" if function is None else f"paddle.{node.func.id}"
-        return Fix(
-            f"`{better}` of the stacked tensors", (), Level.DISPLAY, "the result is then one tensor on the device"
-        )
+        return RULE.words("sorted", better="paddle.sort" if function is None else f"paddle.{node.func.id}")
     if function is None:
         return None
     paddle = paddle_at(context.here.statement.node, context.file)
     edits: tuple[Edit, ...] = ()
     if paddle is not None and all(map(Evidence(context.here).is_one_tensor, given)):
         edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
-    return Fix(f"choose with `{function}`", edits, Level.DISPLAY, "a plain number among them has to become a tensor")
+    return replace(RULE.words("pick", function=function), edits=edits)
 
 
 def _owner(node: ast.expr, context: Context) -> tuple[ast.AST | None, ast.expr]:
@@ -231,13 +179,8 @@ def _choice(owner: ast.If, node: ast.expr, context: Context) -> Fix | None:
 
 def _assigned(body: list[ast.stmt], context: Context) -> tuple[str, ast.expr] | None:
     """The name and the value of a block that is one assignment."""
-    statement = body[0]
-    if len(body) != 1 or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or not has_own_rows(statement, context.file.source):
-        return None
-    return target.id, statement.value
+    is_alone = len(body) == 1 and has_own_rows(body[0], context.file.source)
+    return plain_assignment(body[0]) if is_alone else None
 
 
 def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, name: str = "") -> Fix:
@@ -250,21 +193,20 @@ def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, na
         context: the candidate and its file.
         name: the name that gets the choice, if ``owner`` is a statement.
     """
-    title, (first, second) = "choose on the device with `paddle.where`", choice
+    first, second = choice
     test, paddle = getattr(owner, "test", None), paddle_at(context.here.statement.node, context.file)
     whole = test is node and not isinstance(test, ast.NamedExpr) and "#" not in context.text(owner)
     if paddle is None or not whole or not (_is_pure(first, context) and _is_pure(second, context)):
-        return Fix(title, (), Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+        return RULE.words("choice")
     sides = [side for side in choice if not _is_name(side, name)]
     divisor = next(filter(None, (_divisor(side, node) for side in sides)), None)
     if divisor is not None:
-        return Fix("divide by a value that is never 0", (), Level.DISPLAY, _DIVIDES.format(divisor=divisor))
+        return RULE.words("divides", divisor=divisor)
     if _differ_in_shape(sides, context):
-        return Fix(title, (), Level.DISPLAY, f"both must be tensors of one dtype and shape; {_WHERE}")
+        return RULE.words("choice of shapes")
     other = name if _is_name(second, name) else context.text(second)
     text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
-    edits = (Edit(*context.range(owner), f"{name} = {text}" if name else text),)
-    return Fix(title, edits, Level.DISPLAY, f"{_BOTH}; {_WHERE}")
+    return replace(RULE.words("choice"), edits=(Edit(*context.range(owner), f"{name} = {text}" if name else text),))
 
 
 def _divisor(side: ast.expr, test: ast.expr) -> str | None:
@@ -312,39 +254,32 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, context: Context) -> Fix:
-    if context.hot is not None and context.hot.forward:
-        return Fix(_words(expression, context), (), Level.DISPLAY, _FORWARD)
-    interval = context.settings.log_interval
+def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, words: str, context: Context) -> Fix:
+    if context.running.forward:
+        return Fix(words, (), Level.DISPLAY, RULE.texts["forward"])
     only_leaves = isinstance(owner, ast.Assert) or isinstance(_last(owner), (ast.Raise, ast.Break))
-    is_check = _asks_if_finite(expression) or only_leaves or _is_check(context.here.statement.node)
-    if not is_check:
-        return Fix(_words(expression, context).format(interval=interval), (), Level.DISPLAY, _OTHERS)
-    reason = _LATE.format(interval=interval)
-    title = f"check every {interval}th step"
-    may_wait = not _binds(test)
-    if not may_wait or not isinstance(owner, (ast.If, ast.Assert)) or getattr(owner, "orelse", None):
-        return Fix(title, (), Level.DISPLAY, reason)
+    if not (_asks_if_finite(expression) or only_leaves or _is_check(context.here.statement.node)):
+        return Fix(words, (), Level.DISPLAY, RULE.texts["others"])
+    interval = str(context.settings.log_interval)
+    check = RULE.words("check", interval=interval)
+    binds_a_name = any(isinstance(item, ast.NamedExpr) for item in walk(test))  # then only at some steps
+    if binds_a_name or not isinstance(owner, (ast.If, ast.Assert)) or getattr(owner, "orelse", None):
+        return check
     if context.here.loop is None:
-        return Fix(title, (), Level.DISPLAY, f"{_ELSEWHERE}; {reason}")
+        return RULE.words("check, steps counted elsewhere", interval=interval)
     index = counter_here(context)
     if index is None or index.enumerate or index.unnamed is not None:
-        return Fix(title, (), Level.DISPLAY, _UNCOUNTED + reason)
+        return RULE.words("check, steps not counted", interval=interval)
     rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, ast.Assert) else '== 0 and'} "
     start, end = context.range(test)
     written = context.cst(test)
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) and not (written is not None and written.lpar):
-        return Fix(title, (Edit(start, start, f"{rare}("), Edit(end, end, ")")), Level.DISPLAY, reason)
-    return Fix(title, (Edit(start, start, rare),), Level.DISPLAY, reason)
-
-
-def _binds(test: ast.expr) -> bool:
-    """Whether a test binds a name, which would be bound only at some steps if the test ran less often."""
-    return any(isinstance(item, ast.NamedExpr) for item in walk(test))
+        return replace(check, edits=(Edit(start, start, f"{rare}("), Edit(end, end, ")")))
+    return replace(check, edits=(Edit(start, start, rare),))
 
 
 def _asks_if_finite(node: ast.expr) -> bool:
-    return any(isinstance(item, ast.Call) and terminal(item) in _NOT_FINITE for item in walk(node))
+    return any(terminal(call) in _NOT_FINITE for call in calls_in(node))
 
 
 def _last(owner: ast.AST | None) -> ast.stmt | None:
@@ -353,7 +288,6 @@ def _last(owner: ast.AST | None) -> ast.stmt | None:
 
 # PPF203: a decision of Python on a device tensor at each step.
 
-CODE = "PPF203"
 _MATH = frozenset(f"math.{name}" for name in MATH)
 _INSIDE = PICKS | MATH
 # Calls that turn a tensor into a number or a truth value: a forward pass without one certainly decides on nothing.
@@ -372,7 +306,7 @@ def _decisions(point: Point) -> Iterator[tuple[ast.expr, Kind]]:
             yield expression, kind
 
 
-@rule(CODE, at=At.HOT, find_at=_decisions, decided=_CERTAIN)
+@rule(RULE.code, at=At.HOT, find_at=_decisions, decided=_CERTAIN)
 def decision(kind: Kind, context: Context) -> None:
     """Report a tensor whose truth Python tests, directly or inside ``max``, ``in`` and the like."""
     node, step, point = context.node, context.running, context.here
@@ -385,12 +319,12 @@ def decision(kind: Kind, context: Context) -> None:
         confidence = Confidence.LOW  # for a forward pass, it is unknown whether callers pass the optional argument
     if step.forward and any(map(_asks_for_dtype, _conditions(node, context, point))):
         confidence = Confidence.LOW  # usually float16, which most programs do not train in
-    fix = fix_of_decision(node, context)
-    message = FILTER_MESSAGE if is_filter(node, context) else ""
-    if asks_for_presence(node, point):
-        message = PRESENCE_MESSAGE
-    said = advice(node, context)
-    context.report(fix, confidence=confidence, message=message, advice=said)
+    case = "filter" if is_filter(node, context) else "presence" if asks_for_presence(node, point) else ""
+    if case:
+        context.report(RULE.words(case), confidence=confidence, message=RULE.texts[case])
+        return
+    fix, advice = instead(node, context)
+    context.report(fix, confidence=confidence, advice=advice)
 
 
 def _takes_as_it_is(call: ast.Call) -> bool:
@@ -477,8 +411,8 @@ def _confidence(kind: Kind, node: ast.expr, step: Step, point: Point, evidence: 
         return None
     # In a forward pass the arguments are tensors only by convention, so a call has to show it.
     picks = isinstance(node, ast.Call) and dotted(node.func) in PICKS
-    calls = (item for part in evidence.sources(node) for item in walk(part) if isinstance(item, ast.Call))
-    if any(_is_certain(call, evidence) for call in calls if not (picks and call is node)):
+    calls = (call for part in evidence.sources(node) for call in calls_in(part) if not (picks and call is node))
+    if any(_is_certain(call, evidence) for call in calls):
         return Confidence.LOW if kind.guess and not _reduces(node, evidence) else Confidence.MEDIUM
     return Confidence.LOW if picks and not kind.guess else None
 
@@ -492,11 +426,10 @@ def _only_predicts(owner: Class, forward: Scope) -> bool:
 def _reduces(node: ast.expr, evidence: Evidence) -> bool:
     """Whether a decision itself calls a method such as ``mask.any()``, which numbers and lists do not have."""
     return any(
-        isinstance(item, ast.Call)
-        and isinstance(item.func, ast.Attribute)
-        and evidence.kind(item.func.value).is_tensor
-        and _is_certain(item, evidence)
-        for item in walk(node)
+        isinstance(call.func, ast.Attribute)
+        and evidence.kind(call.func.value).is_tensor
+        and _is_certain(call, evidence)
+        for call in calls_in(node)
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
-from perflint.findings import Edit, Fix, Level
+from perflint.catalogue import shipped
+from perflint.findings import Edit, Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
@@ -17,9 +18,9 @@ from perflint.rules.edits import delete_argument, insert_argument, whole_rows
 from perflint.syntax.bindings import is_rebound_between, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread
-from perflint.syntax.reaching import sole_at, value_of
+from perflint.syntax.reaching import sole_value
 from perflint.syntax.scopes import Scope, Statement, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import calls_in
 from perflint.text.source import Source
 
 # Finds losses of a softmax or a sigmoid that one call could compute together with the loss.
@@ -100,13 +101,8 @@ def losses_in_two_calls(file: FileIndex) -> tuple[TwoCalls, ...]:
     """The losses of a file whose input is a softmax or a sigmoid of Paddle."""
     if not file.has("paddle") or not file.matches(_A_LOSS) or not file.matches(_AN_ACTIVATION):
         return ()
-    return tuple(
-        found
-        for scope in file.scopes.scopes
-        for statement in scope.statements
-        for call in statement.calls
-        if (found := _two_calls(Place(file, scope), statement, call)) is not None
-    )
+    found = (_two_calls(Place(file, scope), statement, call) for scope, statement, call in file.calls)
+    return tuple(each for each in found if each is not None)
 
 
 def _two_calls(at: Place, statement: Statement, call: ast.Call) -> TwoCalls | None:
@@ -130,8 +126,7 @@ def _computed_by(scope: Scope, statement: Statement, given: ast.expr) -> tuple[S
     """The call that computes a value, and the assignment in between."""
     if not isinstance(given, ast.Name):
         return None, given if isinstance(given, ast.Call) else None
-    binding = sole_at(given.id, statement, scope)
-    value = value_of(binding) if binding is not None else None
+    binding, value = sole_value(given, statement, scope) or (None, None)
     return (binding, value) if isinstance(value, ast.Call) else (None, None)
 
 
@@ -163,21 +158,16 @@ def _reached(at: Place, statement: Statement, call: ast.Call, wanted: Mapping[st
     if is_method and f"{_FUNCTIONAL}.{terminal(call)}" in wanted:
         return _Reached(wanted[f"{_FUNCTIONAL}.{terminal(call)}"], call, _Way.METHOD)
     layer = _layer_called(at.scope, statement, call)
-    made = at.file.names.resolve(dotted(layer.func) or "") if layer is not None else ""
-    return _Reached(wanted[made], layer, _Way.LAYER) if layer is not None and made in wanted else None
+    kind = wanted.get(at.file.names.qualified(layer.func)) if layer is not None else None
+    return _Reached(kind, layer, _Way.LAYER) if layer is not None and kind is not None else None
 
 
 def _layer_called(scope: Scope, statement: Statement, call: ast.Call) -> ast.Call | None:
     """The call that creates the callee of a call: ``nn.Softmax()`` for ``self.softmax(x)``, if it is the only one."""
     if isinstance(call.func, ast.Call):
         return call.func
-    name = dotted(call.func) or ""
-    values: list[ast.expr | None] = []
-    if name.startswith("self.") and name.count(".") == 1 and scope.owner is not None:
-        values = [value for value, _ in scope.owner.attributes.get(name[5:], ())]
-    elif isinstance(call.func, ast.Name):
-        binding = sole_at(name, statement, scope)
-        values = [value_of(binding)] if binding is not None else []
+    _, value = sole_value(call.func, statement, scope) or (None, None)
+    values = [value] if value is not None else scope.values_of(dotted(call.func) or "")
     made = values[0] if len(values) == 1 else None
     return made if isinstance(made, ast.Call) else None
 
@@ -209,7 +199,7 @@ def _is_beside_the_fused_one(statement: Statement, form: LossForm) -> bool:
     for link in statement.around:
         if isinstance(link.node, ast.If):
             other = link.node.orelse if link.branch == "body" else link.node.body
-            if any(isinstance(item, ast.Call) and terminal(item) in fused for part in other for item in walk(part)):
+            if any(terminal(call) in fused for part in other for call in calls_in(part)):
                 return True
     return False
 
@@ -226,32 +216,13 @@ def is_called_once(file: FileIndex, found: TwoCalls) -> bool:
 
 # PPF904: a loss of a softmax or a sigmoid, which one call could compute from the logits.
 
-CODE = "PPF904"
+RULE = shipped()["PPF904"]
 _UNFUSED_LOSS_FUSED = {
     "nll_loss": "cross_entropy",
     "NLLLoss": "CrossEntropyLoss",
     "binary_cross_entropy": "binary_cross_entropy_with_logits",
     "BCELoss": "BCEWithLogitsLoss",
 }
-_ADVICE = {
-    LossForm.LIKELIHOOD: "`{fused}` computes both in one kernel, from the logits",
-    LossForm.PROBABILITIES: "`{fused}` computes both in one kernel, from the logits: remove `use_softmax=False`",
-    LossForm.BINARY: "`{fused}` computes both in one kernel, from the logits, and is exact where the sigmoid is 0 or 1",
-    LossForm.TWICE: (
-        "`{fused}` takes the softmax itself, so this is a second softmax, which makes the gradients too small: "
-        "pass it the logits"
-    ),
-}
-_EVENTS = {
-    LossForm.LIKELIHOOD: "loss of log_softmax",
-    LossForm.PROBABILITIES: "loss in two kernels",
-    LossForm.BINARY: "loss in two kernels",
-    LossForm.TWICE: "loss in two kernels",
-}
-_ROUNDED = "the loss and the gradients differ in their last bits"
-_SATURATED = "the loss of a sigmoid of 0 or 1 was limited to 100, and no longer is; on a CPU the fused loss is slower"
-_TWICE = "the model then trains on a different loss, so results will differ: you have to decide"
-_BY_HAND = "what is computed from the same logits elsewhere must not change"
 _LAST = -1
 _LOSS_AXIS = {"cross_entropy": 6, "CrossEntropyLoss": 4}
 """The position of ``axis`` in the function and in the layer."""
@@ -262,16 +233,16 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
         yield Candidate(found.loss, found.statement.node, found)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def unfused_loss(found: TwoCalls, context: Context) -> None:
     """Report a loss whose input is a softmax or a sigmoid."""
-    advice = _ADVICE[found.form].format(fused=_fused_name(found))
+    advice = RULE.texts[found.form.name.lower()].format(fused=_fused_name(found))
     activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
     context.report(
         _fix(found, context.file),
         found.loss.func,
         costs_on_cpu=True,
-        event=_EVENTS[found.form],
+        event="loss of log_softmax" if found.form is LossForm.LIKELIHOOD else "loss in two kernels",
         activation=activation,
         advice=advice,
     )
@@ -285,13 +256,13 @@ def _fused_name(found: TwoCalls) -> str:
 def _fix(found: TwoCalls, file: FileIndex) -> Fix:
     """The edits that pass the logits to the loss for logits."""
     if found.form is LossForm.TWICE:
-        return Fix("pass the logits to the loss", (), Level.DISPLAY, _TWICE)
-    title = f"pass the logits to `{_fused_name(found)}`"
+        return RULE.words("twice")
+    by_hand = RULE.words("by hand", fused=_fused_name(found))
     settings, given = _settings_edits(found, file), _input_edits(found, file.source)
     if not settings or given is None or not is_called_once(file, found):
-        return Fix(title, (), Level.DISPLAY, _BY_HAND)
-    reason = f"{_ROUNDED}; {_SATURATED}" if found.form is LossForm.BINARY else _ROUNDED
-    return Fix(title, tuple(sorted((*settings, *given))), Level.UNSAFE, reason)
+        return by_hand
+    reason = f"{RULE.fix_reason}; {RULE.texts['saturated']}" if found.form is LossForm.BINARY else ""
+    return replace(RULE.fix(sorted((*settings, *given)), reason=reason), message=by_hand.message)
 
 
 def _settings_edits(found: TwoCalls, file: FileIndex) -> list[Edit]:
@@ -332,7 +303,7 @@ def _axis(call: ast.Call, position: int) -> int | None:
 
 def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
     """The edits that pass the logits instead of the result of the softmax or the sigmoid."""
-    if "#" in source.text[slice(*source.lines.span(found.activation))]:
+    if "#" in source.code(found.activation):
         return None
     named = _keyword_renamed(found, source)
     start, end = source.lines.span(found.given)
@@ -340,15 +311,15 @@ def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
         return [*named, Edit(start, end, _logits(found, source))]
     name = found.given.id if isinstance(found.given, ast.Name) else ""
     names = plain_names(found.logits)
-    if any(isinstance(item, ast.Call) for item in walk(found.logits)):
+    if calls_in(found.logits):
         return None
     if other_reads(found.scope, name, found.binding, found.statement):
         is_same = name in names or is_rebound_between(found.scope, names, found.binding, found.statement)
         return None if is_same else [*named, Edit(start, end, _logits(found, source))]
-    others = names - {name}
     if found.binding.place is not found.statement.place:
         return None
-    if is_rebound_between(found.scope, others | ({dotted(found.logits) or ""}), found.binding, found.statement):
+    used = names - {name} | {dotted(found.logits) or ""}
+    if is_rebound_between(found.scope, used, found.binding, found.statement):
         return None
     row = whole_rows(*source.lines.span(found.binding.node), source)
     return [row, *named, Edit(start, end, _logits(found, source))]
@@ -365,9 +336,9 @@ def _keyword_renamed(found: TwoCalls, source: Source) -> list[Edit]:
 
 def _logits(found: TwoCalls, source: Source) -> str:
     """The source of the logits, in the dtype that the softmax was set to compute in."""
-    text = source.text[slice(*source.lines.span(found.logits))]
+    text = source.code(found.logits)
     dtype = argument_of(found.activation, "dtype", None)
     if dtype is None:
         return text
     is_atom = isinstance(found.logits, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return f"{text if is_atom else f'({text})'}.astype({source.text[slice(*source.lines.span(dtype))]})"
+    return f"{text if is_atom else f'({text})'}.astype({source.code(dtype)})"

@@ -6,18 +6,19 @@ import ast
 import re
 from collections.abc import Iterator
 
-from perflint import catalogue
-from perflint.findings import Confidence, Edit, Fix
+from perflint.catalogue import shipped
+from perflint.findings import Confidence, Edit
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.registry import At, Candidate, named, rule
 from perflint.rules import excuses
 from perflint.rules.arguments import shown_argument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.tree import is_literal
 
-CODE = "PPF801"
+RULE = shipped()["PPF801"]
 PARAMETER, POSITION = "find_unused_parameters", 4
 WRAPPER = "paddle.DataParallel"
 _WRAPPERS = frozenset({WRAPPER, "paddle.distributed.fleet.distributed_model"})
@@ -28,7 +29,11 @@ _ASKED = r"unused"
 _SIT_OUT = re.compile(r"layer_?drop|discriminator|\bgan\b|\bmoe\b|experts?\b|freez", re.IGNORECASE)
 
 
-@rule(CODE, at=At.ANYWHERE, names={WRAPPER: {CODE: lambda call: argument_of(call, PARAMETER, POSITION) is not None}})
+@rule(
+    RULE.code,
+    at=At.ANYWHERE,
+    names=named(WRAPPER, code=RULE.code),
+)
 def wrapped_model(call: ast.Call, context: Context) -> None:
     """Report ``paddle.DataParallel(..., find_unused_parameters=True)``."""
     argument = argument_of(call, PARAMETER, POSITION)
@@ -37,14 +42,14 @@ def wrapped_model(call: ast.Call, context: Context) -> None:
 
 
 def _settings(file: FileIndex) -> Iterator[Candidate]:
-    for scope in file.scopes.scopes if file.has_words(PARAMETER) else ():
-        for node in (statement.node for statement in scope.statements):
-            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
-            if isinstance(target, ast.Attribute) and target.attr == PARAMETER:
-                yield Candidate(node, node, target.value)
+    for _, statement in file.statements if file.has_words(PARAMETER) else ():
+        node = statement.node
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(target, ast.Attribute) and target.attr == PARAMETER:
+            yield Candidate(node, node, target.value)
 
 
-@rule(CODE, at=At.ANYWHERE, find=_settings)
+@rule(RULE.code, at=At.ANYWHERE, find=_settings)
 def strategy_attribute(owner: ast.expr, context: Context) -> None:
     """Report ``strategy.find_unused_parameters = True`` on a ``fleet.DistributedStrategy``."""
     if isinstance(context.node, ast.Assign) and _is_strategy(owner, context):
@@ -56,31 +61,24 @@ def _is_strategy(node: ast.expr, context: Context) -> bool:
     name, point = dotted(node), context.point
     if not name or point is None:
         return False
-    owner = point.scope.owner
-    if owner is not None and name.startswith("self.") and name.count(".") == 1:
-        values = [value for value, _ in owner.attributes.get(name[5:], ())]
-    else:
-        bound = Values.of(context.file.project).definitions(point.function).get(name)
-        values = [bound] if bound is not None else []
-    called = [context.file.names.resolve(dotted(v.func) or "") for v in values if isinstance(v, ast.Call)]
+    bound = Values.of(context.file.project).definitions(point.function).get(name)
+    values = point.scope.values_of(name) or [value for value in (bound,) if value is not None]
+    called = [context.name(value.func) for value in values if isinstance(value, ast.Call)]
     return bool(values) and len(called) == len(values) and all(map(_STRATEGY.match, called))
 
 
 def _report(node: ast.AST, value: ast.expr, context: Context) -> None:
-    if not (isinstance(value, ast.Constant) and value.value is True) or context.file.is_offline:
+    if not is_literal(value, True) or context.file.is_offline:
         return
     if excuses.explained(node, _NEEDED, context) or excuses.tested(_ASKED, context):
         return
-    said = catalogue.shipped()[CODE]
-    fix = Fix(said.fix_title, (Edit(*context.range(value), "False"),), said.fix_level, said.fix_reason)
-    context.report(fix, node, confidence=_confidence(context))
+    context.report(RULE.fix([Edit(*context.range(value), "False")]), node, confidence=_confidence(context))
 
 
 def _confidence(context: Context) -> Confidence:
     """The confidence; the user has to judge if parts of the training alternate: networks, branches, experts."""
     calls = context.here.scope.calls if context.point is not None else ()
-    resolve = context.file.names.resolve
-    wrappers = (call for call in calls if call.args and resolve(dotted(call.func) or "") in _WRAPPERS)
+    wrappers = (call for call in calls if call.args and context.name(call.func) in _WRAPPERS)
     wrapped = {ast.unparse(call.args[0]) for call in wrappers}
     takes_turns = len(wrapped) > 1 or _SIT_OUT.search(context.file.source.text)
     return Confidence.LOW if takes_turns else Confidence.MEDIUM

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -14,12 +14,12 @@ from perflint.flow.calls import CallGraph
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Size, default_holds, size_of
 from perflint.index.hierarchy import Hierarchy
-from perflint.index.project import FunctionRun, Place
+from perflint.index.project import FunctionRun, Located, Place
 from perflint.query import query
-from perflint.syntax.names import dotted
+from perflint.syntax.names import Names, dotted, names_in, stored_names
 from perflint.syntax.parameters import all_parameters, argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import FUNCTIONS, Class, Scope
-from perflint.syntax.tree import indices_of, walk
+from perflint.syntax.tree import children, indices_of, is_literal, sized_by_shape, walk
 
 if TYPE_CHECKING:
     from perflint.index.project import FileIndex
@@ -48,11 +48,12 @@ MAX_DEPTH = 3
 class LayerSize:
     """One layer, with its sizes (None if they are not known).
 
-    ``call`` is the call in the examined file. ``inside`` is the path and line of the layer itself, if that call reaches
-    it through a class or function of the project.
+    ``call`` is the call in the examined file, in ``statement``. ``inside`` is the path and line of the layer itself, if
+    that call reaches it through a class or function of the project.
     """
 
     call: ast.Call
+    statement: ast.stmt
     group: str
     inputs: Size | None
     outputs: Size | None
@@ -74,23 +75,23 @@ class Misaligned:
 
 
 @query
-def misaligned(file: FileIndex) -> dict[int, Misaligned]:
-    """Misaligned layers of a file by the offset of their call.
+def misaligned(file: FileIndex) -> list[Misaligned]:
+    """Misaligned layers of a file, one for each call.
 
     An output width counts only if another layer of the class takes it: the last width of a model is its number of
     classes, which cannot be chosen. Grouped convolutions are not reported.
     """
     groups: dict[str, list[LayerSize]] = defaultdict(list)
-    for layer in _layers(file):
-        groups[layer.group].append(layer)
-    found: dict[int, Misaligned] = {}
+    for scope in file.scopes.scopes:
+        for layer in layers_in(Place(file, scope)):
+            groups[layer.group].append(layer)
+    found: dict[ast.Call, Misaligned] = {}
     for layers in groups.values():
         for item in layers:
-            offset = file.source.lines.offset(item.call.lineno, item.call.col_offset)
-            wrong = _wrong(item, layers)
-            if wrong is not None and offset not in found:
-                found[offset] = wrong
-    return found
+            wrong = _wrong(item, layers) if item.call not in found else None
+            if wrong is not None:
+                found[item.call] = wrong
+    return list(found.values())
 
 
 def aligned(width: int) -> int:
@@ -107,25 +108,17 @@ def _wrong(item: LayerSize, layers: list[LayerSize]) -> Misaligned | None:
         if size is None or not is_off(size) or (item.inside and not size.given):
             continue
         hidden = size.width in met
-        is_free = hidden or (side == "input" and _is_written(item, size))
+        # a literal where the layer is created, not the default of a parameter or an attribute
+        is_written = item.inside is None and not size.assumed and not size.attribute
+        is_free = hidden or (side == "input" and is_written)
         if is_free and all(map(default_holds, size.assumed)):
             return Misaligned(item, size.width or 0, side, hidden, bool(size.assumed))
     return None
 
 
-def _is_written(item: LayerSize, size: Size) -> bool:
-    """Whether a width is a literal where the layer is created, not the default of a parameter or an attribute."""
-    return item.inside is None and not size.assumed and not size.attribute
-
-
 def is_off(size: Size | None, least: int = SMALLEST) -> bool:
     """Whether a number is known, is not a multiple of 8, and is not below ``least``."""
     return size is not None and size.width is not None and size.width >= least and size.width % MULTIPLE != 0
-
-
-def _layers(file: FileIndex) -> Iterator[LayerSize]:
-    for scope in file.scopes.scopes:
-        yield from layers_in(Place(file, scope))
 
 
 @query
@@ -137,12 +130,11 @@ def layers_in(at: Place) -> list[LayerSize]:
 
 def _layers_of(inside: Place, group: str) -> Iterator[LayerSize]:
     """The layers that the statements of a function create; the first call that led there stands for them outside."""
-    calls = [run.call.call for run in inside.runs if run.call is not None]
+    calls = [run.call for run in inside.runs if run.call is not None]
     for statement in inside.scope.statements:
         place = inside.at(inside.scope, statement)
         for call in statement.calls:
-            name = dotted(call.func)
-            kind = place.file.names.resolve(name) if name else ""
+            kind = place.file.names.qualified(call.func)
             if kind in KINDS:
                 if not _is_grouped(call, place):
                     yield _layer(call, kind, group, place, calls[-1] if calls else None)
@@ -168,12 +160,11 @@ def _is_alias(call: ast.Call, file: FileIndex) -> bool:
 
 def _hands_odd_number(call: ast.Call, place: Place) -> bool:
     """Whether an argument is a number that may lead to a misaligned width: others are aligned, or too small."""
-    for argument in arguments_of(call):
-        if isinstance(argument, ast.Constant) and not isinstance(argument.value, int):
-            continue
-        if is_off(size_of(argument, place), MULTIPLE):
-            return True
-    return False
+    return any(
+        is_off(size_of(argument, place), MULTIPLE)
+        for argument in arguments_of(call)
+        if not isinstance(argument, ast.Constant) or isinstance(argument.value, int)
+    )
 
 
 def is_followed(scope: Scope) -> bool:
@@ -183,11 +174,12 @@ def is_followed(scope: Scope) -> bool:
     return scope.parent is not None and scope.parent.parent is None
 
 
-def _layer(call: ast.Call, kind: str, group: str, place: Place, site: ast.Call | None) -> LayerSize:
-    first, second = width_arguments(call, kind)
+def _layer(call: ast.Call, kind: str, group: str, place: Place, site: Located | None) -> LayerSize:
+    inputs, outputs = (size_of(argument, place) for argument in width_arguments(call, kind))
     inside = (place.file.path, place.file.row(call)) if site is not None else None
-    inputs, outputs = size_of(first, place), size_of(second, place)
-    return LayerSize(site or call, group, inputs, outputs, inside)
+    outer = site or Located(call, place)
+    assert outer.place.statement is not None
+    return LayerSize(outer.call, outer.place.statement.node, group, inputs, outputs, inside)
 
 
 def width_arguments(call: ast.Call, kind: str) -> tuple[ast.expr | None, ast.expr | None]:
@@ -210,8 +202,8 @@ def _is_grouped(call: ast.Call, place: Place) -> bool:
 
 def _is_passed_on(name: str, run: FunctionRun) -> bool:
     """Whether the call that runs a function passes it a keyword for which the function has no parameter."""
-    given = run.call.call.keywords if run.call is not None else []
-    return any(keyword.arg == name for keyword in given) and name not in all_parameters(run.scope)
+    is_given = run.call is not None and argument_of(run.call.call, name, None) is not None
+    return is_given and name not in all_parameters(run.scope)
 
 
 # Knows what the layers of Paddle do to one width: which of them take it, produce it, or pass it on.
@@ -261,44 +253,43 @@ Chain = tuple["WidthPart | None", ...]
 
 @dataclass(frozen=True)
 class Parts:
-    """Reads the calls that create layers.
+    """Reads the calls that create layers, with the names of a file.
 
-    ``width``: the followed width; ``wanted``: its new value. ``resolve``: returns the qualified name of a local name.
+    ``width``: the followed width; ``wanted``: its new value.
     """
 
     width: int
     wanted: int
-    resolve: Callable[[str], str]
+    names: Names
 
     def chain(self, node: ast.expr) -> Chain:
         """The layers that an expression creates: those of a ``Sequential`` in order, or one."""
         if not isinstance(node, ast.Call):
             return (None,)
-        if self.resolve(dotted(node.func) or "") != SEQUENTIAL:
+        if self.names.qualified(node.func) != SEQUENTIAL:
             return (self._part(node),)
         if node.keywords or is_spread(node):
             return (None,)
-        return tuple(part for item in node.args for part in self.chain(_named(item)))
+        return tuple(part for item in node.args for part in self.chain(layer_in(item)))
 
     def _part(self, call: ast.Call) -> WidthPart | None:
-        kind = self.resolve(dotted(call.func) or "")
+        kind = self.names.qualified(call.func)
         if is_spread(call):
             return None
         if kind in _PASSING:
             return None if argument_of(call, "return_mask", 9) is not None else WidthPart(passes=True)
-        if any(isinstance(item, ast.Name | ast.Attribute) and _last(item) in _PRETRAINED for item in walk(call)):
+        if not _PRETRAINED.isdisjoint(names_in(call)):
             return None  # it gets its weights, which have a shape
         if kind in KINDS:
             return self._layer(call, kind)
         if kind in _NORMS:
-            return self._taken_and_given(
-                next(filter(None, (argument_of(call, name, 0) for name in _NORM_WIDTHS)), None)
-            )
+            given = (argument_of(call, name, 0) for name in _NORM_WIDTHS)
+            return self._taken_and_given(next(filter(None, given), None))
         return self._other(call, kind.rpartition(".")[2]) if kind.startswith("paddle.nn.") else None
 
     def _layer(self, call: ast.Call, kind: str) -> WidthPart | None:
         groups = argument_of(call, "groups", _GROUPS) if kind != "paddle.nn.Linear" else None
-        if groups is not None and not (isinstance(groups, ast.Constant) and groups.value == 1):
+        if groups is not None and not is_literal(groups, 1):
             return None
         first, second = (self._slot(node) for node in width_arguments(call, kind))
         return WidthPart(first is not None, second is not None, slots=tuple(filter(None, (first, second))))
@@ -311,12 +302,12 @@ class Parts:
             return WidthPart(gives=given is not None, slots=(given,) if given is not None else ())
         if name == "PReLU":
             number = argument_of(call, "num_parameters", 0)
-            is_one = number is None or (isinstance(number, ast.Constant) and number.value == 1)
+            is_one = number is None or is_literal(number, 1)
             return WidthPart(passes=True) if is_one else self._taken_and_given(number)
         if name == "GroupNorm":
             groups = argument_of(call, "num_groups", 0)
-            divides = isinstance(groups, ast.Constant) and type(groups.value) is int and groups.value > 0
-            if not divides or self.wanted % groups.value:  # type: ignore[union-attr]  # divides has looked
+            number_of_groups = groups.value if isinstance(groups, ast.Constant) else None
+            if not isinstance(number_of_groups, int) or not number_of_groups or self.wanted % number_of_groups:
                 return None
             return self._taken_and_given(argument_of(call, "num_channels", 1))
         return None
@@ -331,8 +322,7 @@ class Parts:
         return WidthPart(True, True, slots=(slot,)) if slot is not None else WidthPart()
 
     def _slot(self, node: ast.expr | None) -> ast.Constant | None:
-        is_width = isinstance(node, ast.Constant) and type(node.value) is int and node.value == self.width
-        return node if is_width else None  # type: ignore[return-value]  # is_width has looked
+        return node if isinstance(node, ast.Constant) and is_literal(node, self.width) else None
 
 
 def slots_of(chain: Chain) -> Iterator[ast.Constant]:
@@ -342,13 +332,9 @@ def slots_of(chain: Chain) -> Iterator[ast.Constant]:
             yield from part.slots
 
 
-def _named(node: ast.expr) -> ast.expr:
+def layer_in(node: ast.expr) -> ast.expr:
     """The layer in ``("fc", nn.Linear(...))``, which ``Sequential`` accepts, too."""
     return node.elts[1] if isinstance(node, ast.Tuple) and len(node.elts) == 2 else node
-
-
-def _last(node: ast.Name | ast.Attribute) -> str:
-    return node.id if isinstance(node, ast.Name) else node.attr
 
 
 # Follows a width between layers, to find all the numbers that have to change together with it.
@@ -398,7 +384,7 @@ def together(file: FileIndex, group: str, call: ast.Call, width: int, wanted: in
         width: the width.
         wanted: the new width.
     """
-    parts = Parts(width, wanted, file.names.resolve)
+    parts = Parts(width, wanted, file.names)
     alone = _in_sequential(file, call, parts)
     if alone is not None:
         return alone
@@ -411,29 +397,26 @@ def together(file: FileIndex, group: str, call: ast.Call, width: int, wanted: in
 
 def _in_sequential(file: FileIndex, call: ast.Call, parts: Parts) -> list[ast.Constant] | None:
     """The numbers, if the width begins and ends within one ``Sequential`` around the layer."""
-    for scope in file.scopes.scopes:
-        for statement in scope.statements:
-            for outer in statement.calls:
-                is_around = outer is not call and any(item is call for item in walk(outer))
-                if not is_around or file.names.resolve(dotted(outer.func) or "") != SEQUENTIAL:
-                    continue
-                chain = parts.chain(outer)
-                try:
-                    after = _through(chain, _Value.FREE)
-                except _LostError:
-                    continue
-                slots = list(slots_of(chain))
-                if after is _Value.FREE and _holds(call, slots) and not _is_reached_into(Place(file, scope), outer):
-                    return slots
+    for scope, _, outer in file.calls:
+        is_around = outer is not call and call in walk(outer)
+        if not is_around or file.names.qualified(outer.func) != SEQUENTIAL:
+            continue
+        chain = parts.chain(outer)
+        try:
+            after = _through(chain, _Value.FREE)
+        except _LostError:
+            continue
+        slots = list(slots_of(chain))
+        if after is _Value.FREE and _holds(call, slots) and not _is_reached_into(Place(file, scope), outer):
+            return slots
     return None
 
 
 def _is_reached_into(at: Place, made: ast.Call) -> bool:
     """Whether single layers of a ``Sequential`` of a class are used separately: ``self.head[0].weight``."""
     owner = at.scope.owner
-    names = [
-        name for name, values in (owner.attributes if owner else {}).items() for value, _ in values if value is made
-    ]
+    attributes = owner.attributes if owner is not None else {}
+    names = [name for name, values in attributes.items() if any(value is made for value, _ in values)]
     return any(
         isinstance(item, ast.Subscript) and isinstance(item.value, ast.Attribute) and item.value.attr in names
         for item in walk(at.file.tree)
@@ -471,9 +454,7 @@ def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> li
     if Hierarchy.of(file.project).descendants(owner):
         return None
     layers = {name: [parts.chain(value) for value, _ in values] for name, values in owner.attributes.items()}
-    slots = list(
-        {id(slot): slot for chains in layers.values() for chain in chains for slot in slots_of(chain)}.values()
-    )
+    slots = list(dict.fromkeys(slot for chains in layers.values() for chain in chains for slot in slots_of(chain)))
     if not _holds(call, slots):
         return None
     with_width = {name for name, chains in layers.items() if any(any(slots_of(chain)) for chain in chains)}
@@ -489,16 +470,14 @@ def _in_class(file: FileIndex, owner: Class, parts: Parts, call: ast.Call) -> li
 
 def _is_used_elsewhere(file: FileIndex, owner: Class, name: str) -> bool:
     """Whether code outside a class accesses one of its layers: ``net.head.weight``, ``net.head = ...``."""
-    own = {id(item) for item in walk(owner.node)}
-    for item in walk(file.tree):
-        if isinstance(item, ast.Attribute) and item.attr == name and id(item) not in own and _base(item) != "self":
-            return True
+    own = set(walk(owner.node))
+    if any(
+        isinstance(item, ast.Attribute) and item.attr == name and item not in own and dotted(item.value) != "self"
+        for item in walk(file.tree)
+    ):
+        return True
     reaches = re.compile(rf"(?<!\bself)\.{name}\s*(?:\.|\[|=(?!=))")
     return any(other is not file and other.matches(reaches) for other in file.project.mentions.of(name))
-
-
-def _base(node: ast.Attribute) -> str:
-    return node.value.id if isinstance(node.value, ast.Name) else ""
 
 
 class _Method:
@@ -513,7 +492,7 @@ class _Method:
     def __init__(self, layers: Mapping[str, list[Chain]], with_width: set[str], file: FileIndex) -> None:
         self._layers = layers
         self._with_width = with_width
-        self._resolve = file.names.resolve
+        self._names = file.names
         self._self = ""
         self._left: list[_Env] = []
 
@@ -601,8 +580,7 @@ class _Method:
             for item in walk(target):
                 if isinstance(item, ast.Attribute | ast.Subscript):  # `self.head.weight = ...` reads `self.head`
                     self._free(item.value, env)
-            stored = (item for item in walk(target) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store))
-            env.update(dict.fromkeys((item.id for item in stored), _Value.FREE))
+            env.update(dict.fromkeys(stored_names(target), _Value.FREE))
         return env
 
     # -- expressions -------------------------------------------------------------------------------------------
@@ -636,9 +614,9 @@ class _Method:
         self._free_parts(node, env)
         return _Value.FREE
 
-    def _attribute(self, node: ast.expr) -> str | None:
+    def _attribute(self, node: ast.AST) -> str | None:
         """The name of an attribute of the layer itself."""
-        return node.attr if isinstance(node, ast.Attribute) and _base(node) == self._self != "" else None
+        return node.attr if isinstance(node, ast.Attribute) and dotted(node.value) == self._self else None
 
     def _called(self, call: ast.Call, env: _Env) -> _Value:
         function = call.func
@@ -650,7 +628,7 @@ class _Method:
         if layers is not None and is_plain:
             self._all_free(others, env)
             return self._through_each(layers, self._value(call.args[0], env))
-        name = self._resolve(dotted(function) or "")
+        name = self._names.qualified(function)
         home, _, last = name.rpartition(".")
         if call.args and f"{home}." in _HOMES:
             if last in _UNARY:
@@ -697,9 +675,9 @@ class _Method:
         raise _LostError
 
     def _item(self, node: ast.Subscript, env: _Env) -> _Value:
-        shape = node.value
-        if isinstance(shape, ast.Attribute) and shape.attr == "shape" and _is_number(node.slice, 0):
-            self._value(shape.value, env)  # the number of samples in the batch
+        sized = sized_by_shape(node)
+        if sized is not None:
+            self._value(sized, env)  # the number of samples in the batch
             return _Value.FREE
         value = self._value(node.value, env)
         if value is _Value.WIDE and not all(map(_takes_all, indices_of(node.slice))):
@@ -721,12 +699,10 @@ class _Method:
             for item in walk(node):
                 if isinstance(item, ast.Name) and env.get(item.id, _Value.FREE) is not _Value.FREE:
                     raise _LostError
-                if isinstance(item, ast.Attribute) and item.attr in self._with_width and _base(item) == self._self:
+                if self._attribute(item) in self._with_width:
                     raise _LostError
             return
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr_context | ast.operator | ast.cmpop | ast.boolop | ast.unaryop):
-                continue
+        for child in children(node):
             self._free(child, env)
 
     def _all_free(self, nodes: Iterable[ast.expr], env: _Env) -> None:
@@ -760,21 +736,15 @@ def _sizes(call: ast.Call) -> Iterator[ast.expr]:
 
 def _leaves_the_width(size: ast.expr) -> bool:
     """Whether a size in ``reshape`` is independent of the width: 0, -1, ``x.shape[0]``."""
-    if isinstance(size, ast.UnaryOp) and isinstance(size.op, ast.USub):
-        return _is_number(size.operand, 1)
-    if isinstance(size, ast.Subscript) and isinstance(size.value, ast.Attribute) and size.value.attr == "shape":
-        return _is_number(size.slice, 0)
-    return _is_number(size, 0)
+    return _is_minus_one(size) or sized_by_shape(size) is not None or is_literal(size, 0)
 
 
 def _takes_all(index: ast.expr) -> bool:
     """Whether an index takes a whole axis, adds one, or drops one: ``:``, ``None``, ``...``, 0, -1."""
     if isinstance(index, ast.Slice):
         return index.lower is None and index.upper is None and index.step is None
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        return _is_number(index.operand, 1)
-    return isinstance(index, ast.Constant) and (index.value is None or index.value is Ellipsis or _is_number(index, 0))
+    return _is_minus_one(index) or is_literal(index, None, ..., 0)
 
 
-def _is_number(node: ast.expr, number: int) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int and node.value == number
+def _is_minus_one(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and is_literal(node.operand, 1)

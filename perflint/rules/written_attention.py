@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeGuard
 
-from perflint import catalogue
+from perflint.catalogue import shipped
 from perflint.facts.entry_points import EntryPoint, classes_of_model, entry_points, model_files, speaks_of
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Confidence, Edit, Fix, Related
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.in_use import InUse
 from perflint.index.kinds import LAYER_TAG
@@ -20,11 +21,11 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
 from perflint.rules.edits import whole_rows
 from perflint.rules.spelled import Spelling, spelling
-from perflint.syntax.bindings import bindings_of, loads_of
+from perflint.syntax.bindings import bindings_of, bound_by, loads_of, plain_assignment
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Class, Scope, Statement, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import Class, Scope, Statement, terminal
+from perflint.syntax.tree import alike, is_literal, walk
 from perflint.text.source import Source
 
 # Finds attention that a layer writes out: the product of queries and keys, a softmax, and the product with the
@@ -120,7 +121,7 @@ def _in(at: Place) -> Iterator[WrittenAttention]:
             if terminal(call) != "softmax" or not _is_last_axis(call):
                 continue
             argument = _tensor_of(call, at.file)
-            weights = _weights(argument, statement, at.scope, 0) if argument is not None else None
+            weights = _weights(argument, statement, at.scope) if argument is not None else None
             found = _used(at, statement, call, weights) if weights is not None else None
             if found is not None and _is_of_heads(found) and _is_only_use(found):
                 yield found
@@ -144,32 +145,30 @@ def _is_last_axis(call: ast.Call) -> bool:
 # -- before the softmax ------------------------------------------------------------------------------------------
 
 
-def _weights(node: ast.expr, at: Statement, scope: Scope, depth: int) -> Weights | None:
-    """What weights are computed from, if an expression in a statement computes them; None for anything else."""
-    if depth > 8:
-        return None
+def _weights(node: ast.expr, at: Statement, scope: Scope, is_bare: bool = False) -> Weights | None:
+    """What weights are computed from, if an expression in a statement computes them; None for anything else.
+
+    Args:
+        is_bare: whether they must not be scaled or masked there, since they will be scaled.
+    """
     if isinstance(node, ast.Name):
-        return _named(node.id, at, scope, depth)
+        return _named(node.id, at, scope, is_bare)
     if operands_of(node) is not None:
         return _product(node, at, scope)
-    if not isinstance(node, ast.BinOp):
+    if not isinstance(node, ast.BinOp) or is_bare:
         return None
     if isinstance(node.op, ast.Add):
-        inner = _weights(node.left, at, scope, depth + 1)
-        return _masked(inner, node.right) if inner is not None else None
-    if isinstance(node.op, ast.Mult):
-        inner = _weights(node.left, at, scope, depth + 1)
-        if inner is None:
-            inner = _weights(node.right, at, scope, depth + 1)
-            return _scaled(inner, node.left, False, scope) if inner is not None else None
-        return _scaled(inner, node.right, False, scope)
-    if isinstance(node.op, ast.Div):
-        inner = _weights(node.left, at, scope, depth + 1)
-        return _scaled(inner, node.right, True, scope) if inner is not None else None
-    return None
+        inner = _weights(node.left, at, scope) if _is_mask(node.right) else None
+        return inner._replace(mask=node.right) if inner is not None and inner.mask is None else None
+    if not isinstance(node.op, (ast.Mult, ast.Div)):
+        return None
+    inner, factor = _weights(node.left, at, scope, is_bare=True), node.right
+    if inner is None and isinstance(node.op, ast.Mult):
+        inner, factor = _weights(node.right, at, scope, is_bare=True), node.left
+    return _scaled(inner, factor, isinstance(node.op, ast.Div), scope) if inner is not None else None
 
 
-def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None:
+def _named(name: str, at: Statement, scope: Scope, is_bare: bool) -> Weights | None:
     """What the weights under a name are computed from, by the statements above in the same block."""
     earlier = [each for each in bindings_of(scope).get(name, ()) if each.start < at.start]
     if not earlier:
@@ -179,40 +178,27 @@ def _named(name: str, at: Statement, scope: Scope, depth: int) -> Weights | None
     is_below = _is_beside(last, at) or (_is_under_test_of_mask(at, at.node) and _is_around(last, at))
     if not is_below and not _is_under_test_of_mask(last, node):
         return None
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        inner = _weights(node.value, last, scope, depth + 1)
+    made = plain_assignment(node)
+    if made is not None:
+        value = made[1]
     elif isinstance(node, ast.AugAssign):
-        inner = _named(name, last, scope, depth + 1)
-        change = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
-        inner = _changed(inner, change, scope) if inner is not None else None
+        value = ast.BinOp(ast.Name(name, ast.Load()), node.op, node.value)
     else:
         return None
+    inner = _weights(value, last, scope, is_bare)
     if inner is None or (not is_below and inner.mask is None):
         return None
     return inner._replace(steps=(*inner.steps, last))
 
 
-def _changed(inner: Weights, change: ast.BinOp, scope: Scope) -> Weights | None:
-    """Weights after ``+=``, ``*=`` or ``/=``."""
-    if isinstance(change.op, ast.Add):
-        return _masked(inner, change.right)
-    if isinstance(change.op, (ast.Mult, ast.Div)):
-        return _scaled(inner, change.right, isinstance(change.op, ast.Div), scope)
-    return None
-
-
 def _is_beside(one: Statement, other: Statement) -> bool:
     """Whether two statements are in the same blocks."""
-    return _blocks(one) == _blocks(other)
+    return one.branches == other.branches
 
 
 def _is_around(one: Statement, other: Statement) -> bool:
     """Whether a statement is in the blocks around the innermost one of another statement."""
-    return _blocks(one) == _blocks(other)[1:]
-
-
-def _blocks(statement: Statement) -> list[tuple[ast.stmt, str]]:
-    return [(link.node, link.branch) for link in statement.around]
+    return one.branches == other.branches[1:]
 
 
 def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
@@ -224,13 +210,12 @@ def _is_under_test_of_mask(statement: Statement, node: ast.stmt) -> bool:
     if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.IsNot) or len(link.node.body) != 1:
         return False
     mask = added.right if isinstance(added, ast.BinOp) else added
-    return isinstance(mask, ast.Name) and ast.dump(mask) == ast.dump(test.left)
+    return isinstance(mask, ast.Name) and alike(mask, test.left)
 
 
-def _masked(inner: Weights, mask: ast.expr) -> Weights | None:
-    """Weights with a mask: one that is passed as an argument, since an attribute of a layer may be learned."""
-    is_handed = isinstance(mask, ast.Name) and "mask" in mask.id.lower()
-    return inner._replace(mask=mask) if is_handed and inner.mask is None else None
+def _is_mask(node: ast.expr) -> bool:
+    """Whether a mask is passed as an argument: an attribute of a layer may be learned."""
+    return isinstance(node, ast.Name) and "mask" in node.id.lower()
 
 
 def _scaled(inner: Weights, factor: ast.expr, divides: bool, scope: Scope) -> Weights | None:
@@ -249,7 +234,7 @@ def _is_usual(factor: ast.expr, divides: bool, scope: Scope) -> bool:
     if not _splits_by_heads(scope):
         return False
     if name.startswith("self.") and scope.owner is not None:
-        values = [value for value, _ in scope.owner.attributes.get(name[5:], ())]
+        values = scope.values_of(name)
         return bool(values) and all(_is_root(value, divides) for value in values)
     return _is_root(factor, divides)
 
@@ -288,10 +273,7 @@ def _product(node: ast.expr, at: Statement, scope: Scope) -> Weights | None:
     """Weights that are a product of queries with transposed keys."""
     left, right = operands_of(node) or (node, node)
     flag = argument_of(node, "transpose_y", 3) if isinstance(node, ast.Call) else None
-    if isinstance(flag, ast.Constant) and flag.value is True:
-        keys: ast.expr | None = right
-    else:
-        keys = turned(right, _KEYS)
+    keys = right if is_literal(flag, True) else turned(right, _KEYS)
     if keys is None:
         return None
     if isinstance(left, ast.BinOp) and isinstance(left.op, (ast.Mult, ast.Div)):
@@ -343,46 +325,37 @@ def turned(node: ast.expr, axes: tuple[int, ...]) -> ast.expr | None:
 
 def _used(at: Place, statement: Statement, softmax: ast.Call, weights: Weights) -> WrittenAttention | None:
     """The product of weights with values: below a softmax, possibly after a dropout of them."""
-    node, name, dropout, steps = statement.node, "", "", [*weights.steps]
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+    found = _drops(statement, softmax, at)
+    if found is None:
         return None
-    rate = _rate(node.value, softmax, at)
-    if rate is None:
-        return None
-    name, dropout = node.targets[0].id, rate
-    steps.append(statement)
+    (name, dropout), steps = found, [*weights.steps, statement]
     for later in at.scope.statements:
         if later.start <= statement.start or name not in plain_names(later.node):
             continue
         product = _product_with(name, later)
         if product is not None:
-            return (
-                _fused(at.scope, weights, softmax, dropout, steps, later, product)
-                if _is_beside(later, statement)
-                else None
-            )
-        found = _drops(later, name, at)
-        if found is None or dropout or not _is_beside(later, statement):
+            is_beside = _is_beside(later, statement)
+            return _fused(at.scope, weights, softmax, dropout, steps, later, product) if is_beside else None
+        found = _drops(later, ast.Name(name, ast.Load()), at)
+        if found is None or not found[1] or dropout or not _is_beside(later, statement):
             return None
         name, dropout = found
         steps.append(later)
     return None
 
 
-def _drops(statement: Statement, name: str, at: Place) -> tuple[str, str] | None:
-    """The new name and the rate of weights to which a statement applies a dropout."""
-    node = statement.node
-    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
-        return None
-    rate = _rate(node.value, ast.Name(name, ast.Load()), at)
-    return (node.targets[0].id, rate) if rate else None
+def _drops(statement: Statement, weights: ast.expr, at: Place) -> tuple[str, str] | None:
+    """The name that a statement gives weights, and the rate of the dropout that it applies to them."""
+    name, value = plain_assignment(statement.node) or ("", None)
+    rate = _rate(value, weights, at) if value is not None else None
+    return (name, rate) if rate is not None else None
 
 
 def _rate(node: ast.expr, weights: ast.expr, at: Place) -> str | None:
     """The rate of a dropout around weights; ``""`` if there is nothing around them, None for anything else."""
-    if node is weights or ast.dump(node) == ast.dump(weights):
+    if alike(node, weights):
         return ""
-    if not isinstance(node, ast.Call) or not node.args or ast.dump(node.args[0]) != ast.dump(weights):
+    if not isinstance(node, ast.Call) or not node.args or not alike(node.args[0], weights):
         return None
     name = dotted(node.func) or ""
     if at.file.names.resolve(name) == "paddle.nn.functional.dropout":
@@ -395,28 +368,24 @@ def _rate_of_function(call: ast.Call) -> str | None:
     rate, mode, training = argument_of(call, "p", 1), argument_of(call, "mode", 4), argument_of(call, "training", 3)
     if rate is None or training is None or ast.unparse(training) != "self.training":
         return None
-    is_usual = mode is None or (isinstance(mode, ast.Constant) and mode.value == "upscale_in_train")
-    return ast.unparse(rate) if is_usual else None
+    return ast.unparse(rate) if mode is None or is_literal(mode, "upscale_in_train") else None
 
 
 def _rate_of_layer(name: str, at: Place) -> str | None:
     """The rate of a dropout layer of a class: ``self.drop.p``."""
-    owner = at.scope.owner
-    values = owner.attributes.get(name[5:], []) if owner is not None and name.startswith("self.") else []
-    calls = [value for value, _ in values if isinstance(value, ast.Call)]
-    is_layer = (
-        len(values) == len(calls) == 1 and at.file.names.resolve(dotted(calls[0].func) or "") == "paddle.nn.Dropout"
-    )
-    return f"{name}.p" if is_layer and argument_of(calls[0], "mode", 2) is None else None
+    values = at.scope.values_of(name)
+    made = values[0] if len(values) == 1 else None
+    if not isinstance(made, ast.Call) or at.file.names.qualified(made.func) != "paddle.nn.Dropout":
+        return None
+    return f"{name}.p" if argument_of(made, "mode", 2) is None else None
 
 
 def _product_with(name: str, statement: Statement) -> ast.expr | None:
     """The product of a name with anything, in a statement."""
-    for part in own_parts(statement.node):
-        for item in walk(part):
-            operands = operands_of(item)
-            if operands is not None and isinstance(operands[0], ast.Name) and operands[0].id == name:
-                return item  # type: ignore[return-value]  # what has operands is an expression
+    for item in _expressions(statement):
+        operands = operands_of(item)
+        if operands is not None and isinstance(operands[0], ast.Name) and operands[0].id == name:
+            return item
     return None
 
 
@@ -433,19 +402,10 @@ def _fused(
     flags = product.keywords if isinstance(product, ast.Call) else []
     if operands is None or any((item.arg or "").startswith("transpose") for item in flags):
         return None
-    outer = _around(product, statement)
+    outer = next((item for item in _expressions(statement) if turned(item, _HEADS) is product), None)
     is_turned = outer is not None
-    own = tuple(dict.fromkeys(each for each in steps if each is not statement))
+    own = tuple(dict.fromkeys(steps))
     return WrittenAttention(scope, weights, softmax, dropout, own, statement, operands[1], outer or product, is_turned)
-
-
-def _around(product: ast.expr, statement: Statement) -> ast.expr | None:
-    """The transposition of heads and sequence around a product, in the same statement."""
-    for part in own_parts(statement.node):
-        for item in walk(part):
-            if isinstance(item, ast.Call) and turned(item, _HEADS) is product:
-                return item
-    return None
 
 
 # -- what makes sure ---------------------------------------------------------------------------------------------
@@ -455,39 +415,30 @@ def _is_of_heads(found: WrittenAttention) -> bool:
     """Whether the axes are batch, heads, sequence and width: heads and sequence are exchanged before or after."""
     if found.is_turned or _is_turned_below(found):
         return True
-    for side in (found.weights.queries, found.weights.keys, found.values):
-        for name in plain_names(side) - {"self"}:
-            for statement in bindings_of(found.scope).get(name, ()):
-                value = getattr(statement.node, "value", None)
-                if value is not None and any(turned(item, _HEADS) is not None for item in _expressions(value)):
-                    return True
-    return False
+    sides = (found.weights.queries, found.weights.keys, found.values)
+    names = set().union(*map(plain_names, sides)) - {"self"}
+    bindings = (statement for name in names for statement in bindings_of(found.scope).get(name, ()))
+    return any(turned(item, _HEADS) is not None for statement in bindings for item in _expressions(statement))
 
 
 def _is_turned_below(found: WrittenAttention) -> bool:
     """Whether the statements below move the heads of the result next to its width."""
-    names = set(_bound(found.statement))
-    for statement in found.scope.statements:
-        if statement.start <= found.statement.start:
-            continue
-        for part in own_parts(statement.node):
-            for item in _expressions(part):
-                inner = turned(item, _HEADS)
-                if isinstance(inner, ast.Name) and inner.id in names:
-                    return True
-    return False
+    below = (statement for statement in found.scope.statements if statement.start > found.statement.start)
+    inside = (turned(item, _HEADS) for statement in below for item in _expressions(statement))
+    names = bound_by(found.statement.node)
+    return any(isinstance(inner, ast.Name) and inner.id in names for inner in inside)
 
 
-def _expressions(node: ast.AST) -> Iterator[ast.expr]:
-    return (item for item in walk(node) if isinstance(item, ast.expr))
+def _expressions(statement: Statement) -> Iterator[ast.expr]:
+    return (item for item in statement.nodes if isinstance(item, ast.expr))
 
 
 def _is_only_use(found: WrittenAttention) -> bool:
     """Whether nothing but the steps of the attention reads the weights."""
     inside = {*found.steps, found.statement}
-    names = {name for step in found.steps for name in _bound(step)} - plain_names(found.weights.queries)
+    names = {name for step in found.steps for name in bound_by(step.node)} - plain_names(found.weights.queries)
     for name in names:
-        bound = min(step.start for step in found.steps if name in _bound(step))
+        bound = min(step.start for step in found.steps if name in bound_by(step.node))
         for statement, count in loads_of(found.scope).get(name, ()):
             if statement is found.statement and count > 1:
                 return False
@@ -498,14 +449,8 @@ def _is_only_use(found: WrittenAttention) -> bool:
 
 def _is_bound_anew(name: str, statement: Statement, found: WrittenAttention) -> bool:
     """Whether a name has another meaning at a statement below."""
-    later = [each for each in bindings_of(found.scope).get(name, ()) if each.start >= found.statement.start]
-    return any(each.start < statement.start for each in later)
-
-
-def _bound(statement: Statement) -> list[str]:
-    node = statement.node
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    bindings = bindings_of(found.scope).get(name, ())
+    return any(found.statement.start <= each.start < statement.start for each in bindings)
 
 
 # Finds the attention that training programs write out: one place for each entry point, with the other places.
@@ -526,6 +471,11 @@ class TrainedAttention(NamedTuple):
     others: tuple[tuple[FileIndex, WrittenAttention], ...]
     is_sure: bool
 
+    @property
+    def confidence(self) -> Confidence:
+        """How certain it is that training runs it."""
+        return Confidence.MEDIUM if self.is_sure else Confidence.LOW
+
 
 @query
 def trained_attention(project: Project) -> Sequence[TrainedAttention]:
@@ -540,14 +490,6 @@ def trained_attention(project: Project) -> Sequence[TrainedAttention]:
             if known is None or (is_sure and not known.is_sure):
                 reported[found.softmax] = TrainedAttention(entry, file, found, tuple(places[1:]), is_sure)
     return list(reported.values())
-
-
-@query
-def trained_attention_in(file: FileIndex) -> Sequence[TrainedAttention]:
-    """The attention of training programs in one file."""
-    if not written_attention(file):
-        return ()
-    return [each for each in trained_attention(file.project) if each.file is file]
 
 
 def _places(entry: EntryPoint) -> Iterator[tuple[FileIndex, WrittenAttention]]:
@@ -587,35 +529,30 @@ def _named_by(file: FileIndex, one: Class | Scope) -> Iterator[tuple[FileIndex, 
 
 # PPF902: attention that a layer writes out, although there is one call for it.
 
-CODE = "PPF902"
+RULE = shipped()["PPF902"]
 _PADDLE = "3.3"
 _TURN = ".transpose([0, 2, 1, 3])"
-_MASKED = "the mask needs the axes batch, heads, queries and keys (size 1 where it is the same for all)"
-_COMMENTED = "the lines that it replaces contain comments"
 _MOST_SHOWN = 3
 
 
 def _written_out(file: FileIndex) -> Iterator[Candidate]:
-    for place in trained_attention_in(file):
-        for statement in place.found.scope.statements:
-            if place.found.softmax in statement.calls:
-                yield Candidate(place.found.softmax, statement.node, place, _confidence(place))
+    for place in trained_attention(file.project) if written_attention(file) else ():
+        if place.file is file:
+            softmax = place.found.softmax
+            statement = next(each for each in place.found.scope.statements if softmax in each.calls)
+            yield Candidate(softmax, statement.node, place, place.confidence)
 
 
-def _confidence(place: TrainedAttention) -> Confidence:
-    return Confidence.MEDIUM if place.is_sure else Confidence.LOW
-
-
-@rule(CODE, at=At.ANYWHERE, find=_written_out, claims=False, heeds_claims=False)
+@rule(RULE.code, at=At.ANYWHERE, find=_written_out, claims=False, heeds_claims=False)
 def unfused_attention(place: TrainedAttention, context: Context) -> None:
     """Report the softmax of attention whose weights go to memory and back."""
     written = _call(place.found, context.file)
     if written is None:
         return
     context.report(
-        _fix(place.found, written[0], written[1], context.file),
+        _fix(place.found, *written, context.file),
         related=_beside(place),
-        confidence=_confidence(place),
+        confidence=place.confidence,
         call=written[0],
         back="" if place.found.is_turned else f" and `{_TURN}` behind it",
     )
@@ -631,9 +568,10 @@ def _beside(place: TrainedAttention) -> tuple[Related, ...]:
 def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, Spelling] | None:
     """The call that does the same, and how its function is written; None if Paddle has no name there."""
     module, _, _ = (dotted(found.softmax.func) or "").rpartition(".")
-    is_there = file.names.resolve(module) == "paddle.nn.functional"
     name = "scaled_dot_product_attention"
-    spelled = Spelling(f"{module}.{name}") if is_there else _spelling(name, found, file)
+    is_there = file.names.resolve(module) == "paddle.nn.functional"
+    other = spelling(f"paddle.nn.functional.{name}", found.statement.node, file) if not is_there else None
+    spelled = Spelling(f"{module}.{name}") if is_there else other
     if spelled is None:
         return None
     weights = found.weights
@@ -646,10 +584,6 @@ def _call(found: WrittenAttention, file: FileIndex) -> tuple[str, Spelling] | No
     if found.dropout:
         arguments += [f"dropout_p={found.dropout}", "training=self.training"]
     return f"{spelled.name}({', '.join(arguments)})", spelled
-
-
-def _spelling(name: str, found: WrittenAttention, file: FileIndex) -> Spelling | None:
-    return spelling(f"paddle.nn.functional.{name}", found.statement.node, file)
 
 
 def _correction(found: WrittenAttention) -> str:
@@ -671,15 +605,11 @@ def _text(node: ast.expr) -> str:
 
 def _fix(found: WrittenAttention, call: str, spelled: Spelling, file: FileIndex) -> Fix:
     """The call in place of the product with the values; the rows above it are removed."""
-    said, source = catalogue.shipped()[CODE], file.source
-    rows = _rows(found, source)
-    reason = _MASKED if found.weights.mask is not None else _COMMENTED if rows is None else ""
-    if reason or rows is None:
-        return Fix(said.fix_title, (), Level.DISPLAY, reason, paddle=_PADDLE)
-    start, end = source.lines.span(found.result)
-    put = Edit(start, end, call if found.is_turned else call + _TURN)
-    edits = tuple(sorted((*rows, put)))
-    return spelled.trusted(Fix(said.fix_title, edits, said.fix_level, said.fix_reason, spelled.imports, _PADDLE))
+    rows = _rows(found, file.source)
+    if rows is None or found.weights.mask is not None:
+        return replace(RULE.words("mask" if found.weights.mask is not None else "comment"), paddle=_PADDLE)
+    put = Edit(*file.source.lines.span(found.result), call if found.is_turned else call + _TURN)
+    return spelled.trusted(RULE.fix(sorted((*rows, put)), paddle=_PADDLE))
 
 
 def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:

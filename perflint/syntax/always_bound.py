@@ -12,11 +12,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 from perflint.syntax.names import dotted, imported_name
-from perflint.syntax.scopes import FUNCTIONS, TRIES, Function, leaves
+from perflint.syntax.scopes import COMPREHENSIONS, FUNCTIONS, TRIES, Function, leaves
 from perflint.syntax.tree import children, walk
 
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LET_THROUGH = frozenset(
     {"catch_warnings", "chdir", "closing", "device_guard", "guard", "nullcontext", "no_grad", "open", "patch"}
     | {"program_guard", "redirect_stderr", "redirect_stdout", "unique_name", "TemporaryDirectory"}
@@ -316,7 +315,7 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
         yield item
         if isinstance(item, (ast.ClassDef, *FUNCTIONS)):
             nodes += item.decorator_list
-        elif isinstance(item, _COMPREHENSIONS):
+        elif isinstance(item, COMPREHENSIONS):
             inside = [part for part in children(item) if not isinstance(part, ast.comprehension)]
             nodes += [*inside, *(part for each in item.generators for part in (each.iter, *each.ifs))]
         elif not isinstance(item, ast.Lambda):

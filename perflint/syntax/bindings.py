@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import Scope, Statement, own_parts
+from perflint.syntax.scopes import Scope, Statement, once, own_parts
 from perflint.syntax.tree import children, walk
 
 # Finds what names are bound to in a scope, which statements bind them, and which read them.
 
 
+@once
 def definitions_of(scope: Scope) -> dict[str, ast.expr]:
     """Names that a scope binds exactly once, with the expression, for guards that are computed in advance.
 
@@ -67,10 +68,10 @@ def values_bound_by(node: ast.stmt) -> Iterator[tuple[str, ast.expr | None]]:
     if isinstance(node, (ast.If, ast.While)):
         for item in walk(node.test):
             if isinstance(item, ast.NamedExpr):
-                yield from _pairs(item.target, item.value)
+                yield from names_and_values(item.target, item.value)
     elif not isinstance(node, (ast.With, ast.AsyncWith)):
         for target, value in targets_and_values(node):
-            yield from _pairs(target, None if isinstance(node, (ast.For, ast.AsyncFor)) else value)
+            yield from names_and_values(target, None if isinstance(node, (ast.For, ast.AsyncFor)) else value)
 
 
 def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
@@ -87,7 +88,8 @@ def targets_and_values(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | No
         yield from ((item.optional_vars, None) for item in node.items if item.optional_vars is not None)
 
 
-def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+def names_and_values(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.expr | None]]:
+    """The dotted names in the target of an assignment, each with the part of the value that it gets (None: unknown)."""
     if isinstance(target, (ast.Tuple, ast.List)):
         values: list[ast.expr | None] = [None] * len(target.elts)
         if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
@@ -95,20 +97,24 @@ def _pairs(target: ast.expr, value: ast.expr | None) -> Iterator[tuple[str, ast.
         elif isinstance(value, ast.Call) and dotted(value.func) == "divmod" and len(target.elts) == 2:
             values = [ast.Subscript(value, ast.Constant(at), ast.Load()) for at in range(2)]
         for part, item in zip(target.elts, values, strict=True):
-            yield from _pairs(part, item)
+            yield from names_and_values(part, item)
         return
     name = dotted(target)
     if name:
         yield name, value
 
 
+def plain_assignment(node: ast.AST | None) -> tuple[str, ast.expr] | None:
+    """The name and the value of an assignment to one plain name; None for anything else."""
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+        return None
+    return node.targets[0].id, node.value
+
+
 def bound_by(node: ast.stmt) -> list[str]:
     """The dotted names that a statement assigns to."""
-    if isinstance(node, ast.Assign):
-        return [name for target in node.targets for name in _bound_names(target)]
-    if isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)):
-        return _bound_names(node.target)
-    return []
+    targets = () if isinstance(node, (ast.With, ast.AsyncWith)) else targets_and_values(node)
+    return [name for target, _ in targets for name, _ in names_and_values(target, None)]
 
 
 def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
@@ -129,12 +135,9 @@ def bound_in(body: Iterable[ast.stmt]) -> set[str]:
     return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
+@once
 def bindings_of(scope: Scope) -> dict[str, list[Statement]]:
     """The statements of a scope that assign to a name, in order, by the dotted name (``self.step`` too)."""
-    return scope.once(bindings_of, lambda: _by_name(scope))
-
-
-def _by_name(scope: Scope) -> dict[str, list[Statement]]:
     found: dict[str, list[Statement]] = {}
     for statement in scope.statements:
         for name in dict.fromkeys(bound_by(statement.node)):
@@ -166,12 +169,9 @@ class Mention:
         return self.statement.path_to(self.node)
 
 
+@once
 def mentions_in(scope: Scope) -> Mapping[str, list[Mention]]:
     """The places in a scope that mention a name, in the order of the text; attributes are under ``.name``."""
-    return scope.once(mentions_in, lambda: _mentions(scope))
-
-
-def _mentions(scope: Scope) -> dict[str, list[Mention]]:
     found: dict[str, list[Mention]] = {}
     for statement in scope.statements:
         waiting = own_parts(statement.node)[::-1]
@@ -184,13 +184,14 @@ def _mentions(scope: Scope) -> dict[str, list[Mention]]:
     return found
 
 
+@once
 def loads_of(scope: Scope) -> dict[str, list[tuple[Statement, int]]]:
     """The statements of a scope that read a name, in order, each with the number of its own reads, by that name."""
-    return scope.once(loads_of, lambda: {name: _counted(found) for name, found in mentions_in(scope).items()})
-
-
-def _counted(mentions: list[Mention]) -> list[tuple[Statement, int]]:
-    return list(Counter(mention.statement for mention in mentions if mention.is_read).items())
+    reads = {
+        name: Counter(mention.statement for mention in mentions if mention.is_read)
+        for name, mentions in mentions_in(scope).items()
+    }
+    return {name: list(found.items()) for name, found in reads.items()}
 
 
 def targets_of(node: ast.stmt) -> list[ast.expr]:
@@ -198,13 +199,6 @@ def targets_of(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, (ast.Assign, ast.Delete)):
         return node.targets
     return [node.target] if isinstance(node, (ast.AnnAssign, ast.AugAssign)) else []
-
-
-def _bound_names(target: ast.expr) -> list[str]:
-    if isinstance(target, (ast.Tuple, ast.List)):
-        return [name for part in target.elts for name in _bound_names(part)]
-    name = dotted(target)
-    return [name] if name else []
 
 
 # Finds which other statements read a name, and whether anything binds it again between two statements.

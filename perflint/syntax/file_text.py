@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,7 +17,6 @@ from perflint.text.source import Source
 _WORDS = bytes(code if code > 127 or chr(code).isalnum() or chr(code) == "_" else 32 for code in range(256))
 """A table that turns everything that is not part of an identifier into a space."""
 _WORDS_AND_CALLS = _WORDS[:40] + b"(" + _WORDS[41:]
-_OPENS = re.compile(r"[^\w(]*\(")
 _DOT = re.compile(r"\.[\s\\]+\Z")
 _WORD = re.compile(r"\w+")
 _CLASS = re.compile(r"class\s+\w+\s*\(([^:]*)")
@@ -34,27 +33,6 @@ class Uses:
     called: frozenset[str]
     others: frozenset[str]
     bases: frozenset[str]
-
-
-def is_called(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among the called ones; faster for one name."""
-    opened = (at for at in places(text, name) if _OPENS.match(text, at + len(name)))
-    return any(not text.startswith("def ", max(at - 4, 0), at) for at in opened)
-
-
-def is_held(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among those that are not called; faster for one name."""
-    return any(not text.startswith("(", at + len(name)) for at in places(text, name))
-
-
-def is_derived(text: str, name: str) -> bool:
-    """Whether ``uses`` would have a name among the bases; faster for one name."""
-    return any(name in header and name in _WORD.findall(header) for header in _CLASS.findall(text))
-
-
-def is_member(text: str, name: str) -> bool:
-    """Whether a name follows a dot somewhere in a text."""
-    return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
 
 
 def places(text: str, name: str) -> Iterator[int]:
@@ -111,8 +89,6 @@ _STATIC_WORDS = frozenset({"enable_static", "program_guard", "Executor"})
 _ENDS = re.compile(r"\s*(?:[)#;\\]|$)", re.MULTILINE)
 _AS = re.compile(r"\s+as\s+(\w+)")
 _STAR = re.compile(r"import[\s\\(]*\*")
-_MOST_LOOKS = 64
-"""How many names are searched for in a text one by one; for more, it is read once for all of them."""
 
 
 @dataclass(eq=False)
@@ -147,40 +123,25 @@ class FileText:
         return words(self.source.text)
 
     @cached_property
-    def _folded(self) -> str:
-        return folded(self.source.text)
-
-    @cached_property
-    def _known(self) -> dict[tuple[str, str], bool]:
-        return {}
-
-    def _told(self, how: str, name: str, answer: Callable[[str, str], bool]) -> bool:
-        """What the text says about a name, cached: each function of that name asks all files."""
-        key = how, name
-        if key not in self._known:
-            told = answer(self._folded, name) if len(self._known) < _MOST_LOOKS else name in getattr(self._uses, how)
-            self._known[key] = told
-        return self._known[key]
-
-    @cached_property
     def _uses(self) -> Uses:
         return uses(self.source.text)
 
     def may_call(self, name: str) -> bool:
         """Whether something with this name is called, judging by the text."""
-        return self._told("called", name, is_called)
+        return name in self._uses.called
 
     def may_hold(self, name: str) -> bool:
         """Whether this name is used in the text without being called."""
-        return self._told("others", name, is_held)
+        return name in self._uses.others
 
     def may_derive(self, name: str) -> bool:
         """Whether a class has a base with this name, judging by the text."""
-        return self._told("bases", name, is_derived)
+        return name in self._uses.bases
 
     def may_be_member(self, name: str) -> bool:
         """Whether a name follows a dot somewhere."""
-        return is_member(self.source.text, name)
+        text = self.source.text
+        return any(text[at - 1 : at] == "." or _DOT.search(text, max(at - 99, 0), at) for at in places(text, name))
 
     def may_assign(self, name: str) -> bool:
         """Whether something may be assigned from this name: it ends a statement with a ``=``."""
@@ -245,7 +206,6 @@ def module_parts(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 # Finds functions and their calls by text alone; a function may get too much text, never too little.
 
-_CALLED = re.compile(r"\b(\w+)\s*\(")
 _DEFINITION = re.compile(r"def[\s\\]+(\w+)")
 _QUOTES = ('"""', "'''")
 
@@ -285,17 +245,3 @@ def _end(text: str, function: _Function, later: list[_Function]) -> int:
         ):
             return other.row
     return len(text)
-
-
-def may_call(text: str, names: frozenset[str]) -> bool:
-    """Whether a ``forward``, or a function of the same file that it calls, may call one of these names."""
-    if "forward" not in text:
-        return False
-    functions = list(function_texts(text))
-    called = _called(functions, {"forward"})
-    return not names.isdisjoint(called) or not names.isdisjoint(_called(functions, called))
-
-
-def _called(functions: list[tuple[str, str]], wanted: set[str]) -> set[str]:
-    """The last names of the calls in functions with these names."""
-    return {name for known, text in functions if known in wanted for name in _CALLED.findall(text)}

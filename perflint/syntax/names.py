@@ -204,6 +204,11 @@ class Names:
             known = self._resolved[name] = name if target is None else canonical(target + dot + rest)
         return known
 
+    def qualified(self, node: ast.AST) -> str:
+        """The same for an expression; ``""`` for one that is computed."""
+        name = dotted(node)
+        return self.resolve(name) if name else ""
+
     def meanings(self, name: str) -> list[str]:
         """The qualified forms that a dotted local name may have, if several imports bind it.
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from perflint.syntax.bindings import bindings_of, targets_of
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope
+from perflint.syntax.tree import string_of
 
 
 def is_zero(node: ast.expr) -> bool:
@@ -47,9 +50,7 @@ def is_spread(call: ast.Call) -> bool:
 
 def defaults_of(scope: Scope) -> dict[str, ast.expr]:
     """The defaults of a function's parameters, by name."""
-    if isinstance(scope.node, ast.Module):
-        return {}
-    args = scope.node.args
+    args = scope.args
     names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
     defaults = dict(zip(names[len(names) - len(args.defaults) :], args.defaults, strict=True))
     by_keyword = zip(args.kwonlyargs, args.kw_defaults, strict=True)
@@ -63,23 +64,18 @@ def default_of(scope: Scope, name: str) -> ast.expr | None:
 
 def annotation_of(scope: Scope, name: str) -> ast.expr | None:
     """The annotation of a parameter, None if it has none or there is no such parameter."""
-    if isinstance(scope.node, ast.Module):
-        return None
-    arguments = scope.node.args
-    everything = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    everything = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
     return next((item.annotation for item in everything if item.arg == name), None)
 
 
 def keyword_parameter(scope: Scope) -> str | None:
     """The name of a function's ``**kwargs``."""
-    if isinstance(scope.node, ast.Module) or scope.node.args.kwarg is None:
-        return None
-    return scope.node.args.kwarg.arg
+    return scope.args.kwarg.arg if scope.args.kwarg is not None else None
 
 
 def keyword_only(scope: Scope) -> list[str]:
     """The parameters that a function takes by keyword only."""
-    return [] if isinstance(scope.node, ast.Module) else [arg.arg for arg in scope.node.args.kwonlyargs]
+    return [arg.arg for arg in scope.args.kwonlyargs]
 
 
 def position_of(scope: Scope, name: str) -> int | None:
@@ -94,16 +90,12 @@ def all_parameters(scope: Scope) -> list[str]:
 
 def required_parameters(scope: Scope) -> list[str]:
     """The parameters of a function that have a position and no default."""
-    if isinstance(scope.node, ast.Module):
-        return []
-    return scope.parameters[: len(scope.parameters) - len(scope.node.args.defaults)]
+    return scope.parameters[: len(scope.parameters) - len(scope.args.defaults)]
 
 
 def fits(scope: Scope, call: ast.Call) -> bool:
     """Whether a function accepts the number and names of the arguments of a call."""
-    if isinstance(scope.node, ast.Module):
-        return False
-    args = scope.node.args
+    args = scope.args
     if is_spread(call):
         return True
     named = {item.arg for item in call.keywords}
@@ -126,3 +118,27 @@ def changes(scope: Scope, name: str) -> bool:
             if isinstance(call.func, ast.Attribute) and dotted(call.func.value) == name and call.func.attr != "get":
                 return True
     return False
+
+
+# The entries of a dict that are written in the code.
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a dict, and the keys that are set later; ``complete``: there are no others."""
+
+    values: Mapping[str, ast.expr]
+    complete: bool
+    changed: frozenset[str] = frozenset()
+
+
+def written_entries(node: ast.expr) -> Entries | None:
+    """The entries of ``{"a": A}`` or ``dict(a=A)``; None for anything else."""
+    if isinstance(node, ast.Dict):
+        keys = [string_of(key) if key is not None else None for key in node.keys]
+        values = {key: value for key, value in zip(keys, node.values, strict=True) if key is not None}
+        return Entries(values, None not in keys)
+    if isinstance(node, ast.Call) and dotted(node.func) == "dict":
+        values = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        return Entries(values, not node.args and len(values) == len(node.keywords))
+    return None

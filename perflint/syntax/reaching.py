@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator
 
-from perflint.syntax.bindings import Binding, bindings_of, targets_and_values
+from perflint.syntax.bindings import Binding, bindings_of, names_and_values, plain_assignment, targets_and_values
 from perflint.syntax.names import dotted, stored_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, own_parts
-from perflint.syntax.tree import base_of, walk
+from perflint.syntax.scopes import LOOPS, Scope, Statement, once, own_parts
+from perflint.syntax.tree import alike, base_of, walk
 
 _MUTATORS = frozenset(
     {"append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "fill", "update", "add", "setdefault"}
@@ -27,7 +27,7 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
     The list ends where no branch avoids all of them. It is empty if the name is bound further down, or elsewhere.
     """
     found: list[Binding] = []
-    around = {(link.node, link.branch) for link in at.around}
+    around = _branches(at)
     for binding in reversed(_bindings(scope).get(name, ())):
         statement = binding.statement
         if statement.start >= at.start or any(_overwrites(later.statement, statement, around) for later in found):
@@ -41,7 +41,7 @@ def before(name: str, at: Statement, scope: Scope) -> list[Binding]:
 def sole_at(name: str, at: Statement, scope: Scope) -> Statement | None:
     """The only assignment that can have given a name its value at a statement; None if there are several."""
     found = before(name, at, scope)
-    is_sole = len(found) == 1 and _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around}))
+    is_sole = len(found) == 1 and _leave_none_out(_ways(found, _branches(at)))
     return found[0].statement if is_sole and not any(_led_back(name, at, scope)) else None
 
 
@@ -56,16 +56,22 @@ def made_in_pass(name: str, at: Statement, scope: Scope, loop: ast.stmt | None) 
         for statement in bindings_of(scope).get(name, ())
         if statement.start < at.start and (loop is None or statement.node is loop or statement.is_in(loop))
     ]
-    around = {(link.node, link.branch) for link in at.around} | ({(loop, "body")} if loop is not None else set())
+    around = _branches(at) | ({(loop, "body")} if loop is not None else set())
     ways = [[link for link in way if not isinstance(link[0], _WITHS)] for way in _ways(inside, around)]
     return [binding.statement for binding in inside] if _leave_none_out(ways) else []
 
 
 def value_of(binding: Statement) -> ast.expr | None:
     """The value in a plain assignment to one name; None for other statements."""
-    node = binding.node
-    is_plain = isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
-    return node.value if is_plain and isinstance(node, ast.Assign) else None
+    made = plain_assignment(binding.node)
+    return made[1] if made is not None else None
+
+
+def sole_value(node: ast.expr, at: Statement, scope: Scope) -> tuple[Statement, ast.expr] | None:
+    """The only plain assignment that can have given a name its value at a statement, with the value."""
+    binding = sole_at(node.id, at, scope) if isinstance(node, ast.Name) else None
+    value = value_of(binding) if binding is not None else None
+    return (binding, value) if binding is not None and value is not None else None
 
 
 def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
@@ -74,11 +80,11 @@ def constant_at(name: str, at: Statement, scope: Scope) -> ast.Constant | None:
     ``writer = None`` in both branches of an ``if`` reaches what follows, whatever precedes it in them.
     """
     found = before(name, at, scope)
-    if name in scope.functions or not _leave_none_out(_ways(found, {(link.node, link.branch) for link in at.around})):
+    if name in scope.functions or not _leave_none_out(_ways(found, _branches(at))):
         return None
     constants = [_constant(binding) for binding in (*found, *_led_back(name, at, scope))]
     first = constants[0]
-    is_one = first is not None and all(one is not None and _is_same(one, first) for one in constants)
+    is_one = first is not None and all(one is not None and alike(one, first) for one in constants)
     return first if is_one else None
 
 
@@ -97,8 +103,8 @@ def _constant(binding: Binding) -> ast.Constant | None:
     return binding.value if is_plain and isinstance(binding.value, ast.Constant) else None
 
 
-def _is_same(one: ast.Constant, other: ast.Constant) -> bool:
-    return type(one.value) is type(other.value) and bool(one.value == other.value)
+def _branches(statement: Statement) -> set[_Branch]:
+    return {(link.node, link.branch) for link in statement.around}
 
 
 def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) -> bool:
@@ -107,15 +113,9 @@ def _overwrites(later: Statement, first: Statement, around: Container[_Branch]) 
     ``around``: the branches around the statement to be reached. Control may have left a loop or a ``try`` between the
     two assignments.
     """
-    inside = {
-        (link.node, link.branch)
-        for link in first.around
-        if isinstance(link.node, ast.If) or (link.node, link.branch) in around
-    }
+    inside = {branch for branch in _branches(first) if isinstance(branch[0], ast.If) or branch in around}
     leaves = any(isinstance(link.node, LOOPS) and (link.node, link.branch) not in around for link in first.around)
-    return not leaves and all(
-        (link.node, link.branch) in around or (link.node, link.branch) in inside for link in later.around
-    )
+    return not leaves and all(branch in around or branch in inside for branch in _branches(later))
 
 
 def _ways(found: list[Binding], around: Container[_Branch]) -> list[list[_Branch]]:
@@ -155,17 +155,16 @@ def is_mutated(name: str, node: ast.AST) -> bool:
     return any(name == dotted(changed) for item in walk(node) for changed in _changed_by(item))
 
 
+@once
 def mutated_in(scope: Scope) -> frozenset[str]:
     """The dotted names whose values the statements of a scope itself change, without nested functions."""
-    return scope.once("mutated", lambda: frozenset(_mutated(scope)))
-
-
-def _mutated(scope: Scope) -> Iterator[str]:
+    found: set[str] = set()
     for statement in scope.statements:
         own = [statement.node] if isinstance(statement.node, (ast.AugAssign, ast.Expr)) else []
         parts = (item for part in own_parts(statement.node) for item in walk(part) if item is not statement.node)
         for item in (*own, *parts):
-            yield from filter(None, map(dotted, _changed_by(item)))
+            found.update(filter(None, map(dotted, _changed_by(item))))
+    return frozenset(found)
 
 
 def _changed_by(item: ast.AST) -> Iterator[ast.expr]:
@@ -183,12 +182,9 @@ def _changed_by(item: ast.AST) -> Iterator[ast.expr]:
         yield from (item.func.value, *item.args)
 
 
+@once
 def _bindings(scope: Scope) -> dict[str, list[Binding]]:
     """The bindings of each name of a scope, in the order of the statements."""
-    return scope.once("bindings", lambda: _look(scope))
-
-
-def _look(scope: Scope) -> dict[str, list[Binding]]:
     found: dict[str, list[Binding]] = {}
     for statement in scope.statements:
         for name, binding in _bound_by(statement).items():
@@ -203,15 +199,7 @@ def _bound_by(statement: Statement) -> dict[str, Binding]:
     for target, value in targets_and_values(node):
         if isinstance(node, ast.AnnAssign) and value is None:
             continue
+        parts = {} if isinstance(node, LOOPS) else dict(names_and_values(target, value))
         for name in stored_names(target):
-            unpacked = None if isinstance(node, LOOPS) else _part(target, value, name)
-            found.setdefault(name, Binding(statement, unpacked or value))
+            found.setdefault(name, Binding(statement, parts.get(name) or value))
     return found
-
-
-def _part(target: ast.expr, value: ast.expr | None, name: str) -> ast.expr | None:
-    """The part of a directly unpacked tuple that a name gets: ``b`` of ``x, y = a, b``."""
-    displays = (ast.Tuple, ast.List)
-    if not isinstance(target, displays) or not isinstance(value, displays) or len(target.elts) != len(value.elts):
-        return None
-    return next(part for one, part in zip(target.elts, value.elts, strict=True) if name in stored_names(one))

@@ -7,7 +7,7 @@ import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -20,12 +20,14 @@ Loop = ast.For | ast.AsyncFor | ast.While
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 if sys.version_info >= (3, 11):
     TRIES = (ast.Try, ast.TryStar)
 else:
     TRIES = (ast.Try,)
 _LEAVES = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 _PASSES_ERRORS_ON = frozenset({"open", "tqdm", "LogWriter", "SummaryWriter", "nullcontext", "no_grad", "enable_grad"})
+_NO_PARAMETERS = ast.arguments([], [], None, [], [], None, [])
 _Answer = TypeVar("_Answer")
 _MOST_LINKS = 64
 """Links in a chain of places, not counting the bodies of compound statements: of hundreds of ``elif``, or of tests
@@ -94,6 +96,11 @@ class Statement:
         return (self._parts or self._look())[0]
 
     @property
+    def nodes(self) -> list[ast.AST]:
+        """The nodes of its own expressions and targets (not of nested statements)."""
+        return [item for part in own_parts(self.node) for item in walk(part)]
+
+    @property
     def formats(self) -> bool:
         """Whether it formats values to a string (an f-string or ``%``)."""
         return (self._parts or self._look())[1]
@@ -141,6 +148,11 @@ class Statement:
     def around(self) -> Iterator[Link]:
         """The links of its place, from the inside out: one for each compound statement around it in its scope."""
         return self.place.chain() if self.place is not None else iter(())
+
+    @property
+    def branches(self) -> list[tuple[ast.stmt, str]]:
+        """The compound statements around it, from the inside out, each with the part that it is in."""
+        return [(link.node, link.branch) for link in self.around]
 
     @property
     def conditions(self) -> Iterator[tuple[ast.expr, bool]]:
@@ -220,13 +232,26 @@ class Scope:
         return 1 if isinstance(self.node, ast.Module) else self.node.lineno
 
     @property
+    def args(self) -> ast.arguments:
+        """The parameters of the function as they are written; a module has none."""
+        return _NO_PARAMETERS if isinstance(self.node, ast.Module) else self.node.args
+
+    @property
+    def decorators(self) -> list[ast.expr]:
+        """The decorators of the function; a module has none."""
+        return [] if isinstance(self.node, ast.Module) else self.node.decorator_list
+
+    @property
     def parameters(self) -> list[str]:
         """Names of the parameters in order, without ``self``/``cls`` of methods."""
-        if isinstance(self.node, ast.Module):
-            return []
-        args = self.node.args
+        args = self.args
         names = [arg.arg for arg in [*args.posonlyargs, *args.args]]
         return names[1:] if self.owner is not None and names and not self.is_static else names
+
+    def values_of(self, name: str) -> list[ast.expr]:
+        """What the class sets an attribute of its object to, by the name in a method: ``self.x``; else nothing."""
+        first, _, last = name.partition(".")
+        return [value for value, _ in self.owner.attributes.get(last, ())] if self.owner and first == "self" else []
 
     def statements_in(self, loop: ast.stmt) -> list[Statement]:
         """The statements in the body of one of its loops."""
@@ -238,9 +263,17 @@ class Scope:
     @property
     def is_static(self) -> bool:
         """Whether the function is a ``staticmethod``."""
-        return not isinstance(self.node, ast.Module) and any(
-            dotted(d) == "staticmethod" for d in self.node.decorator_list
-        )
+        return any(dotted(decorator) == "staticmethod" for decorator in self.decorators)
+
+
+def once(answer: Callable[[Scope], _Answer]) -> Callable[[Scope], _Answer]:
+    """Cache the answers of a function that depends only on the statements of a scope: see ``Scope.once``."""
+
+    @wraps(answer)
+    def ask(scope: Scope) -> _Answer:
+        return scope.once(answer, lambda: answer(scope))
+
+    return ask
 
 
 def is_abstract(scope: Scope) -> bool:
@@ -498,13 +531,10 @@ def _own_calls(node: ast.stmt) -> tuple[list[ast.Call], bool, list[ast.Call]]:
 _PARTS = ("body", "orelse", "finalbody")
 
 
+@once
 def nth_in_block(scope: Scope) -> Mapping[ast.stmt, tuple[ast.stmt, int]]:
     """For each statement of a scope, the first statement of its block, and its index in the block."""
-    return scope.once("nth_in_block", lambda: {node: place for block in blocks(scope) for node, place in _nth(block)})
-
-
-def _nth(block: list[ast.stmt]) -> Iterator[tuple[ast.stmt, tuple[ast.stmt, int]]]:
-    return ((node, (block[0], index)) for index, node in enumerate(block))
+    return {node: (block[0], index) for block in blocks(scope) for index, node in enumerate(block)}
 
 
 def blocks(scope: Scope) -> Iterator[list[ast.stmt]]:
@@ -592,6 +622,19 @@ def required(test: ast.expr) -> Iterator[ast.expr]:
             yield from required(value)
     else:
         yield test
+
+
+def required_parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
+    """The parts of a test that must all have certain values for the whole test to be ``value``."""
+    waiting = [(test, value)]
+    while waiting:
+        part, truth = waiting.pop()
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+            waiting.append((part.operand, not truth))
+        elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.And) == truth:
+            waiting += [(inner, truth) for inner in reversed(part.values)]
+        else:
+            yield part, truth
 
 
 def leaf(node: ast.expr) -> ast.expr:

@@ -41,9 +41,27 @@ def string_of(node: ast.AST) -> str | None:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
+def is_literal(node: ast.AST | None, *values: object) -> bool:
+    """Whether an expression is literally one of some values; ``True`` is not 1 here, nor is 1.0."""
+    if not isinstance(node, ast.Constant):
+        return False
+    return any(type(node.value) is type(value) and node.value == value for value in values)
+
+
+def calls_in(node: ast.AST) -> list[ast.Call]:
+    """The calls in a piece of code, the outermost first."""
+    return [item for item in walk(node) if isinstance(item, ast.Call)]
+
+
 def indices_of(index: ast.expr) -> list[ast.expr]:
     """The parts of an index: ``i`` and ``:`` of ``x[i, :]``."""
     return list(index.elts) if isinstance(index, ast.Tuple) else [index]
+
+
+def sized_by_shape(node: ast.AST) -> ast.expr | None:
+    """``x`` of ``x.shape[0]``; None for anything else."""
+    shape = node.value if isinstance(node, ast.Subscript) and is_literal(node.slice, 0) else None
+    return shape.value if isinstance(shape, ast.Attribute) and shape.attr == "shape" else None
 
 
 def base_of(node: ast.expr) -> ast.expr:

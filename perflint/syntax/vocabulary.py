@@ -32,6 +32,11 @@ def _says(words: str) -> Callable[[str], bool]:
     return lru_cache(4096)(lambda name: asks(snake(name)))
 
 
+def _means(words: re.Pattern[str]) -> Callable[[str], bool]:
+    """A test of the last part of a dotted name, in snake case: whether a pattern is found in it."""
+    return lru_cache(16384)(lambda name: bool(words.search(snake(name).rpartition(".")[2])))
+
+
 # -- what code is for: training, evaluation, prediction, trials --------------------------------------------------------
 
 _DATA = r"(?:set|loader|data|ds|iter|reader|dl)"
@@ -48,22 +53,14 @@ _PREDICTION = re.compile(
 _SHOWING = re.compile(r"(?:^|_)(?:visual|explain|rollout|collect|(?<!down_)(?<!up_)(?<!re_)(?<!sub_)samples?(?:$|_))")
 
 
-@lru_cache(16384)
-def evaluates(name: str) -> bool:
-    """Whether a name means evaluation: ``evaluate``, ``val_loader``, ``testset``, ``DevReader``."""
-    return bool(_EVALUATION.search(snake(name).rpartition(".")[2]))
+evaluates = _means(_EVALUATION)
+"""Whether a name means evaluation: ``evaluate``, ``val_loader``, ``testset``, ``DevReader``."""
 
+predicts = _means(_PREDICTION)
+"""Whether a name means prediction, or a preparation for it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
 
-@lru_cache(16384)
-def predicts(name: str) -> bool:
-    """Whether a name means prediction, or a preparation for it: ``infer``, ``Predictor``, ``export_model``, ``ptq``."""
-    return bool(_PREDICTION.search(snake(name).rpartition(".")[2]))
-
-
-@lru_cache(16384)
-def calibrates(name: str) -> bool:
-    """Whether a name means that a trained model is run on a few batches, to be quantized: ``calibrate``, ``ptq``."""
-    return re.search(_CALIBRATION, snake(name).rpartition(".")[2]) is not None
+calibrates = _means(re.compile(_CALIBRATION))
+"""Whether a name means that a trained model is run on a few batches, to be quantized: ``calibrate``, ``ptq``."""
 
 
 @lru_cache(16384)

@@ -167,6 +167,11 @@ class Source:
         match = _LINE_END.search(self.text)
         return match.group() if match else "\n"
 
+    def code(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node, without the parentheses around it."""
+        start, end = self.lines.span(node)
+        return self.text[start:end]
+
     def encode(self, text: str) -> bytes:
         """``text`` as the bytes of this file.
 

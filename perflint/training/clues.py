@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import FileIndex, Place
+from perflint.index.project import Place
 from perflint.query import query
 from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.scopes import Scope, Statement, candidates, terminal
@@ -46,22 +46,13 @@ class Clues:
         """The last names of all calls that matter."""
         return self.calls | self.decided
 
-    @cached_property
-    def far(self) -> frozenset[str]:
-        """The last names of the calls that are also searched for behind other calls."""
-        return self.names - self.close
+    def are_in(self, statements: list[Statement], are_far: bool = False) -> bool:
+        """Whether the statements of a function contain such a call, and, if needed, the decision.
 
-    def are_far_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function contain such a call, and, if needed, the decision."""
-        return self._holds(list(statements), self.calls - self.close)
-
-    def are_in(self, statements: Iterable[Statement]) -> bool:
-        """Whether the statements of a function contain such a call, and, if needed, the decision."""
-        return self._holds(list(statements), self.calls)
-
-    def _holds(self, statements: list[Statement], calls: frozenset[str]) -> bool:
+        ``are_far``: a call that is also searched for behind other calls.
+        """
         called = frozenset().union(*map(terminal_names, statements))
-        if not called.isdisjoint(calls):
+        if not called.isdisjoint(self.calls - self.close if are_far else self.calls):
             return True
         return not called.isdisjoint(self.decided) and self._are_decided(statements)
 
@@ -92,54 +83,39 @@ class Clues:
 
 # Finds whether a function of a forward pass leads to a call that a rule may report, directly or through calls.
 
-MOST_CALLS = 4
-"""Through how many nested calls a forward pass is followed."""
-
 _MAKING = ("__init__", "__call__")
 """What runs when a class or an instance of it is called."""
 
 
 @query
-def clues_ahead(at: Place, clues: Clues, calls: int, caller: Scope) -> bool:
-    """Whether a function contains a clue, or reaches one worth following through at most ``calls`` calls.
+def clues_ahead(at: Place, clues: Clues, caller: Scope) -> bool:
+    """Whether a function contains a clue, or reaches one worth following.
 
     A close clue counts if the caller is a forward pass or contains one itself. This test uses no kinds of values, so it
     is cheap; the look at the function, which is expensive, then finds which calls really run.
     """
-    if calls > 0 and _leads_on(at, clues, calls):
+    if _leads_on(at, clues):
         return True
     if caller.name == "forward" or clues.are_in(caller.statements):
         return clues.are_in(at.scope.statements)
-    return clues.are_far_in(at.scope.statements)
+    return clues.are_in(at.scope.statements, are_far=True)
 
 
-@query
-def _leads_on(at: Place, clues: Clues, calls: int) -> bool:
-    """Whether a function reaches a clue worth following through at least one and at most ``calls`` calls."""
+@query(cycle=False)
+def _leads_on(at: Place, clues: Clues) -> bool:
+    """Whether a function reaches a clue worth following through the functions that it calls."""
     return any(
-        clues.are_far_in(target[1].statements) or (calls > 1 and _leads_on(target, clues, calls - 1))
+        clues.are_in(target.scope.statements, are_far=True) or _leads_on(target, clues)
         for call in at.scope.calls
         for target in _called(at, call, clues)
     )
 
 
 @query
-def is_worth_a_look(file: FileIndex, forward: Scope, clues: Clues) -> bool:
+def is_worth_a_look(at: Place, clues: Clues) -> bool:
     """Whether a forward pass, or a function that it calls, contains a clue or leads to one."""
-    methods = forward.owner.methods if forward.owner is not None else {}
-    own = [methods[name] for name in sorted({name for name in map(terminal, forward.calls) if name in methods})]
-    if any(clues.are_in(scope.statements) for scope in (forward, *own)):
-        return True
-    return _calls_a_holder(file, forward, clues) or _leads_on(Place(file, forward), clues, MOST_CALLS)
-
-
-def _calls_a_holder(file: FileIndex, forward: Scope, clues: Clues) -> bool:
-    """Whether a function that a forward pass calls contains a close clue; behind another call these do not count."""
-    return bool(clues.close) and any(
-        clues.are_in(target.scope.statements)
-        for call in forward.calls
-        for target in _called(Place(file, forward), call, clues)
-    )
+    called = (target for call in at.scope.calls for target in _called(at, call, clues))
+    return any(clues.are_in(place.scope.statements) for place in chain([at], called)) or _leads_on(at, clues)
 
 
 @query
@@ -147,19 +123,20 @@ def _called(at: Place, call: ast.Call, clues: Clues) -> tuple[Place, ...]:
     """The functions of the project that a call of a function may reach."""
     found = CallGraph.of(at.file.project).callees(at, call)
     followed = (target for target in found if target.sure or not clues.sure)
-    places = (target.place for target in followed if is_followed(target.file, target.scope))
+    places = (target.place for target in followed if is_followed(target.place))
     return tuple(dict.fromkeys(place for place in places if place.scope is not at.scope))
 
 
-def is_followed(file: FileIndex, target: Scope, shares_step: bool = False) -> bool:
+def is_followed(at: Place, shares_step: bool = False) -> bool:
     """Whether the calls of a function are followed: not into evaluation or into a layer, which has its own steps.
 
     ``shares_step``: a training step passes its batch on to it, whatever its name says.
     """
-    if file.is_quiet or file.is_foreign or not (shares_step or _is_part_of_steps(target)):
+    owner = at.scope.owner
+    if at.file.is_quiet or at.file.is_foreign or not (shares_step or _is_part_of_steps(at.scope)):
         return False
-    if target.owner is not None and target.name in _MAKING:
-        return Modules.of(file.project).kind_of_instance(file, target.owner).tag != LAYER_TAG
+    if owner is not None and at.scope.name in _MAKING:
+        return Modules.of(at.file.project).kind_of_instance(at.file, owner).tag != LAYER_TAG
     return True
 
 

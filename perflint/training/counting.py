@@ -10,25 +10,24 @@ from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.syntax.bindings import bindings_of, targets_and_values
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import argument_for
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Loop, Scope, statements_calling, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_accumulation, means_end, means_epoch, means_start, means_step
 from perflint.training.evidence import over_batches
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point
 
-Definitions = Mapping[str, ast.expr]
+Definitions = Mapping[str, ast.expr] | Known
 """Names that are bound once in a scope, with the expression they are bound to."""
 
 NO_NAMES: frozenset[str] = frozenset()
-NOTHING_KNOWN: Definitions = MappingProxyType({})
+NOTHING_KNOWN: Mapping[str, ast.expr] = MappingProxyType({})
 
 # Finds what expressions count: steps, epochs, time, and the end of a loop.
 
@@ -41,7 +40,7 @@ _FEW_STEPS = 100
 _REMAINDERS = frozenset({"mod", "fmod", "remainder", "floor_mod"})
 
 
-def written(definitions: Definitions) -> Definitions:
+def written(definitions: Definitions) -> Mapping[str, ast.expr]:
     """The definitions in the function itself, without the arguments of its callers, which take long to find."""
     return definitions.own if isinstance(definitions, Known) else definitions
 
@@ -64,9 +63,7 @@ def is_early(node: ast.expr) -> bool:
 
 def key_of(node: ast.expr) -> str | None:
     """The key of a lookup in a configuration: ``cfg["debug"]``."""
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
-        return node.slice.value
-    return None
+    return string_of(node.slice) if isinstance(node, ast.Subscript) else None
 
 
 def remainder_of(node: ast.expr, definitions: Definitions) -> ast.BinOp | None:
@@ -97,10 +94,8 @@ def spaces_steps(modulo: ast.BinOp, definitions: Definitions, counters: frozense
     """
     if _counts_epochs(modulo.left) and counters.isdisjoint(names_in(modulo.left)):
         return False
-    every: ast.expr = modulo.right
-    name = dotted(every)
-    if name and name in definitions:
-        every = definitions[name]
+    name = dotted(modulo.right)
+    every = (definitions.get(name) if name else None) or modulo.right
     if isinstance(every, ast.Constant):
         return every.value != 1
     return not any(map(means_accumulation, names_in(modulo.right)))
@@ -141,7 +136,7 @@ def counted_by(loop: ast.stmt | None, definitions: Definitions = NOTHING_KNOWN) 
     return frozenset({count.id}) if count is not None else NO_NAMES
 
 
-def loop_count(loop: ast.For | ast.AsyncFor, definitions: Definitions = NOTHING_KNOWN) -> ast.Name | None:
+def loop_count(loop: ast.For | ast.AsyncFor, definitions: Mapping[str, ast.expr] = NOTHING_KNOWN) -> ast.Name | None:
     """The target that is the counter of an ``enumerate`` or a ``range``, also inside ``tqdm`` and ``zip``.
 
     Args:
@@ -319,7 +314,7 @@ def handed_counter(project: Project, point: Point) -> str | None:
         if called is None or not known:
             return None
         call = _call_at(project.files[path], line, called)
-        known = _handed(file, known, call, called) if call is not None else set()
+        known = _handed(known, call, Place(file, called)) if call is not None else set()
     return min(known, default=None)
 
 
@@ -336,15 +331,15 @@ def _call_at(file: FileIndex, line: int, called: Scope) -> ast.Call | None:
     return found[0] if len(found) == 1 else None
 
 
-def _handed(file: FileIndex, known: set[str], call: ast.Call, called: Scope) -> set[str]:
-    bound = bindings_of(called).keys()
+def _handed(known: set[str], call: ast.Call, called: Place) -> set[str]:
+    bound = bindings_of(called.scope).keys()
     handed: set[str] = set()
-    if len(CallGraph.of(file.project).callers(Place(file, called))) == 1:
-        for parameter in called.parameters:
-            argument = argument_for(called, call, parameter)
+    if len(CallGraph.of(called.file.project).callers(called)) == 1:
+        for parameter in called.scope.parameters:
+            argument = argument_for(called.scope, call, parameter)
             if argument is not None and _counts(argument, known):
                 handed.add(parameter)
-    if dotted(call.func) == f"self.{called.name}":
+    if dotted(call.func) == f"self.{called.scope.name}":
         handed |= {name for name in known if name.startswith("self.")}
     return handed - bound
 

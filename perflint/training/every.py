@@ -15,20 +15,19 @@ from perflint.flow.branches import EACH_STEP, Every, Often, Switches
 from perflint.flow.by_statement import Flow
 from perflint.flow.constants import Constants
 from perflint.flow.known_values import Known
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_in
 from perflint.syntax.names import dotted, names_in, plain_names
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, blocks, exits, leaves, statements_calling
+from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, blocks, exits, leaves, once, statements_calling
 from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_accumulation, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
 from perflint.training.evidence import scales_loss, takes_optimizer_step
-from perflint.training.outcomes import compares_results, often, selects_one_iteration, spacing, turns_itself_off
+from perflint.training.outcomes import Branch, compares_results, often, selects_one_iteration, spacing
 
 if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
     from perflint.training.steps import Point, Step
 
 
@@ -89,7 +88,7 @@ class HowOften:
         found = often(node.test, value, definitions, counted_by(loop, self._definitions))
         if found.is_rare:
             return EACH_STEP if self._is_of_optimizer(found, link) else found
-        if scope is not None and turns_itself_off(node.test, value, link.block, loop, scope, self._definitions):
+        if scope is not None and Branch(loop, scope, link.block, self._definitions).turns_off(node.test, value):
             numbers = spacing(node.test, self._definitions)
             return Every(Often.EVERY_N if numbers else Often.ONCE, node.test, numbers)
         # The ``else`` of a test may be for the rare step that is skipped: only the other branch trains.
@@ -139,15 +138,14 @@ _ONE_TENSOR = frozenset({"paddle.max", "paddle.min", "paddle.sort"})
 _PAIR = 2
 
 
+@once
 def never_run(scope: Scope) -> frozenset[ast.stmt]:
     """The statements of a function or a module that follow an exit, a ``return`` or the like in their block."""
-    return scope.once(never_run, lambda: frozenset(_after_an_end(scope)))
-
-
-def _after_an_end(scope: Scope) -> Iterator[ast.stmt]:
+    found: set[ast.stmt] = set()
     for block in blocks(scope):
         end = next((at for at, node in enumerate(block, 1) if leaves([node])), len(block))
-        yield from (item for node in block[end:] for item in walk(node) if isinstance(item, ast.stmt))
+        found.update(item for node in block[end:] for item in walk(node) if isinstance(item, ast.stmt))
+    return frozenset(found)
 
 
 def is_never_defined(scope: Scope) -> bool:
@@ -170,7 +168,7 @@ def left_out_of_calls(scope: Scope) -> frozenset[ast.stmt]:
 
 def _remembers_its_result(scope: Scope) -> bool:
     """Whether a function computes its result once, for all calls or for each object: ``@cached_property``."""
-    decorators = [] if isinstance(scope.node, ast.Module) or scope.parameters else scope.node.decorator_list
+    decorators = [] if scope.parameters else scope.decorators
     names = (dotted(each.func if isinstance(each, ast.Call) else each) or "" for each in decorators)
     return any(name.rpartition(".")[2] in ("cache", "lru_cache", "cached_property") for name in names)
 
@@ -207,10 +205,11 @@ def _follows_a_failure(point: Point) -> bool:
     scope, resolve = point.scope, point.file.names.resolve
     return not isinstance(scope.node, ast.Module) and any(
         statement.start < point.statement.start and resolve(called) in _ONE_TENSOR
-        for statement, called in scope.once(_pairs, lambda: _pairs(scope))
+        for statement, called in _pairs(scope)
     )
 
 
+@once
 def _pairs(scope: Scope) -> list[tuple[Statement, str]]:
     """The top-level statements that unpack a pair from a call along an axis, and what they call."""
     outer = (statement for statement in scope.statements if statement.place is None)
@@ -302,14 +301,17 @@ _ASKS_WHAT_IT_IS = frozenset(
 _MAX_DEPTH = 5
 
 
-def call_path(project: Project, point: Point, step: Step) -> Iterator[tuple[FileIndex, Scope, Statement]]:
-    """The statement and the calls that lead to it, the nearest first; of several calls on one row, only the first."""
-    yield point.file, point.scope, point.statement
+def call_path(project: Project, point: Point, step: Step) -> Iterator[tuple[Place, Statement]]:
+    """The statement and the calls that lead to it, each with its function; the nearest first.
+
+    Of several calls on one row, only the first counts.
+    """
+    yield point.function, point.statement
     for path, line in reversed(step.via):
         file = project.files[path]
         found = next(statements_calling(file.scopes, line), None)
         if found is not None:
-            yield file, *found
+            yield Place(file, found[0]), found[1]
 
 
 def step_loop(statement: Statement, path: str, step: Step) -> ast.stmt | None:
@@ -495,15 +497,15 @@ def arms_of(project: Project, point: Point, step: Step) -> Arms:
     Those in a loop inside the step do not count: ``for x in batch: (if x: a() else: b())`` runs both in one step.
     """
     found: dict[tuple[str, int], bool] = {}
-    for file, _, statement in call_path(project, point, step):
-        last = step_loop(statement, file.path, step)
+    for at, statement in call_path(project, point, step):
+        last = step_loop(statement, at.file.path, step)
         for link in statement.around:
             if link.node is last:
                 break
             if isinstance(link.node, LOOPS) and link.branch == "body":
                 found.clear()
             elif isinstance(link.node, ast.If):
-                found[file.path, link.node.lineno] = link.branch == "body"
+                found[at.file.path, link.node.lineno] = link.branch == "body"
     return found
 
 

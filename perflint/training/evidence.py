@@ -6,15 +6,11 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
-
-if TYPE_CHECKING:
-    pass
 
 STEP_METHODS = frozenset(
     {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step"}
@@ -256,7 +252,7 @@ def updates_weights(scope: Scope) -> bool:
 
 def without_gradients(scope: Scope) -> bool:
     """Whether a function is decorated so that no gradient is computed in it: it cannot train."""
-    return not isinstance(scope.node, ast.Module) and any(map(turns_gradients_off, scope.node.decorator_list))
+    return any(map(turns_gradients_off, scope.decorators))
 
 
 def _is_scheduler(call: ast.Call) -> bool:

@@ -21,18 +21,12 @@ from perflint.syntax.scopes import Class, Loop, Scope, own_parts
 from perflint.syntax.tree import alike
 from perflint.syntax.vocabulary import picks
 from perflint.training import evidence, looks
-from perflint.training.clues import MOST_CALLS, Clues, is_worth_a_look
+from perflint.training.clues import Clues, is_worth_a_look
 from perflint.training.intent import only_predicts
 from perflint.training.live import live
 from perflint.training.looks import Look, Seen
 from perflint.training.steps import Point, Step, points_of, reads_of
 from perflint.training.training_calls import TrainingCalls
-
-_FORWARD_DEPTH = 1
-"""The call in a step that does a forward pass."""
-
-_MAX_DEPTH = _FORWARD_DEPTH + MOST_CALLS
-"""Through how many nested calls a step is followed."""
 
 _MAX_VISITS = 8
 """How often a function is examined again because another call passes other kinds of values, or other constants."""
@@ -54,14 +48,12 @@ def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileInd
 
 
 class _Call(NamedTuple):
-    """A call in a step: what it reaches, the kinds and constants that it passes, and its depth of calls."""
+    """A call in a step: what it reaches, and the kinds and constants that it passes."""
 
-    file: FileIndex
-    scope: Scope
+    place: Place
     handed: dict[str, Kind]
     told: Told
     step: Step
-    depth: int
 
 
 @dataclass
@@ -121,7 +113,7 @@ class _Hot:
             if file.is_quiet or file.is_foreign:
                 continue
             for scope in file.scopes.scopes:
-                self._take(looks.at_loops(Place(file, scope), self._clues), Place(file, scope), None, 0)
+                self._take(looks.at_loops(Place(file, scope), self._clues), Place(file, scope), None)
         for file in self._project.mentions.of(*_STEP_NAMES):
             if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
                 for scope in _step_methods(file):
@@ -139,7 +131,9 @@ class _Hot:
             for scope in _forwards(file, self._clues)
             if scope not in self._seen
         ]
-        for call in sorted(forwards, key=lambda call: only_predicts(call.file)):  # a helper gets the step of its caller
+        for call in sorted(
+            forwards, key=lambda call: only_predicts(call.place.file)
+        ):  # a helper gets the step of its caller
             self._enter(call)
         self._follow_all()
         while self._unsure and not self._clues.sure:
@@ -149,7 +143,7 @@ class _Hot:
     def _begin(self, at: Place) -> None:
         """Treat a method as the start of steps, unless a loop has led to it."""
         if at.scope not in self._seen:
-            self._queue.append(_Call(at.file, at.scope, {}, (), Step(at.file.path, function=at.scope.qualname), 1))
+            self._queue.append(_Call(at, {}, (), Step(at.file.path, function=at.scope.qualname)))
 
     def _enter(self, call: _Call) -> None:
         (self._unsure if call.step.forward and not call.step.sure else self._queue).append(call)
@@ -161,19 +155,18 @@ class _Hot:
 
     def _called(self, call: _Call) -> None:
         """Examine a function that a step calls, once for each different set of constants that its calls pass."""
-        known = self._seen.setdefault(call.scope, _Visited(call.handed))
+        known = self._seen.setdefault(call.place.scope, _Visited(call.handed))
         if call.step.forward and any(not step.forward or step.sure > call.step.sure for step in known.ways.values()):
             # the training step itself runs it, or a more certain path leads there, which says more about its arguments
             return
         if not known.takes(call):
             return
-        handed, further = in_order(known.handed), _MAX_DEPTH - call.depth
+        handed = in_order(known.handed)
         for told, step in known.ways.items():
-            calls = further if step.forward else min(further, 1)  # a number only matters to a forward pass
-            look = looks.at_function(Place(call.file, call.scope), handed, told, step.forward, calls, self._clues)
-            self._take(look, Place(call.file, call.scope), step, call.depth, told)
+            look = looks.at_function(call.place, handed, told, step.forward, self._clues)
+            self._take(look, call.place, step, told)
 
-    def _take(self, look: Look, at: Place, step: Step | None, depth: int, told: Told = ()) -> None:
+    def _take(self, look: Look, at: Place, step: Step | None, told: Told = ()) -> None:
         """Store the results of a look; ``step`` is the one that led to the function, None if steps begin there."""
         path = at.file.path
         if self._only is None or at.file in self._only:
@@ -181,7 +174,7 @@ class _Hot:
         for way in look.ways:
             base = _step_at(at.file, way.root, step)
             reached = replace(base, calls=(*base.calls, (path, way.at)), sure=base.sure and way.sure)
-            self._enter(_Call(way.file, way.scope, way.handed, way.told, reached, depth + 1))
+            self._enter(_Call(way.place, way.handed, way.told, reached))
 
     def _put(self, look: Look, place: Place, step: Step | None, told: Told) -> None:
         """Store the points of a function."""
@@ -223,7 +216,7 @@ def _forward_call(at: Place) -> _Call:
     is_used = at.scope.owner is None or InUse.of(at.file.project).is_used(at.file, at.scope.owner)
     sure = is_used and not evidence.without_gradients(at.scope)
     step = Step(at.file.path, function=at.scope.qualname, forward=True, sure=sure)
-    return _Call(at.file, at.scope, dict.fromkeys(required_parameters(at.scope), GUESS), (), step, _FORWARD_DEPTH)
+    return _Call(at, dict.fromkeys(required_parameters(at.scope), GUESS), (), step)
 
 
 @query
@@ -258,7 +251,7 @@ def _forwards(file: FileIndex, clues: Clues) -> list[Scope]:
         owner.methods["forward"]
         for owner in owners
         if _may_train(owner, clues)
-        and is_worth_a_look(file, owner.methods["forward"], clues)
+        and is_worth_a_look(Place(file, owner.methods["forward"]), clues)
         and Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
     ]
 

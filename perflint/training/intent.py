@@ -6,26 +6,21 @@ import ast
 import builtins
 import re
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph
-from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.scopes import LOOPS, Scope, Statement, terminal
+from perflint.syntax.parameters import is_none
+from perflint.syntax.scopes import LOOPS, Scope, Statement, once, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
 from perflint.training.every import ends_at_once
 from perflint.training.evidence import EVIDENCE, STEP_METHODS
 from perflint.training.training_calls import TrainingCalls
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
-
 
 # Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them.
 
@@ -36,8 +31,6 @@ _QUIET_METHODS = frozenset(
 )
 _KEEPS = frozenset({"append", "extend", "put", "add", "insert", "appendleft"})
 _FIRST_BATCHES = 16
-_MOST_CALLS = 2
-"""Through how many calls a function that may run a model is searched for."""
 
 
 class BatchUse(Enum):
@@ -87,28 +80,26 @@ def _looked_at(at: Place, loop: ast.For | ast.AsyncFor, inside: list[Statement])
         return BatchUse.ONCE
     own = {name for statement in inside for name in bound_by(statement.node)} | plain_names(loop.target)
     calls = (call for statement in inside for call in statement.calls)
-    return None if any(_may_run_model(at, call, own, _MOST_CALLS) for call in calls) else BatchUse.LOOKS
+    return None if any(_may_run_model(at, call, own) for call in calls) else BatchUse.LOOKS
 
 
 def gives_nothing(at: Place) -> bool:
     """Whether the batches drawn in a scope stay there: it returns and yields nothing, and is no training step."""
     if at.scope is at.file.scopes.module:
         return True
-    if at.scope.once("hands out", lambda: _hands_out(at.scope)):
+    if _hands_out(at.scope):
         return False
     return not TrainingCalls.of(at.file.project).trains(at)
 
 
+@once
 def _hands_out(scope: Scope) -> bool:
     """Whether a function returns or yields a value."""
     nodes = (statement.node for statement in scope.statements)
-    return any(isinstance(node, ast.Return) and not _is_none(node.value) for node in nodes) or any(
+    returned = (node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None)
+    return any(not is_none(value) for value in returned) or any(
         isinstance(item, (ast.Yield, ast.YieldFrom)) for item in walk(scope.node)
     )
-
-
-def _is_none(node: ast.expr | None) -> bool:
-    return node is None or (isinstance(node, ast.Constant) and node.value is None)
 
 
 def never_trains(file: FileIndex) -> bool:
@@ -167,16 +158,16 @@ def _keeps(statement: Statement) -> bool:
     return False
 
 
-def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool:
+def _may_run_model(at: Place, call: ast.Call, own: set[str]) -> bool:
     """Whether a call may run a model or train one; an unknown call may."""
     last, name = terminal(call), dotted(call.func)
     if not last or last in _RUNS_MODELS:
         return True
     if name is None:
         return False  # a method of a value that was just computed here
-    found = Values.of(at.file.project).callee(at, name, {})
+    found = CallGraph.of(at.file.project).called(at, call.func)
     if found is not None:
-        return not calls or found[1].name in ("forward", "__call__") or _runs_model(found, calls - 1)
+        return found[1].name in ("forward", "__call__") or _runs_model(found)
     first, qualified = name.partition(".")[0], at.file.names.resolve(name)
     if at.file.names.is_bound(first):
         return ".nn." in qualified or Modules.of(at.file.project).find(qualified, at.file) is not None
@@ -185,7 +176,8 @@ def _may_run_model(at: Place, call: ast.Call, own: set[str], calls: int) -> bool
     return first not in own and last not in _QUIET_METHODS
 
 
-def _runs_model(at: Place, calls: int) -> bool:
+@query(cycle=False)
+def _runs_model(at: Place) -> bool:
     own = bindings_of(at.scope).keys() - {"self"}
     own |= {
         name
@@ -195,16 +187,16 @@ def _runs_model(at: Place, calls: int) -> bool:
         for name in plain_names(target)
     }
     own -= set(at.scope.parameters)
-    return any(_may_run_model(at, call, own, calls) for call in at.scope.calls)
+    return any(_may_run_model(at, call, own) for call in at.scope.calls)
 
 
 # Whether a place runs repeatedly during a training: an evaluation after each epoch, or every n steps.
 
-_MOST_CALLERS = 3
 _STEPS = frozenset({"backward", "minimize"})
 
 
-def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CALLERS) -> bool:
+@query(cycle=False)
+def runs_while_training(at: Place, statement: Statement) -> bool:
     """Whether a loop that trains runs a statement, directly or through the functions around it.
 
     Example: ``evaluate(model, dev_loader)`` in a loop over epochs that also calls ``train_epoch(...)``.
@@ -214,10 +206,10 @@ def runs_while_training(at: Place, statement: Statement, callers: int = _MOST_CA
         for link in statement.around
     ):
         return True
-    if not callers or at.scope is at.file.scopes.module:
+    if at.scope is at.file.scopes.module:
         return False
     return any(
-        site.scope is not at.scope and runs_while_training(site.function, site.statement, callers - 1)
+        site.scope is not at.scope and runs_while_training(site.function, site.statement)
         for site in CallGraph.of(at.file.project).callers(at)
     )
 

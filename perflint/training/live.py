@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perflint.flow.calls import CallGraph, CallSite, Certainty, closure_of
 from perflint.flow.values import MAY_BE_FUNCTIONS, Values
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import targets_of
 from perflint.syntax.names import dotted
@@ -32,9 +32,6 @@ from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
 
 _NOT_CALLED = frozenset({"<module>", "__init__", "__call__", "main"})
 """Scopes that no loop calls under their name as a training step."""
@@ -87,7 +84,7 @@ class _Closure:
         while self._queue:
             function = self._queue.pop()
             for site in self._calls_of(function):
-                self._called(site.file, site.scope, site.call)
+                self._called(site.function, site.call)
             self._follow_values(function.scope)
 
     def _add(self, at: Place) -> None:
@@ -95,12 +92,12 @@ class _Closure:
             self.functions.add(at.scope)
             self._queue.append(at)
 
-    def _called(self, file: FileIndex, caller: Scope, call: ast.Call) -> None:
+    def _called(self, at: Place, call: ast.Call) -> None:
         """Record a call that may do a training step, and its function if that may thereby do one."""
         self._calls.add(call)
-        self.files.add(file)
-        if caller not in self.functions and evidence.trains_outside_loops(caller, self._may_train, counted=True):
-            self._add(Place(file, caller))
+        self.files.add(at.file)
+        if at.scope not in self.functions and evidence.trains_outside_loops(at.scope, self._may_train, counted=True):
+            self._add(at)
 
     def _may_train(self, call: ast.Call) -> bool:
         return call in self._calls or _makes_step(call)
@@ -143,7 +140,7 @@ class _Closure:
     def _hand_over(self, at: Place, call: ast.Call, value: ast.expr) -> None:
         """Follow a value into the parameter that takes it, if it is one of a call's arguments."""
         if closure_of(call) is value:
-            self._called(at.file, at.scope, call)
+            self._called(at, call)
         given = [*enumerate(call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
         places = [place for place, argument in given if any(item is value for item in walk(argument))]
         found = CallGraph.of(self._project).reached(at, call) if places else []
@@ -170,7 +167,7 @@ class _Closure:
         for place in self._seeing(file, holder):
             for caller, _, call in place.calls_named(name):
                 if self._is_slot(call.func, caller, holder, name):
-                    self._called(place, caller, call)
+                    self._called(Place(place, caller), call)
             for load in place.loads_named(name):
                 if not _is_called(load.node, load.statement) and self._is_slot(load.node, load.scope, holder, name):
                     self._hand_on(Place(place, load.scope), load.statement, load.node)

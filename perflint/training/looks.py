@@ -31,7 +31,7 @@ from perflint.index.project import FileIndex, Part, Place
 from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
-from perflint.syntax.bindings import bound_by
+from perflint.syntax.bindings import bound_by, definitions_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
@@ -47,8 +47,6 @@ from perflint.training.training_calls import TrainingCalls
 
 # Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
 
-_MOST_CALLS = 3
-"""Through how many calls a read in a helper is searched for."""
 _MOST_STATEMENTS = 200
 _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
 
@@ -56,7 +54,7 @@ _NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfini
 class Reads(Part):
     """Decides whether one call of a function reads from the device, given its arguments."""
 
-    def in_call(self, at: Place, call: ast.Call, env: Env, calls: int = _MOST_CALLS) -> Read | None:
+    def in_call(self, at: Place, call: ast.Call, env: Env) -> Read | None:
         """The first host read that a call of a project function certainly does, also through some further calls."""
         for target in CallGraph.of(self._project).callees(at, call, env):
             if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
@@ -65,7 +63,7 @@ class Reads(Part):
                 return None
             parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
             told = in_order(default_values(target.scope, call))
-            return self._in_function(target.place, in_order(parameters), told, calls)
+            return self._in_function(target.place, in_order(parameters), told)
         return None
 
     def _is_a_step(self, at: Place) -> bool:
@@ -73,7 +71,7 @@ class Reads(Part):
         return at.file.is_quiet or is_named or TrainingCalls.of(self._project).trains(at)
 
     @query(cycle=None)
-    def _in_function(self, at: Place, handed: Handed, told: Told, further: int) -> Read | None:
+    def _in_function(self, at: Place, handed: Handed, told: Told) -> Read | None:
         """The read in a function; a function of hundreds of statements is not searched."""
         if len(at.scope.statements) > _MOST_STATEMENTS:
             return None
@@ -88,18 +86,18 @@ class Reads(Part):
             env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), at.file)
             guarded = within_expressions(statement.node, known, Evaluator(at.file, env).kind, at.file)
             calls = [call for call in statement.calls if call not in guarded]
-            found = self._in_calls(at, calls, env, further)
+            found = self._in_calls(at, calls, env)
             if found is not None and found.sure and not _asks_for_a_key(statement, at.scope):
                 return found
             if found is not None and possible is None:
                 possible = replace(found, sure=False)
         return possible
 
-    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env, further: int) -> Read | None:
+    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env) -> Read | None:
         for call in calls:
             if reads_tensor(call, Evaluator(at.file, env), at.file):
                 return Read(at.file, call)
-            found = self.in_call(at, call, env, further - 1) if further else None
+            found = self.in_call(at, call, env)
             if found is not None:
                 return found
         return None
@@ -107,9 +105,9 @@ class Reads(Part):
 
 def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
     """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
-    arguments = [evaluator.kind(argument) for argument in call.args if not isinstance(argument, ast.Starred)]
-    keywords = {keyword.arg: evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg}
-    return arguments, keywords, [evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None]
+    return *evaluator.arguments(call), [
+        evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None
+    ]
 
 
 def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
@@ -138,9 +136,6 @@ def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
 
 # Finds what a training step draws its batches from: the generators and the iterable objects of the project.
 
-_MOST_SOURCES = 4
-"""Through how many names and calls around a source it is followed."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -158,44 +153,44 @@ class Drawn:
 
 def drawn_by_loop(at: Place, loop: Loop, env: Env) -> Iterator[Drawn]:
     """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
-    return iter(()) if isinstance(loop, ast.While) else _of(at, loop.iter, env, _MOST_SOURCES)
+    return iter(()) if isinstance(loop, ast.While) else _drawn(at, loop.iter, env)
 
 
 def drawn_by_next(at: Place, call: ast.Call, env: Env) -> list[Drawn]:
     """What runs in ``next(batches)``; empty for every other call."""
     is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
-    return list(_of(at, call.args[0], env, _MOST_SOURCES)) if is_next else []
+    return list(_drawn(at, call.args[0], env)) if is_next else []
 
 
-def _of(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    if further < 0:
-        return
+def _drawn(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """What runs to draw from an expression, also through names and calls around it (``enumerate(batches())``)."""
+    waiting: list[tuple[Place, ast.expr, Env, ast.expr | None]] = [(at, node, env, None)]
+    for place, item, kinds, name in waiting:  # grows in the loop
+        passes = isinstance(item, ast.Call) and terminal(item) in LOOPED and dotted(item.func) is not None
+        if not passes:
+            found = (*_generators(place, item, kinds), *_methods(place.file, item, kinds))
+            yield from (replace(each, at=name or item) for each in found)
+        if isinstance(item, ast.Call):
+            inner = [(place, part, kinds, name) for part in item.args if passes or isinstance(part, ast.Call)]
+        else:
+            inner = [(*made, name or item) for made in _held(place, item, kinds)]
+        waiting += [each for each in inner if not any(each[1] is known[1] for known in waiting)]
+
+
+def _generators(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """The generators that a call may make."""
     if isinstance(node, ast.Call):
-        yield from _of_call(at, node, env, further)
-    else:
-        yield from _held(at, node, env, further)
-        yield from _methods(at.file, node, env)
+        found = CallGraph.of(at.file.project).callees(at, node, env)
+        yield from (Drawn(target, node, env, node) for target in found if is_generator(target.scope))
 
 
-def _of_call(at: Place, call: ast.Call, env: Env, further: int) -> Iterator[Drawn]:
-    """A call of a generator, one that creates an iterable object, or one around them (``enumerate(batches())``)."""
-    passes = terminal(call) in LOOPED and dotted(call.func) is not None
-    targets = [] if passes else CallGraph.of(at.file.project).callees(at, call, env)
-    yield from (Drawn(target, call, env, call) for target in targets if is_generator(target.scope))
-    if not passes:
-        yield from _methods(at.file, call, env)
-    for argument in call.args:
-        if passes or isinstance(argument, ast.Call):
-            yield from _of(at, argument, env, further - 1)
-
-
-def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
-    """The generator that a name bound once, or an attribute of the object, refers to."""
+def _held(at: Place, node: ast.expr, env: Env) -> Iterator[tuple[Place, ast.expr, Env]]:
+    """The call whose result a name bound once, or an attribute of the object, refers to."""
     file, scope = at.file, at.scope
     name, project = dotted(node), file.project
     if name is None:
         return
-    value = Values.of(project).own_definitions(scope).get(name)
+    value = definitions_of(scope).get(name)
     if value is None and name.startswith("self.") and scope.owner is not None:
         kept = scope.owner.attributes.get(name[5:], [])
         if len(kept) != 1:
@@ -203,8 +198,7 @@ def _held(at: Place, node: ast.expr, env: Env, further: int) -> Iterator[Drawn]:
         value, scope = kept[0]
         env = Values.of(project).base_env(Place(file, scope), CallGraph.of(project).handed(Place(file, scope)))
     if isinstance(value, ast.Call):
-        for source in _of(Place(file, scope), value, env, further - 1):
-            yield replace(source, at=node)
+        yield Place(file, scope), value, env
 
 
 def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
@@ -245,8 +239,7 @@ class Seen(NamedTuple):
 class Way(NamedTuple):
     """A call at a step to follow, with its arguments. ``sure``: names and types lead there."""
 
-    file: FileIndex
-    scope: Scope
+    place: Place
     handed: dict[str, Kind]
     told: Told
     root: Loop | None
@@ -297,16 +290,14 @@ def at_loops(at: Place, clues: Clues) -> Look:
 
 
 @query
-def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: int, clues: Clues) -> Look:
+def at_function(at: Place, handed: Handed, told: Told, forward: bool, clues: Clues) -> Look:
     """Look at a function that is called at each step.
 
     Args:
-        file: the file of the function.
-        scope: the function.
+        at: the function.
         handed: the kinds of its arguments.
         told: what its parameters mean in these calls: ``if verbose:`` may be dead code.
         forward: it is part of a forward pass, in which only calls that lead to a clue are followed.
-        further: how many nested calls are followed from here.
         clues: what makes the inside of a model's ``forward`` worth checking.
     """
     project = at.file.project
@@ -318,7 +309,7 @@ def at_function(at: Place, handed: Handed, told: Told, forward: bool, further: i
     drawn = yielding_loops(at.scope) if is_generator(at.scope) else None
     path = HowOften(Known(at, dict(told)), at.scope, flow)
     skipped = left_out_of_calls(at.scope)
-    looking = _Looking(at, flow, clues, forward, further, told)
+    looking = _Looking(at, flow, clues, forward, told)
     for statement in at.scope.statements:
         loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
         cold = path.is_rare(statement.place, loop) or (drawn is not None and loop is None) or statement.node in skipped
@@ -335,16 +326,13 @@ class _Looking:
         flow: Flow,
         clues: Clues,
         forward: bool = False,
-        further: int = 1,
         told: Told = (),
     ) -> None:
         self.look = Look()
-        self._file = at.file
-        self._scope = at.scope
+        self._at = at
         self._flow = flow
         self._clues = clues
         self._forward = forward
-        self._further = further
         self._told = told
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._inner: dict[str, Kind] | None = None
@@ -354,12 +342,12 @@ class _Looking:
     def at(self, statement: Statement, is_hot: bool, root: Loop | None, loop: Loop | None, reads: bool = False) -> None:
         """Examine a statement; ``reads``: also search for helpers in other files that read from the device."""
         env = self._flow.before.get(statement.node, {})
-        is_hot = is_hot and not _ends_timed_part(Place(self._file, self._scope), statement)
+        is_hot = is_hot and not _ends_timed_part(self._at, statement)
         self.look.seen.append(Seen(statement, is_hot, root, env, loop))
-        if not is_hot or not self._further:
+        if not is_hot:
             return
         for call in statement.calls:
-            sources = drawn_by_next(Place(self._file, self._scope), call, env)
+            sources = drawn_by_next(self._at, call, env)
             if sources and not self._is_guarded(call, statement):
                 self.drawn(sources, root)
             if self._follow(call, statement, root) and reads:
@@ -369,38 +357,37 @@ class _Looking:
         """Follow what a step draws from; for a generator, the code up to its next ``yield``."""
         for source in sources:
             target = source.target
-            if target.scope is self._scope or not is_followed(target.file, target.scope):
+            if target.scope is self._at.scope or not is_followed(target.place):
                 continue
-            evaluator = Evaluator(self._file, source.env)
+            evaluator = Evaluator(self._at.file, source.env)
             handed = kinds_given(source.made, evaluator) if source.made is not None else _NO_HANDED
             parameters = parameter_env(target.scope, *handed)
-            self.look.ways.append(Way(target.file, target.scope, parameters, (), root, source.at, target.sure))
+            self.look.ways.append(Way(target.place, parameters, (), root, source.at, target.sure))
 
     def _is_guarded(self, call: ast.Call, statement: Statement) -> bool:
         """Whether a conditional expression runs a call of a statement only on a few steps."""
         if self._guarded[0] is not statement:  # there may be thousands of calls
-            definitions = Known(Place(self._file, self._scope), dict(self._told))
-            kind = Evaluator(self._file, self._known_at(statement)).kind
-            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._file)
+            definitions = Known(self._at, dict(self._told))
+            kind = Evaluator(self._at.file, self._known_at(statement)).kind
+            self._guarded = statement, within_expressions(statement.node, definitions, kind, self._at.file)
         return call in self._guarded[1]
 
     def _follow(self, call: ast.Call, statement: Statement, root: Loop | None) -> bool:
         """Follow a call; return whether it may lead to a function in another file that is certainly reached."""
-        file, scope = self._file, self._scope
+        scope = self._at.scope
         env = self._flow.before.get(statement.node, {})
         targets = [
             target
             for target in self._targets(call, env)
             if target.scope is not scope
             and is_followed(
-                target.file,
-                target.scope,
+                target.place,
                 _is_sure_step(scope, call, statement, target) or self._compares_results(call, statement, target),
             )
         ]
         if not targets or self._is_guarded(call, statement):
             return False
-        given = kinds_given(call, Evaluator(file, self._known_at(statement)))
+        given = kinds_given(call, Evaluator(self._at.file, self._known_at(statement)))
         for target in targets:
             if self._forward and not self._leads_on(target):
                 continue
@@ -410,13 +397,13 @@ class _Looking:
             if target.bound:
                 parameters = {**self._passed_through(target.scope, call), **left_out(target.scope, call), **parameters}
             told = in_order(self._told_to(target.scope, call)) if target.bound else ()
-            self.look.ways.append(Way(target.file, target.scope, parameters, told, root, call, target.sure))
-        return targets[0].sure and targets[0].file is not file
+            self.look.ways.append(Way(target.place, parameters, told, root, call, target.sure))
+        return targets[0].sure and targets[0].file is not self._at.file
 
     def _passed_through(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
         """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
-        arguments = None if isinstance(self._scope.node, ast.Module) else self._scope.node.args.vararg
-        if not self._forward or arguments is None or self._scope.name != "forward":
+        arguments = self._at.scope.args.vararg
+        if not self._forward or arguments is None or self._at.scope.name != "forward":
             return {}
         passed = (item.value for item in call.args if isinstance(item, ast.Starred))
         is_all = any(dotted(item) == arguments.arg for item in passed)
@@ -431,9 +418,12 @@ class _Looking:
         name, owner = target.scope.name, target.scope.owner
         if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(call.args) < _RESULTS:
             return False
-        if owner is not None and Modules.of(self._file.project).kind_of_instance(target.file, owner).tag == LAYER_TAG:
+        if (
+            owner is not None
+            and Modules.of(self._at.file.project).kind_of_instance(target.file, owner).tag == LAYER_TAG
+        ):
             return False
-        arguments, keywords, _ = kinds_given(call, Evaluator(self._file, self._known_at(statement)))
+        arguments, keywords, _ = kinds_given(call, Evaluator(self._at.file, self._known_at(statement)))
         given = [*arguments, *keywords.values()]
         return sum(kind.tag == TENSOR_TAG for kind in given) >= _RESULTS and not any(
             kind.tag in (LAYER_TAG, LOADER_TAG) for kind in given
@@ -441,8 +431,8 @@ class _Looking:
 
     def _targets(self, call: ast.Call, env: Env) -> list[Callee]:
         """What a call may reach; in a forward pass, also the ``__init__`` of a created object, with its arguments."""
-        graph = CallGraph.of(self._file.project)
-        found = graph.callees(Place(self._file, self._scope), call, env)
+        graph = CallGraph.of(self._at.file.project)
+        found = graph.callees(self._at, call, env)
         follows_new = self._forward and not self._clues.sure
         return [callee for callee in found if follows_new or not callee.creates]
 
@@ -451,19 +441,19 @@ class _Looking:
         name = target.scope.name.strip("_")
         if (self._clues.sure and not target.sure) or (decodes(name) and not name.startswith("generate_")):
             return False
-        return clues_ahead(target.place, self._clues, self._further - 1, self._scope)
+        return clues_ahead(target.place, self._clues, self._at.scope)
 
     def _told_to(self, target: Scope, call: ast.Call) -> dict[str, ast.expr]:
         """What the parameters of a function, and the attributes of its object, mean in a call."""
-        fields = told_to_method(Place(self._file, self._scope), call, self._told, target)
+        fields = told_to_method(self._at, call, self._told, target)
         return {**fields, **default_values(target, call, self._definitions)}
 
     def _known_at(self, statement: Statement) -> Env:
         """The kinds at a statement, including nested functions of the scopes around it."""
         if self._known[0] is not statement:
-            env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._file)
+            env = with_comprehensions(statement.node, self._flow.before.get(statement.node, {}), self._at.file)
             if self._inner is None:
-                self._inner = Modules.of(self._file.project).functions_of(Place(self._file, self._scope))
+                self._inner = Modules.of(self._at.file.project).functions_of(self._at)
             self._known = statement, Environment(env).over(self._inner) if self._inner else env
         return self._known[1]
 
@@ -472,9 +462,9 @@ class _Looking:
 
         Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
         """
-        if evidence.takes_optimizer_step(call) or backward_names(self._scope).intersection(bound_by(statement.node)):
+        if evidence.takes_optimizer_step(call) or backward_names(self._at.scope).intersection(bound_by(statement.node)):
             return
-        read = Reads.of(self._file.project).in_call(Place(self._file, self._scope), call, self._known_at(statement))
+        read = Reads.of(self._at.file.project).in_call(self._at, call, self._known_at(statement))
         if read is not None:
             self.look.reads.append((call, read))
 

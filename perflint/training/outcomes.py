@@ -6,16 +6,18 @@ A rank test or a setting makes nothing rare: rank 0 still stalls on each step, a
 from __future__ import annotations
 
 import ast
-import operator as operators
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perflint.flow.branches import EACH_STEP, Every, Often
+from perflint.flow.constant_values import OPERATORS
 from perflint.flow.type_tests import impossible
+from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.bindings import bound_by, bound_in, targets_of
 from perflint.syntax.names import dotted, dotted_names, names_in, plain_names, stored_names
-from perflint.syntax.scopes import FUNCTIONS, LOOPS, Link, Loop, Scope, headers, terminal
+from perflint.syntax.parameters import is_none
+from perflint.syntax.scopes import FUNCTIONS, LOOPS, Link, Loop, Scope, headers, required_parts, terminal
 from perflint.syntax.tree import alike, string_of, walk
 from perflint.syntax.vocabulary import (
     asks_to_record,
@@ -282,7 +284,7 @@ def _is_rare_call(test: ast.Call, value: bool) -> bool:
 def _asked_by(test: ast.Call, last: str) -> ast.Call | None:
     """The call whose result a call passes on: ``isnan(x)`` of ``isnan(x).any()``, of ``bool(isnan(x))``."""
     inner = test.func.value if isinstance(test.func, ast.Attribute) else None
-    if last in ("any", "all", "item", "numpy", "bool") and isinstance(inner, ast.Call):
+    if last in {"any", "all", "bool"} | READ_METHODS and isinstance(inner, ast.Call):
         return inner
     first = test.args[0] if test.args else None
     return first if last in ("any", "all", "bool") and isinstance(first, ast.Call) else None
@@ -294,12 +296,6 @@ _EQUALITY = (ast.Eq, ast.NotEq)
 _UP = (ast.Gt, ast.GtE)
 _DOWN = (ast.Lt, ast.LtE)
 ORDER = (*_UP, *_DOWN)
-_COMPARED: Mapping[type[ast.cmpop], Callable[[float, float], bool]] = {
-    ast.Lt: operators.lt,
-    ast.LtE: operators.le,
-    ast.Gt: operators.gt,
-    ast.GtE: operators.ge,
-}
 
 
 def _of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
@@ -307,7 +303,8 @@ def _of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
     name, right, operator = dotted(test.left), test.comparators[0], test.ops[0]
     if len(test.ops) != 1 or name is None or not isinstance(right, ast.Constant):
         return None
-    order = _COMPARED.get(type(operator)) if "." not in name else None  # what an object stores may have grown since
+    is_grown = "." in name  # what an object stores may have grown since
+    order = OPERATORS[type(operator)] if isinstance(operator, ORDER) and not is_grown else None
     if order is None and not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         return None
     left = definitions.get(name)  # last, because it may have to search all calls of a function
@@ -315,7 +312,7 @@ def _of_constants(test: ast.Compare, definitions: Definitions) -> bool | None:
         return None
     if order is not None:
         if isinstance(left.value, (int, float)) and isinstance(right.value, (int, float)):
-            return order(left.value, right.value)
+            return bool(order(left.value, right.value))
         return None
     same = left.value == right.value and type(left.value) is type(right.value)
     return same == isinstance(operator, (ast.Is, ast.Eq))
@@ -481,17 +478,6 @@ def _is_length(node: ast.expr) -> bool:
     return is_size or (isinstance(node, ast.Call) and dotted(node.func) == "len")
 
 
-def required_parts(test: ast.expr, value: bool) -> Iterator[tuple[ast.expr, bool]]:
-    """The parts of a test that must all have certain values for the whole test to be ``value``."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from required_parts(test.operand, not value)
-    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == value:
-        for part in test.values:
-            yield from required_parts(part, value)
-    else:
-        yield test, value
-
-
 # Recognizes tests that select one iteration of a loop: in ``for i in range(n):``, ``if i == 3:`` is true only once.
 
 _NAMED = frozenset({"items", "named_parameters", "named_children", "named_sublayers", "named_buffers"})
@@ -570,18 +556,11 @@ def _plain(target: ast.expr) -> frozenset[str]:
 # too.
 
 
-def turns_itself_off(
-    test: ast.expr, value: bool, block: list[ast.stmt], loop: ast.stmt | None, scope: Scope, definitions: Definitions
-) -> bool:
-    """Whether the branch (``block``) that runs when ``test`` is ``value`` makes the test false for the next step.
+class Branch:
+    """A branch (``block``), and which names keep the value that it gives them until the next step.
 
     ``loop`` is the step loop; without one, the scope is a function that is called at each step.
     """
-    return _Branch(loop, scope, block, definitions).turns_off(test, value)
-
-
-class _Branch:
-    """A branch, and which names keep the value that it gives them until the next step."""
 
     def __init__(self, loop: ast.stmt | None, scope: Scope, block: list[ast.stmt], definitions: Definitions) -> None:
         self._loop = loop if isinstance(loop, LOOPS) else None
@@ -605,7 +584,7 @@ class _Branch:
             left, operator, right = _looked_up(test.left), test.ops[0], test.comparators[0]
             if isinstance(operator, (ast.In, ast.NotIn)):
                 return value == isinstance(operator, ast.NotIn) and self._notes(left, right)
-            if isinstance(operator, (ast.Is, ast.IsNot)) and _is_none(right) and self._sets(left):
+            if isinstance(operator, (ast.Is, ast.IsNot)) and is_none(right) and self._sets(left):
                 return value == isinstance(operator, ast.Is)
             is_changed = isinstance(operator, ast.NotEq if value else ast.Eq)
             is_limit = isinstance(operator, (*ORDER, ast.Eq))
@@ -673,7 +652,7 @@ class _Branch:
         """Whether the branch of ``first is None`` gives the name a value, so that it runs once: ``first = loss``."""
         name = dotted(known)
         values = list(self._assigned(name)) if name is not None else []
-        return name is not None and bool(values) and not any(map(_is_none, values)) and self._keeps(name)
+        return name is not None and bool(values) and not any(map(is_none, values)) and self._keeps(name)
 
     def _notes(self, item: ast.expr, seen: ast.expr) -> bool:
         """Whether ``item not in seen`` is followed by ``seen.add(item)`` or ``seen[item] = ...``."""
@@ -752,10 +731,6 @@ def _looked_up(node: ast.expr) -> ast.expr:
         owner, name = node.args[0], string_of(node.args[1])
         return ast.Attribute(owner, name, ast.Load()) if name is not None else node
     return node
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _times_bound(body: list[ast.stmt], name: str) -> int:

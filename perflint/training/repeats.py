@@ -11,7 +11,7 @@ from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, keyword_parameter
 from perflint.syntax.reaching import is_mutated
-from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
+from perflint.syntax.scopes import Loop, Scope, Statement, once, own_parts, terminal
 from perflint.syntax.tree import children, walk
 from perflint.training.every import call_path, step_loop
 from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
@@ -33,19 +33,19 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
     if around is not None:
         return point.file.path, around
     way = list(call_path(project, point, step))
-    callers = [*(statement for _, _, statement in way[1:]), None]
-    for (file, scope, statement), caller in zip(way, callers, strict=True):
-        last = step_loop(statement, file.path, step)
+    callers = [*(statement for _, statement in way[1:]), None]
+    for (at, statement), caller in zip(way, callers, strict=True):
+        last = step_loop(statement, at.file.path, step)
         loops = repeating_loops(statement.place)
-        innermost = next((loop for loop in loops if not _takes_one_keyword(loop, scope, caller)), None)
+        innermost = next((loop for loop in loops if not _takes_one_keyword(loop, at.scope, caller)), None)
         if innermost is not None and innermost is not last:
-            return file.path, innermost
+            return at.file.path, innermost
     return None
 
 
 def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) -> bool:
     """Whether no ``if`` is between a statement, or the calls that lead to it, and a loop that repeats it."""
-    for _, _, statement in call_path(project, point, step):
+    for _, statement in call_path(project, point, step):
         if any(item is repeat[1] for part in own_parts(statement.node) for item in walk(part)):
             return True
         for link in statement.around:
@@ -79,9 +79,10 @@ def _is_one(keywords: list[ast.keyword]) -> bool:
     return len(values) <= 1 and all(keyword.arg is not None for keyword in keywords)
 
 
+@once
 def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
     """The expressions that comprehensions of a function evaluate in each iteration, with the innermost one."""
-    return scope.once("comprehensions", lambda: dict(pair for item in scope.statements for pair in _repeated_in(item)))
+    return dict(pair for item in scope.statements for pair in _repeated_in(item))
 
 
 def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
@@ -107,11 +108,10 @@ def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
 def passes_before(project: Project, point: Point, step: Step) -> int:
     """How many statements with a backward pass, or with a call that leads to one, precede a statement in a step."""
     count = 0
-    for file, scope, statement in call_path(project, point, step):
-        last = step_loop(statement, file.path, step)
+    for at, statement in call_path(project, point, step):
+        last = step_loop(statement, at.file.path, step)
         count += sum(
-            other.start < statement.start and (last is None or other.is_in(last))
-            for other in _training_statements(Place(file, scope))
+            other.start < statement.start and (last is None or other.is_in(last)) for other in _training_statements(at)
         )
     return count
 

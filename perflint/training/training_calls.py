@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from perflint.flow.calls import CallGraph, closure_of
 from perflint.flow.known_arguments import Told, in_order
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
 from perflint.index.modules import Modules, knows_paddle
-from perflint.index.project import Part, Place
+from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Scope, is_abstract
@@ -18,9 +17,6 @@ from perflint.syntax.vocabulary import is_no_training
 from perflint.training import evidence
 from perflint.training.every import HowOften
 from perflint.training.live import held_names, live
-
-if TYPE_CHECKING:
-    from perflint.index.project import FileIndex, Project
 
 
 class TrainingCalls(Part):
@@ -143,27 +139,21 @@ def _calls_optimizer(at: Place, call: ast.Call) -> bool:
     name = dotted(call.func)
     if name is None or name.rpartition(".")[2] not in _names(at.file.project):
         return False
-    found = Values.of(at.file.project).callee(at, name, {})
-    return found is not None and found[1] in _optimizing(at.file.project)
+    found = CallGraph.of(at.file.project).called(at, call.func)
+    return found is not None and _takes_steps(found)
 
 
 @query
 def _names(project: Project) -> frozenset[str]:
     """Names of the functions that take an optimizer step directly."""
-    return frozenset(scope.name for scope in _optimizing(project))
-
-
-@query
-def _optimizing(project: Project) -> frozenset[Scope]:
     named = {*project.mentions.calls("step"), *project.mentions.calls("minimize")}
     files = (file for file in project.files.values() if file in named or file.scales)
-    return frozenset().union(*map(_optimizing_in, files))
+    return frozenset().union(*map(_names_in, files))
 
 
 @query
-def _optimizing_in(file: FileIndex) -> frozenset[Scope]:
-    """The functions of a file that take an optimizer step directly."""
-    return frozenset(file.scopes_where(_takes_steps))
+def _names_in(file: FileIndex) -> frozenset[str]:
+    return frozenset(scope.name for scope in file.scopes_where(_takes_steps))
 
 
 def _takes_steps(at: Place) -> bool:

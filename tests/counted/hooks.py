@@ -12,7 +12,8 @@ from typing import Any
 
 from trace_parts.tracer import Tracer
 
-from perflint.bench.runner.watched_calls import READS, watch
+from perflint.bench.runner.watched_calls import watch
+from perflint.paddle.host_reads import WATCHED_METHODS
 
 _DEPTH = 12
 """Frames of a script that are looked at."""
@@ -64,8 +65,8 @@ def install(root: str) -> Counting:
 
     counting = Counting(root)
     _accept_waits(paddle)
-    watch(paddle, counting)
-    for name in READS:
+    watch(paddle, counting, WATCHED_METHODS)
+    for name in WATCHED_METHODS:
         if name in ("numpy", "item", "tolist", "__array__"):
             _bytes_read(paddle.Tensor, name, counting)
     _bytes_copied(paddle, counting)

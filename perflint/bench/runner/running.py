@@ -176,7 +176,7 @@ def run(plan_file: str) -> None:
         hook(paddle, recorder)
         hook_spawn(paddle, recorder, plan["copy"])
         if profiler:
-            watch_steps(paddle, profiler)
+            watch_steps(paddle, profiler, plan["reads"])
         signal.signal(signal.SIGTERM, stopped)  # again, because Paddle has taken the signal for itself
 
     signal.signal(signal.SIGTERM, stopped)

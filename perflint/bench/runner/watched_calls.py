@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -21,12 +21,6 @@ from . import step_kinds
 from .hooks import after_import
 from .recorder import Recorder
 
-READS = (
-    *("numpy", "item", "tolist", "cpu", "gradient", "get_value", "__array__", "__dlpack__"),
-    *("__float__", "__int__", "__long__", "__bool__", "__nonzero__", "__index__"),
-    *("__format__", "__str__", "__repr__"),
-)
-"""Methods of a tensor that need its value on the host."""
 SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
 """Functions and methods whose result has a size that depends on values, so the host has to read them."""
 WAITS = ("synchronize", "empty_cache")
@@ -156,10 +150,10 @@ def _parameters(optimizer: Any) -> list[Any]:
     return [each for item in found for each in (item["params"] if isinstance(item, dict) else [item])]
 
 
-def watch(paddle: Any, watcher: Watcher) -> None:
-    """Wrap Paddle, ``print`` and ``logging``."""
+def watch(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
+    """Wrap Paddle, ``print`` and ``logging``; ``reads`` are the methods of tensors that need the value on the host."""
     tensor = paddle.Tensor
-    for name in READS:
+    for name in reads:
         wrap(watcher, tensor, name, WatchedCall(step_kinds.READ, f"Tensor.{name}"))
     for name in SIZED:
         for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
@@ -268,9 +262,9 @@ def watch_pauses(watcher: Watcher) -> None:
     watch_curves(watcher)
 
 
-def watch_steps(paddle: Any, watcher: Watcher) -> None:
+def watch_steps(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
     """Wrap everything that a step consists of; call this after ``hooks.hook``, which recognizes the end of a step."""
-    watch(paddle, watcher)
+    watch(paddle, watcher, reads)
     wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(step_kinds.FORWARD, "forward", note=_layer))
     wrap(watcher, paddle.Tensor, "backward", WatchedCall(step_kinds.BACKWARD, "Tensor.backward"))
     wrap(watcher, paddle, "grad", WatchedCall(step_kinds.BACKWARD, "paddle.grad"))
