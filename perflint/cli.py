@@ -173,6 +173,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     _add_check(commands.add_parser("check", help="check files and directories"))
     _add_rule(commands.add_parser("rule", help="explain a rule, or list all rules (also: explain, rules)"))
     _add_bench(commands.add_parser("bench", help="RUN a training script without and with its fixes, and compare"))
+    _add_step(commands.add_parser("step", help="show what a training step does, in order, without running it"))
     _add_instrument(commands.add_parser("instrument", help="mark the parts of a training step for a profiler"))
     _add_profile(commands.add_parser("profile", help="RUN a training script and show where the time of a step goes"))
     _add_config(commands.add_parser("config", help="show the settings and where each comes from"))
@@ -332,6 +333,19 @@ def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
     add("--until", until, type=_PERCENT, metavar="PERCENT")
     least = "exit 1 if the whole interval of all fixes (or of --against) is below this ratio (1.05)"
     add("--fail-under", least, type=_RATIO, metavar="RATIO")
+
+
+def _add_step(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show what each training step does, in order and through all calls that can be followed: where the host waits "
+        "for the device, copies, logs and saves. Nothing is run."
+    )
+    add = _adder(parser)
+    add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
+    shown = "how steps are shown: text (default) or json"
+    add("--output-format", shown, choices=("text", "json"), default="text", metavar="FORMAT")
+    _add_settings(parser)
+    parser.set_defaults(stdin_filename=None, force_exclude=False)
 
 
 def _add_instrument(parser: argparse.ArgumentParser) -> None:

@@ -22,6 +22,7 @@ LAYERS = (
     "flow",
     "training",
     "facts",
+    "trace",
     "incremental",
     "suppress",
     "lint",

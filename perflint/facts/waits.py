@@ -409,12 +409,12 @@ def _waits_again(point: Point) -> bool:
 @of_point
 def _reads_or_decides(point: Point) -> bool:
     evaluator = Evaluator(point.file, point.full_env)
-    if any(asked and _is_asked(item, evaluator.kind(item)) for item, asked in candidates(point.statement.node)):
+    if any(asked and is_asked(item, evaluator.kind(item)) for item, asked in candidates(point.statement.node)):
         return True
     return any(reads_tensor(call, evaluator, point.file) or _in_helper(point, call) for call in point.statement.calls)
 
 
-def _is_asked(node: ast.expr, kind: Kind) -> bool:
+def is_asked(node: ast.expr, kind: Kind) -> bool:
     """Whether a tensor decides; an argument of a forward pass is usually a tensor, but alone in a test it is a flag."""
     return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
 
@@ -423,6 +423,11 @@ def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool
     """Whether an expression's result has a size that only the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
     if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
         return True
+    return sizes_on_the_device(node, point, evaluator)
+
+
+def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
+    """Whether a size in an expression is a tensor of the device, which the host has to read first."""
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     return any(_is_on_the_device(part, point, evaluator) for part in sizes)
 

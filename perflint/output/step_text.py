@@ -1,0 +1,186 @@
+"""Shows the traces of training steps: as a tree for people, and as JSON."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from perflint.flow.branches import Every, Often
+from perflint.index.project import Place
+from perflint.text.visible import visible_line
+from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.loading import loadings
+from perflint.trace.step_trace import (
+    Alternatives,
+    Node,
+    Repeat,
+    StepCall,
+    StepTrace,
+    Summary,
+    most_at_each_step,
+    unknown_calls,
+)
+
+_CODE = 60
+"""The most characters of code in a row."""
+_OFTEN = {
+    Often.EVERY_N: "every n steps",
+    Often.EACH_EPOCH: "each epoch",
+    Often.ONCE: "once",
+    Often.NEVER: "never",
+    Often.SOMETIMES: "sometimes",
+}
+_COUNTED = (
+    ("wait for the device", "waits for the device", lambda event: event.kind.waits),
+    ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
+    ("save", "saves", lambda event: event.kind is EventKind.SAVE),
+    ("collective", "collectives", lambda event: event.kind is EventKind.COLLECTIVE),
+)
+
+
+def text(trace: StepTrace, names: Mapping[str, str]) -> str:
+    """The rows of one step: the row of the file, what, and how often; then what a step has at most.
+
+    A row that leads into another file says into which; the rows below it that are indented further are of that file.
+    """
+    first = ast.unparse(trace.loop).partition("\n")[0].rstrip(":")
+    rows = [(trace.loop.lineno, _short(first), "each iteration is a step"), *_rows(trace.nodes, 1, set(), names)]
+    digits = len(str(max(row for row, _, _ in rows)))
+    lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
+    heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
+    lines = [heading, *_batches(trace, names), *lines, *_totals(trace)]
+    return "".join(visible_line(line) + "\n" for line in lines)
+
+
+def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+    """Where the batches come from."""
+    for each in loadings(trace.place, trace.loop):
+        where = f"{_named(each.made.place, names)}:{each.row}"
+        numbers = " or ".join("an unknown number of" if number is None else str(number) for number in each.workers)
+        inside = ": each step waits until its batch is loaded" if each.is_in_process else ""
+        yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
+
+
+def _totals(trace: StepTrace) -> Iterator[str]:
+    counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
+    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
+    yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
+    unknown = len(list(unknown_calls(trace.nodes)))
+    if unknown:
+        yield f"Not followed: {unknown} call{'s' if unknown > 1 else ''} (marked ?)."
+
+
+def _rows(
+    nodes: Iterable[Node], depth: int, seen: set[Summary], names: Mapping[str, str]
+) -> Iterator[tuple[int, str, str]]:
+    indent = "  " * depth
+    for node in nodes:
+        row = node.node.lineno
+        if isinstance(node, StepEvent):
+            yield row, indent + _code(node.node), _said(node)
+        elif isinstance(node, StepCall):
+            for reached in node.reached:
+                if reached.nodes:
+                    yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
+                    if reached not in seen:
+                        seen.add(reached)
+                        yield from _rows(reached.nodes, depth + 1, seen, names)
+        elif isinstance(node, Repeat):
+            yield row, f"{indent}for each of {_short(node.times)}", ""
+            yield from _rows(node.body, depth + 1, seen, names)
+        elif isinstance(node, Alternatives):
+            for number, (test, arm) in enumerate(node.arms):
+                if arm:
+                    yield (
+                        row,
+                        f"{indent}{'if' if number == 0 else 'elif'} {_short(test)}" if test else f"{indent}else",
+                        "",
+                    )
+                    yield from _rows(arm, depth + 1, seen, names)
+        else:
+            yield row, f"{indent}? {_code(node.node)}", node.why
+
+
+def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
+    """What a call runs: the function, and its file if that is another one."""
+    function = reached.function
+    where = "" if function.file is call.place.file else f" of {_named(function, names)}"
+    known = ", as above" if is_known else ""
+    often = _often(call.every)
+    perhaps = "" if call.is_sure else "perhaps "
+    return f"{perhaps}{function.scope.qualname}{where}{known}{f', {often}' if often else ''}"
+
+
+def _named(place: Place, names: Mapping[str, str]) -> str:
+    return names.get(place.file.path, place.file.path)
+
+
+def _code(node: ast.AST) -> str:
+    return _short(ast.unparse(node))
+
+
+def _short(code: str) -> str:
+    line = " ".join(code.split())
+    return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
+
+
+def _said(event: StepEvent) -> str:
+    often = _often(event.every)
+    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+
+
+def _often(every: Every) -> str:
+    return _OFTEN.get(every.often, "")
+
+
+def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same as nested objects, each with its ``type``."""
+    return {
+        "path": names.get(trace.place.file.path, trace.place.file.path),
+        "row": trace.loop.lineno,
+        "function": trace.place.scope.qualname,
+        "loaders": [
+            {"path": _named(each.made.place, names), "row": each.row, "workers": [*each.workers]}
+            for each in loadings(trace.place, trace.loop)
+        ],
+        "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "nodes": [_object(node, frozenset(), names) for node in trace.nodes],
+    }
+
+
+def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> dict[str, Any]:
+    place = node.point.place if isinstance(node, StepEvent) else node.place
+    path = names.get(place.file.path, place.file.path)
+    found: dict[str, Any] = {"path": path, "row": node.node.lineno}
+    if isinstance(node, StepEvent):
+        return {"type": "event", **found, "kind": node.kind.value, "waits": node.kind.waits, **_when(node.every)} | {
+            "code": _code(node.node)
+        }
+    if isinstance(node, StepCall):
+        inside = [
+            {
+                "function": each.function.scope.qualname,
+                "nodes": [] if each in above else [_object(item, above | {each}, names) for item in each.nodes],
+            }
+            for each in node.reached
+        ]
+        return {
+            "type": "call",
+            **found,
+            "code": _code(node.node),
+            **_when(node.every),
+            "sure": node.is_sure,
+            "runs": inside,
+        }
+    if isinstance(node, Repeat):
+        body = [_object(each, above, names) for each in node.body]
+        return {"type": "loop", **found, "over": _short(node.times), "nodes": body}
+    if isinstance(node, Alternatives):
+        arms = [{"test": test, "nodes": [_object(each, above, names) for each in arm]} for test, arm in node.arms]
+        return {"type": "choice", **found, "arms": arms}
+    return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+
+
+def _when(every: Every) -> dict[str, str]:
+    return {"every": every.often.name.lower()}

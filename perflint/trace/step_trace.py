@@ -1,0 +1,318 @@
+"""The trace of a step: the events of its loop and of all that it calls, in order, as a tree.
+
+A function is summarized once for each set of kinds that calls pass to it; a call refers to the summary of what it
+reaches. So a trace is as large as the code, not as the number of paths through it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import NamedTuple
+
+from perflint.flow.branches import EACH_STEP, Every, Often
+from perflint.flow.by_statement import Flow, is_generator
+from perflint.flow.calls import Callee, CallGraph
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
+from perflint.flow.known_values import Known, told_to_method
+from perflint.flow.values import Values
+from perflint.index.kinds import EITHER, GUESS, UNKNOWN, UNKNOWN_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Place, Project
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
+from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
+from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
+from perflint.training.every import HowOften
+from perflint.training.live import live
+from perflint.training.looks import kinds_given, step_loops
+from perflint.training.steps import Point
+
+_DEEPEST = 12
+"""Through how many calls a step is followed."""
+
+
+@dataclass(frozen=True)
+class StepCall:
+    """A call of functions of the project, with what each of them does; several if it is not known which one runs.
+
+    ``is_sure``: names and types lead there; a method that only its name leads to is not sure.
+    """
+
+    node: ast.expr
+    place: Place
+    every: Every
+    reached: tuple[Summary, ...]
+    is_sure: bool = True
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A loop inside the step. ``times``: what it goes over, in words."""
+
+    node: ast.stmt
+    place: Place
+    times: str
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Alternatives, of which one runs: the statements of ``if``, of each ``elif``, and of ``else``."""
+
+    node: ast.stmt
+    place: Place
+    arms: tuple[tuple[str, tuple[Node, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A call that could not be followed, although it gets a tensor."""
+
+    node: ast.Call
+    place: Place
+    every: Every
+    why: str
+
+
+Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What one call of a function does in a step."""
+
+    function: Place
+    nodes: list[Node] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class StepTrace:
+    """One training step: the loop that it is an iteration of, and what it does."""
+
+    place: Place
+    loop: Loop
+    nodes: tuple[Node, ...]
+
+
+def traces(project: Project) -> Iterator[StepTrace]:
+    """The traces of all step loops of a project, in the order of its files."""
+    for file in live(project).files:
+        if file.is_quiet or file.is_foreign:
+            continue
+        for scope in file.scopes.scopes:
+            at = Place(file, scope)
+            for loop in step_loops(at):
+                env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+                yield StepTrace(at, loop, tuple(_Reader(at, env, (), loop, 0).block(loop.body)))
+
+
+@query(cycle=None)
+def _summary(at: Place, handed: Handed, told: Told, depth: int) -> Summary | None:
+    """What a function does if it is called with arguments of these kinds; None where it calls itself."""
+    env = Values.of(at.file.project).base_env(at, dict(handed))
+    for name in at.scope.parameters:
+        if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
+            env[name] = GUESS
+    node = at.scope.node
+    return Summary(at, list(_Reader(at, env, told, None, depth).block(node.body)))
+
+
+class _Reader:
+    """Reads the statements of one function in order."""
+
+    def __init__(self, at: Place, env: Env, told: Told, loop: Loop | None, depth: int) -> None:
+        self._at = at
+        self._loop = loop
+        self._depth = depth
+        self._told = told
+        self._flow = Flow(at, env, guess_losses=True).run()
+        known = Known(at, dict(told))
+        self._often = HowOften(known, at.scope, self._flow)
+        self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
+        self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
+
+    def block(self, body: list[ast.stmt]) -> Iterator[Node]:
+        """What statements do, one after the other."""
+        for node in body:
+            yield from self._statement(node)
+
+    def _statement(self, node: ast.stmt) -> Iterator[Node]:
+        statement = self._statements.get(node)
+        if statement is None:
+            return  # a definition
+        runs = self._often.every(statement.place, self._loop)
+        if isinstance(node, (ast.For, ast.AsyncFor)):
+            yield from self._own(statement, runs)
+            yield from self._repeat(node, ast.unparse(node.iter))
+        elif isinstance(node, ast.While):
+            yield from self._repeat(node, f"while {ast.unparse(node.test)}", tuple(self._own(statement, runs)))
+        elif isinstance(node, ast.If):
+            yield from self._own(statement, runs)
+            yield from self._choice(node)
+        elif isinstance(node, TRIES):
+            yield from self.block([*node.body, *node.orelse, *node.finalbody])
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            yield from self._own(statement, runs)
+            yield from self.block(node.body)
+        elif isinstance(node, ast.Match):
+            yield from self._own(statement, runs)
+            arms = ((ast.unparse(case.pattern), tuple(self.block(case.body))) for case in node.cases)
+            found = tuple((test, nodes) for test, nodes in arms if nodes)
+            if found:
+                yield Alternatives(node, self._at, found)
+        else:
+            yield from self._own(statement, runs)
+
+    def _repeat(
+        self, node: ast.For | ast.AsyncFor | ast.While, times: str, first: tuple[Node, ...] = ()
+    ) -> Iterator[Node]:
+        body = (*first, *self.block(node.body))
+        if body:
+            yield Repeat(node, self._at, times, body)
+        yield from self.block(node.orelse)
+
+    def _choice(self, node: ast.If) -> Iterator[Node]:
+        arms: list[tuple[str, tuple[Node, ...]]] = []
+        rest: ast.If | None = node
+        while rest is not None:
+            arms.append((ast.unparse(rest.test), tuple(self.block(rest.body))))
+            following = rest.orelse
+            rest = following[0] if len(following) == 1 and isinstance(following[0], ast.If) else None
+            if rest is None and following:
+                arms.append(("", tuple(self.block(following))))
+        if any(nodes for _, nodes in arms):
+            yield Alternatives(node, self._at, tuple(arms))
+
+    def _own(self, statement: Statement, runs: Every) -> Iterator[Node]:
+        """The events of the statement's own expressions, and what its calls do."""
+        env = self._flow.before.get(statement.node, {})
+        point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
+        for node, kind in events_at(point, runs):
+            if kind is not None:
+                yield StepEvent(kind, point, node, runs)
+            elif isinstance(node, ast.Call):
+                yield from self._called(node, point, runs)
+
+    def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
+        evaluator = Evaluator(self._at.file, point.full_env)
+        targets = self._targets(call, point, evaluator)
+        reached = [summary for target in targets if (summary := self._inside(target, call, evaluator)) is not None]
+        if any(summary.nodes for summary in reached):
+            yield StepCall(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
+        elif not targets and self._may_lead_on(call, evaluator):
+            yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
+
+    def _targets(self, call: ast.Call, point: Point, evaluator: Evaluator) -> list[Callee]:
+        project = self._at.file.project
+        model = model_of(call, evaluator)
+        if model is not None:
+            methods = (Modules.of(project).method(part, "forward") for part in model.type.split(EITHER) if part)
+            return [Callee(method) for method in methods if method is not None]
+        found = CallGraph.of(project).callees(point.function, call, point.full_env)
+        return [target for target in found if not target.creates and _is_followed(target.file, target.scope)]
+
+    def _inside(self, target: Callee, call: ast.Call, evaluator: Evaluator) -> Summary | None:
+        if self._depth >= _DEEPEST or target.scope is self._at.scope or is_generator(target.scope):
+            return None
+        arguments, keywords, spread = kinds_given(call, evaluator) if target.bound else ([], {}, [])
+        handed = parameter_env(target.scope, arguments, keywords, spread)
+        told: Told = ()
+        if target.bound:
+            handed = {**left_out(target.scope, call), **handed}
+            fields = told_to_method(self._at, call, self._told, target.scope)
+            told = in_order({**fields, **default_values(target.scope, call, self._definitions)})
+        return _summary(target.place, in_order(handed), told, self._depth + 1)
+
+    def _may_lead_on(self, call: ast.Call, evaluator: Evaluator) -> bool:
+        """Whether a call of something unknown gets a tensor: what it does with it is not known."""
+        name = dotted(call.func)
+        if name is None or evaluator.kind(call.func).tag != UNKNOWN_TAG or not gives_tensors(call, evaluator):
+            return False
+        if means_scaler(name.rpartition(".")[0]):
+            return False  # ``scaler.scale(loss)`` of Paddle is one product
+        first, _, rest = name.partition(".")
+        own = first in self._at.scope.parameters and not (
+            rest and evaluator.kind(ast.Name(first, ast.Load())).is_tensor
+        )
+        return own or (first == "self" and self._at.scope.owner is not None)
+
+
+def _is_followed(file: FileIndex, target: Scope) -> bool:
+    """Whether what a call reaches is a part of the step: not an evaluation, and not code for something else."""
+    return not (file.is_quiet or file.is_foreign or is_no_training(target.name) or is_trial(target.name))
+
+
+class Occurrence(NamedTuple):
+    """An event as a step meets it: through which calls, in which loops inside the step, and how often."""
+
+    event: StepEvent
+    calls: tuple[StepCall, ...]
+    repeats: tuple[Repeat, ...]
+    every: Every
+
+    @property
+    def is_at_each_step(self) -> bool:
+        """Whether nothing is known that keeps a step from it."""
+        return self.every.often is Often.EACH_STEP
+
+
+_MOST_OCCURRENCES = 5000
+
+
+def occurrences(trace: StepTrace) -> list[Occurrence]:
+    """The events of a step in order; of alternatives, those of all."""
+    return list(islice(_occurrences(trace.nodes, (), (), EACH_STEP), _MOST_OCCURRENCES))
+
+
+def _occurrences(
+    nodes: Iterable[Node], calls: tuple[StepCall, ...], repeats: tuple[Repeat, ...], every: Every
+) -> Iterator[Occurrence]:
+    for node in nodes:
+        if isinstance(node, StepEvent):
+            yield Occurrence(node, calls, repeats, node.every.within(every))
+        elif isinstance(node, StepCall):
+            for reached in node.reached:
+                yield from _occurrences(reached.nodes, (*calls, node), repeats, node.every.within(every))
+        elif isinstance(node, Repeat):
+            yield from _occurrences(node.body, calls, (*repeats, node), every)
+        elif isinstance(node, Alternatives):
+            for _, arm in node.arms:
+                yield from _occurrences(arm, calls, repeats, every)
+
+
+def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[StepEvent], bool]) -> int:
+    """How many events a step meets at most, at each step; in a loop inside the step, those of one pass."""
+    found = 0
+    for node in nodes:
+        if isinstance(node, StepEvent):
+            found += node.every.often is Often.EACH_STEP and wanted(node)
+        elif isinstance(node, StepCall) and node.every.often is Often.EACH_STEP:
+            found += max(most_at_each_step(reached.nodes, wanted) for reached in node.reached)
+        elif isinstance(node, Repeat):
+            found += most_at_each_step(node.body, wanted)
+        elif isinstance(node, Alternatives):
+            found += max(most_at_each_step(arm, wanted) for _, arm in node.arms)
+    return found
+
+
+def unknown_calls(nodes: Iterable[Node]) -> Iterator[Unknown]:
+    """The calls of a step that could not be followed, each once."""
+    seen = set[ast.AST]()
+    waiting = [*nodes][::-1]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Unknown):
+            if node.node not in seen:
+                seen.add(node.node)
+                yield node
+        elif isinstance(node, StepCall):
+            waiting += [each for reached in node.reached for each in reached.nodes][::-1]
+        elif isinstance(node, Repeat):
+            waiting += node.body[::-1]
+        elif isinstance(node, Alternatives):
+            waiting += [each for _, arm in node.arms for each in arm][::-1]

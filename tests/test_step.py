@@ -1,0 +1,256 @@
+"""``perflint step``: what a training step does, in order, through the calls that it makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from perflint.cli import main
+from perflint.flow.resolving import opened
+from perflint.output.step_text import as_json, text
+from perflint.trace.events import EventKind
+from perflint.trace.loading import loadings
+from perflint.trace.step_trace import StepTrace, most_at_each_step, occurrences, traces, unknown_calls
+from tests.support import sources
+
+ROOT = Path(__file__).parents[1]
+NET = """\
+import paddle
+
+
+class Net(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.body = paddle.nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = self.body(x)
+        if (x > 0).any():
+            x = x * 2
+        return x
+"""
+TRAIN = """\
+import paddle
+import paddle.nn.functional as F
+
+from net import Net
+
+
+def record(loss, losses):
+    losses.append(loss.item())
+
+
+def train(loader, optimizer, writer):
+    net, losses = Net(), []
+    for step, (x, y) in enumerate(loader):
+        out = net(x)
+        loss = F.cross_entropy(out, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+        record(loss, losses)
+        for value in [loss, out]:
+            print(float(value.mean()))
+        if step % 100 == 0:
+            writer.add_scalar("loss", loss, step)
+"""
+
+
+def trace(files: Mapping[str, str] | str) -> StepTrace:
+    """The one step of a program."""
+    (found,) = traces(opened(sources(files)))
+    return found
+
+
+def events(files: Mapping[str, str] | str) -> list[tuple[str, int, str]]:
+    """The events of its step: file, row and kind, in order."""
+    return [(each.event.point.file.path, each.event.row, each.event.kind.value) for each in occurrences(trace(files))]
+
+
+def in_loop(body: str, before: str = "") -> str:
+    """A program whose step does this after its backward pass."""
+    inside = "".join(f"        {line}\n" for line in dedent(body).splitlines())
+    return f"""\
+import paddle
+{before}
+
+def train(model, loader, optimizer, args):
+    for step, (x, y) in enumerate(loader):
+        loss = paddle.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+{inside}"""
+
+
+def test_the_events_of_a_step_in_the_order_in_which_they_happen() -> None:
+    assert events({"train.py": TRAIN, "net.py": NET}) == [
+        ("net.py", 11, "decision"),
+        ("train.py", 16, "backward"),
+        ("train.py", 17, "optimizer"),
+        ("train.py", 8, "read"),
+        ("train.py", 21, "read"),
+        ("train.py", 21, "log"),
+        ("train.py", 23, "log"),
+    ]
+
+
+def test_how_often_and_through_what() -> None:
+    found = occurrences(trace({"train.py": TRAIN, "net.py": NET}))
+    assert [each.event.row for each in found if not each.is_at_each_step] == [23]
+    assert [len(each.calls) for each in found] == [1, 0, 0, 1, 0, 0, 0]
+    assert [len(each.repeats) for each in found] == [0, 0, 0, 0, 1, 1, 0]
+
+
+def test_the_most_that_a_step_has() -> None:
+    step = trace({"train.py": TRAIN, "net.py": NET})
+    assert most_at_each_step(step.nodes, lambda event: event.kind.waits) == 3
+    assert most_at_each_step(step.nodes, lambda event: event.kind is EventKind.LOG) == 1
+
+
+def test_of_alternatives_the_longer_one_counts() -> None:
+    step = trace(in_loop("if args.fast:\n    loss.item()\nelse:\n    loss.item()\n    x.max().item()\n"))
+    assert most_at_each_step(step.nodes, lambda event: event.kind.waits) == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "kinds"),
+    [
+        ("args.seen = loss.numpy()", ["read"]),
+        ("args.seen = x[x > 0]", ["size"]),
+        ("args.seen = paddle.nonzero(x > 0)", ["size"]),
+        ("while (loss > 1).all():\n    loss = loss / 2", ["decision"]),
+        ("args.seen = 1 if loss > 3 else 2", ["decision"]),
+        ("args.seen = paddle.to_tensor([1.0])", ["copy"]),
+        ("paddle.device.cuda.synchronize()", ["synchronize"]),
+        ("paddle.distributed.all_reduce(loss)", ["collective"]),
+        ("paddle.save(model.state_dict(), 'last.pdparams')", ["save"]),
+        ("args.scaler.step(optimizer)", ["scaler"]),
+        ("args.seen = loss.shape[0] + x.ndim", []),
+        ("args.seen = loss.detach()", []),
+        ("args.names = sorted(args.names)", []),
+    ],
+)
+def test_what_counts_as_an_event(body: str, kinds: list[str]) -> None:
+    assert [kind for _, row, kind in events(in_loop(body)) if row > 8] == kinds
+
+
+def test_what_cannot_be_followed_is_said() -> None:
+    step = trace(in_loop("args.tracker(loss)\nlen(args.names)\nloss.mean()\n"))
+    unknown = [(each.node.lineno, each.why) for each in unknown_calls(step.nodes)]
+    assert unknown == [(6, "what `model` runs is not known"), (10, "what `args.tracker` runs is not known")]
+
+
+def test_functions_that_call_each_other_end() -> None:
+    helpers = (
+        "\n\ndef ping(loss, n):\n    loss.item()\n    pong(loss, n)\n\n\ndef pong(loss, n):\n    ping(loss, n - 1)\n"
+    )
+    found = events(in_loop("ping(loss, 3)", before=helpers))
+    assert [kind for _, _, kind in found if kind == "read"] != []
+
+
+def test_what_an_evaluation_does_is_no_part_of_the_step() -> None:
+    evaluation = "\n\ndef evaluate(model, loader):\n    for x, _ in loader:\n        model(x).numpy()\n"
+    assert events(in_loop("if step % 100 == 0:\n    evaluate(model, loader)", before=evaluation))[2:] == []
+
+
+def test_the_text() -> None:
+    said = text(trace({"train.py": TRAIN, "net.py": NET}), {})
+    assert said == dedent(
+        """\
+        train.py, train
+        13  for step, (x, y) in enumerate(loader)  -- each iteration is a step
+        14    net(x)  -- Net.forward of net.py
+        11      (x > 0).any()  -- decides by a tensor: waits for the device
+        16    loss.backward()  -- backward pass
+        17    optimizer.step()  -- optimizer step
+        19    record(loss, losses)  -- record
+         8      loss.item()  -- reads a tensor: waits for the device
+        20    for each of [loss, out]
+        21      float(value.mean())  -- reads a tensor: waits for the device
+        21      print(float(value.mean()))  -- logs
+        22    if step % 100 == 0
+        23      writer.add_scalar('loss', loss, step)  -- logs, every n steps
+        At most, at each step: 3 waits for the device, 1 log line.
+        """
+    )
+
+
+LOADERS = """\
+import paddle
+from paddle.io import DataLoader
+
+
+def build(data, workers={default}):
+    return DataLoader(data, shuffle=True, num_workers=workers)
+
+
+def train(model, optimizer, data, args):
+    loader = build(data{given})
+    for x, y in enumerate(loader):
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "given", "workers"),
+    [
+        (0, "", (0,)),
+        (4, "", (4,)),
+        (0, ", 2", (2,)),
+        (0, ", args.workers", (None,)),
+    ],
+)
+def test_the_loader_of_a_step_and_its_workers(default: int, given: str, workers: tuple[int | None, ...]) -> None:
+    step = trace(LOADERS.format(default=default, given=given))
+    (found,) = loadings(step.place, step.loop)
+    assert (found.row, found.workers, found.is_in_process) == (6, workers, workers == (0,))
+
+
+def test_a_step_that_draws_from_a_list_has_no_loader() -> None:
+    step = trace(LOADERS.format(default=0, given="").replace("enumerate(loader)", "zip([1, 2], args.names)"))
+    assert loadings(step.place, step.loop) == []
+
+
+def test_json_says_the_same() -> None:
+    found = json.loads(json.dumps(as_json(trace({"train.py": TRAIN, "net.py": NET}), {"net.py": "models/net.py"})))
+    assert found["row"] == 13
+    assert found["most_at_each_step"]["waits for the device"] == 3
+    assert [each["type"] for each in found["nodes"]] == ["call", "event", "event", "call", "loop", "choice"]
+    (inside,) = found["nodes"][0]["runs"][0]["nodes"]
+    assert (inside["path"], inside["row"], inside["kind"], inside["waits"]) == ("models/net.py", 11, "decision", True)
+
+
+def test_the_page_shows_what_the_command_says(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["step", "--isolated", "examples/segmentation.py"]) == 0
+    page = (ROOT / "docs" / "step.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out in page
+
+
+def test_a_project_without_a_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.py").write_text("print(1)\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["step", "--isolated"]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err[:26]) == ("", "No training step was found")
+
+
+def test_steps_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "train.py").write_text(TRAIN)
+    (tmp_path / "net.py").write_text(NET)
+    monkeypatch.chdir(tmp_path)
+    assert main(["step", "--isolated", "--output-format", "json", "train.py"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)
+    assert (step["path"], step["row"], step["most_at_each_step"]["waits for the device"]) == ("train.py", 13, 3)
