@@ -176,6 +176,7 @@ def test_the_text() -> None:
         22    if step % 100 == 0
         23      writer.add_scalar('loss', loss, step)  -- logs, every n steps
         At most, at each step: 3 waits for the device, 1 log line.
+        In loops inside the step, again in each pass: 1 of the waits.
         """
     )
 

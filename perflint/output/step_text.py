@@ -19,6 +19,7 @@ from perflint.trace.step_trace import (
     StepTrace,
     Summary,
     most_at_each_step,
+    occurrences,
     unknown_calls,
 )
 
@@ -66,6 +67,10 @@ def _totals(trace: StepTrace) -> Iterator[str]:
     counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
     parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
+    waits = (each for each in occurrences(trace) if each.event.kind.waits and each.is_at_each_step)
+    repeated = dict.fromkeys(each.event.node for each in waits if each.repeats)
+    if repeated:
+        yield f"In loops inside the step, again in each pass: {len(repeated)} of the waits."
     unknown = len(list(unknown_calls(trace.nodes)))
     if unknown:
         yield f"Not followed: {unknown} call{'s' if unknown > 1 else ''} (marked ?)."

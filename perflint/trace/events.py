@@ -97,7 +97,7 @@ class StepEvent:
         return self.node.lineno
 
 
-def events_at(point: Point, runs: Every) -> Iterator[tuple[ast.expr, EventKind | None]]:
+def events_at(point: Point) -> Iterator[tuple[ast.expr, EventKind | None]]:
     """The expressions of a statement in the order in which Python evaluates them, each with the event that it is.
 
     None for a call that is no event by itself: it may lead to some.

@@ -192,7 +192,7 @@ class _Reader:
         """The events of the statement's own expressions, and what its calls do."""
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
-        for node, kind in events_at(point, runs):
+        for node, kind in events_at(point):
             if kind is not None:
                 yield StepEvent(kind, point, node, runs)
             elif isinstance(node, ast.Call):
