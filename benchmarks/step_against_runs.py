@@ -73,8 +73,8 @@ def compare(run: dict[str, Any], project: Iterable[StepTrace]) -> Compared:
 
 def _leads_through(trace: StepTrace, rows: set[tuple[str, int]]) -> bool:
     """Whether a recorded event, or a call that led to it, is in a step loop."""
-    path, loop = trace.place.file.path, trace.loop
-    return any(file == path and loop.lineno <= row <= (loop.end_lineno or loop.lineno) for file, row in rows)
+    last = getattr(trace.node, "end_lineno", None) or trace.row
+    return any(file == trace.place.file.path and trace.row <= row <= last for file, row in rows)
 
 
 def _is_at(each: Occurrence, line: dict[str, Any]) -> bool:

@@ -130,6 +130,9 @@ def test_of_alternatives_the_longer_one_counts() -> None:
         ("paddle.distributed.all_reduce(loss)", ["collective"]),
         ("paddle.save(model.state_dict(), 'last.pdparams')", ["save"]),
         ("args.scaler.step(optimizer)", ["scaler"]),
+        ("metric = paddle.metric.Accuracy()\nmetric.update(loss)", ["read"]),
+        ("if step == 1:\n    pass\nelif loss > 1:\n    pass", ["decision"]),
+        ("if loss == 'focal':\n    pass", []),
         ("args.seen = loss.shape[0] + x.ndim", []),
         ("args.seen = loss.detach()", []),
         ("args.names = sorted(args.names)", []),
@@ -143,6 +146,29 @@ def test_what_cannot_be_followed_is_said() -> None:
     step = trace(in_loop("args.tracker(loss)\nlen(args.names)\nloss.mean()\n"))
     unknown = [(each.node.lineno, each.why) for each in unknown_calls(step.nodes)]
     assert unknown == [(6, "what `model` runs is not known"), (10, "what `args.tracker` runs is not known")]
+
+
+def test_an_object_that_each_step_creates() -> None:
+    made = "\n\nclass Norm:\n    def __init__(self, loss):\n        self.norm = loss.numpy()\n"
+    assert [kind for _, _, kind in events(in_loop("args.seen = Norm(loss)", before=made))][2:] == ["read"]
+
+
+def test_a_step_that_no_loop_leads_to() -> None:
+    agent = """\
+        import paddle
+
+
+        class Agent:
+            def learn(self, obs, reward):
+                loss = (self.model(paddle.to_tensor(obs)) - reward).mean()
+                loss.backward()
+                self.optimizer.step()
+                self.optimizer.clear_grad()
+                return float(loss)
+        """
+    step = trace(dedent(agent))
+    assert [each.event.kind.value for each in occurrences(step)] == ["copy", "backward", "optimizer", "read"]
+    assert text(step, {}).splitlines()[1] == " 5  def learn(self, obs, reward)  -- each call is a step"
 
 
 def test_functions_that_call_each_other_end() -> None:

@@ -189,6 +189,8 @@ class Evaluator:
     def _compare(self, node: ast.Compare) -> Kind:
         if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
             return HOST
+        if any(string_of(part) is not None for part in (node.left, *node.comparators)):
+            return HOST  # no tensor is compared with a text
         kinds = [self.kind(node.left), *map(self.kind, node.comparators)]
         if any(kind.is_tensor for kind in kinds):
             return Kind(TENSOR_TAG, guess=all(kind.guess for kind in kinds if kind.is_tensor), truth=True)

@@ -45,8 +45,9 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
-    first = ast.unparse(trace.loop).partition("\n")[0].rstrip(":")
-    rows = [(trace.loop.lineno, _short(first), "each iteration is a step"), *_rows(trace.nodes, 1, set(), names)]
+    first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
+    said = "each iteration is a step" if trace.loop is not None else "each call is a step"
+    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, 1, set(), names)]
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
@@ -143,7 +144,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
-        "row": trace.loop.lineno,
+        "row": trace.row,
         "function": trace.place.scope.qualname,
         "loaders": [
             {"path": _named(each.made.place, names), "row": each.row, "workers": [*each.workers]}

@@ -143,6 +143,8 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | 
         return EventKind.READ
     if name in _BY_NAME:
         return _BY_NAME[name]
+    if method == "update" and isinstance(call.func, ast.Attribute) and _is_metric(evaluator.kind(call.func.value)):
+        return EventKind.READ
     if method in _COLLECTIVES and name.startswith(_DISTRIBUTED):
         return EventKind.COLLECTIVE
     if _logs(call, method):
@@ -155,6 +157,11 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | 
         if evidence.takes_optimizer_step(call):
             return EventKind.OPTIMIZER
     return None
+
+
+def _is_metric(kind: Kind) -> bool:
+    """Whether something is a metric of Paddle, whose ``update`` copies what it gets into arrays."""
+    return kind.type.startswith("paddle.metric.")
 
 
 def _copies(call: ast.Call, evaluator: Evaluator) -> bool:

@@ -40,9 +40,9 @@ class Loading:
         return self.workers == (0,)
 
 
-def loadings(at: Place, loop: Loop) -> list[Loading]:
+def loadings(at: Place, loop: Loop | None) -> list[Loading]:
     """The loaders of the loop of a step: none if it draws from something else, or if that is not known."""
-    if isinstance(loop, ast.While):
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
         return []
     found: dict[ast.Call, Loading] = {}
     statement = next((each for each in at.scope.statements if each.node is loop), None)

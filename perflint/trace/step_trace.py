@@ -28,6 +28,7 @@ from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
 from perflint.training.every import HowOften
+from perflint.training.hot import step_functions
 from perflint.training.live import live
 from perflint.training.looks import kinds_given, step_loops
 from perflint.training.steps import Point
@@ -92,15 +93,29 @@ class Summary:
 
 @dataclass(frozen=True)
 class StepTrace:
-    """One training step: the loop that it is an iteration of, and what it does."""
+    """One training step: the loop that it is an iteration of, and what it does.
+
+    ``loop``: None for a method that does a step when something calls it that is not known: ``learn`` of an agent.
+    """
 
     place: Place
-    loop: Loop
+    loop: Loop | None
     nodes: tuple[Node, ...]
+
+    @property
+    def node(self) -> ast.stmt | ast.Module:
+        """The loop, or the function."""
+        return self.loop if self.loop is not None else self.place.scope.node
+
+    @property
+    def row(self) -> int:
+        """Its row."""
+        return self.loop.lineno if self.loop is not None else self.place.scope.row
 
 
 def traces(project: Project) -> Iterator[StepTrace]:
-    """The traces of all step loops of a project, in the order of its files."""
+    """The traces of all step loops of a project, in the order of its files; then the steps that no loop leads to."""
+    reached = set[Scope]()
     for file in live(project).files:
         if file.is_quiet or file.is_foreign:
             continue
@@ -108,7 +123,30 @@ def traces(project: Project) -> Iterator[StepTrace]:
             at = Place(file, scope)
             for loop in step_loops(at):
                 env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-                yield StepTrace(at, loop, tuple(_Reader(at, env, (), loop, 0).block(loop.body)))
+                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop, 0).block(loop.body)))
+                reached.update(each.function.scope for each in _summaries(found.nodes))
+                yield found
+    for step in step_functions(project):
+        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), (), 0)
+        if step.scope not in reached and summary is not None and summary.nodes:
+            yield StepTrace(step, None, tuple(summary.nodes))
+
+
+def _summaries(nodes: Iterable[Node]) -> Iterator[Summary]:
+    """The summaries that nodes refer to, each once."""
+    seen, waiting = set[Summary](), [*nodes]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, StepCall):
+            for each in node.reached:
+                if each not in seen:
+                    seen.add(each)
+                    yield each
+                    waiting += each.nodes
+        elif isinstance(node, Repeat):
+            waiting += node.body
+        elif isinstance(node, Alternatives):
+            waiting += [each for _, arm in node.arms for each in arm]
 
 
 @query(cycle=None)
@@ -180,13 +218,20 @@ class _Reader:
         arms: list[tuple[str, tuple[Node, ...]]] = []
         rest: ast.If | None = node
         while rest is not None:
-            arms.append((ast.unparse(rest.test), tuple(self.block(rest.body))))
+            tested = self._test_of(rest) if rest is not node else ()
+            arms.append((ast.unparse(rest.test), (*tested, *self.block(rest.body))))
             following = rest.orelse
             rest = following[0] if len(following) == 1 and isinstance(following[0], ast.If) else None
             if rest is None and following:
                 arms.append(("", tuple(self.block(following))))
         if any(nodes for _, nodes in arms):
             yield Alternatives(node, self._at, tuple(arms))
+
+    def _test_of(self, node: ast.If) -> Iterator[Node]:
+        """What the test of an ``elif`` does."""
+        statement = self._statements.get(node)
+        if statement is not None:
+            yield from self._own(statement, self._often.every(statement.place, self._loop))
 
     def _own(self, statement: Statement, runs: Every) -> Iterator[Node]:
         """The events of the statement's own expressions, and what its calls do."""
@@ -214,7 +259,7 @@ class _Reader:
             methods = (Modules.of(project).method(part, "forward") for part in model.type.split(EITHER) if part)
             return [Callee(method) for method in methods if method is not None]
         found = CallGraph.of(project).callees(point.function, call, point.full_env)
-        return [target for target in found if not target.creates and _is_followed(target.file, target.scope)]
+        return [target for target in found if _is_followed(target.file, target.scope)]
 
     def _inside(self, target: Callee, call: ast.Call, evaluator: Evaluator) -> Summary | None:
         if self._depth >= _DEEPEST or target.scope is self._at.scope or is_generator(target.scope):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -114,10 +114,8 @@ class _Hot:
                 continue
             for scope in file.scopes.scopes:
                 self._take(looks.at_loops(Place(file, scope), self._clues), Place(file, scope), None)
-        for file in self._project.mentions.of(*_STEP_NAMES):
-            if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
-                for scope in _step_methods(file):
-                    self._begin(Place(file, scope))
+        for step in step_functions(self._project):
+            self._begin(step)
         self._follow_all()
         for file in self._project.mentions.of("grad"):
             if not (file.is_quiet or file.is_foreign) and file.matches(_OPTIMIZER_STEP):
@@ -217,6 +215,13 @@ def _forward_call(at: Place) -> _Call:
     sure = is_used and not evidence.without_gradients(at.scope)
     step = Step(at.file.path, function=at.scope.qualname, forward=True, sure=sure)
     return _Call(at, dict.fromkeys(required_parameters(at.scope), GUESS), (), step)
+
+
+def step_functions(project: Project) -> Iterator[Place]:
+    """The methods that do one training step by their name: ``training_step``, ``learn``; a loop may lead to them."""
+    for file in project.mentions.of(*_STEP_NAMES):
+        if not file.is_quiet and file.matches(_STEP_METHOD) and not file.is_foreign:
+            yield from (Place(file, scope) for scope in _step_methods(file))
 
 
 @query
