@@ -285,7 +285,7 @@ def evaluate(model, loader, seen=None):
         ("text = f'{p}'", "return text", "prints"),
         ("print(p.mean().stop_gradient)", "return None", "`stop_gradient` of a tensor without a gradient"),
         ("p.register_hook(print)", "return None", "`register_hook` of a tensor without a gradient"),
-        ("print(paddle.is_grad_enabled())", "return None", "`is_grad_enabled()`, which the code asks"),
+        ("print(paddle.is_grad_enabled())", "return None", "`paddle.is_grad_enabled()`, which the code asks"),
         ("print(locals()['p'].stop_gradient)", "return None", "may ask for its graph"),
         ("assert p.is_leaf is False", "return None", "`is_leaf` of a tensor without a gradient"),
         ("show(p)", "return None", "printed"),

@@ -36,6 +36,8 @@ _NO_CODE = re.compile(r"#|--|/|python |perflint |.*\.py$")
 def prose(rule: Rule) -> Iterator[str]:
     yield from (rule.why, rule.ignore_when, rule.message, rule.fix_title, rule.fix_reason, rule.evidence)
     yield from (match.message for match in rule.match)
+    yield from rule.texts.values()
+    yield from (text for fix in rule.fixes.values() for text in (fix.message, fix.reason))
 
 
 def spans(text: str) -> Iterator[str]:

@@ -155,7 +155,7 @@ def _works_on_host(at: Place) -> bool:
 def _fix(call: ast.Call, context: Context, step: Step) -> Fix:
     if step.forward:
         return RULE.words("in a model")
-    fix = RULE.words("made anew", nth=guard.ordinal(context.settings.log_interval))
+    fix = RULE.words("new metric", nth=guard.ordinal(context.settings.log_interval))
     return fix if _is_made_at_each_step(call, context) else guard.sample_fix(fix.message, guard.BATCHES, "", context)
 
 
