@@ -315,3 +315,31 @@ def test_an_old_version_that_nothing_imports_is_not_meant(imported: str, new: st
             "heads/old.py": HEAD.format(mark=old),
         }
     )
+
+
+def test_a_property_that_makes_the_model_does_not_run_when_the_model_does() -> None:
+    expect_reads(
+        """\
+        import paddle
+
+
+        class Config:
+            @property
+            def model(self):
+                print(float(self.weights.mean()))
+                return load(self.weights)
+
+
+        def train(model, loader, optimizer):
+            for x, y in loader:
+                loss = paddle.nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad()
+
+
+        def main(loader, optimizer):
+            config = Config()
+            train(config.model, loader, optimizer)
+        """
+    )

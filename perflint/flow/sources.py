@@ -347,7 +347,7 @@ def _attribute(source: ValueSource, node: ast.Attribute) -> Iterator[ValueSource
 def _stored(source: ValueSource, thing: MadeObject, name: str) -> Iterator[ValueSource]:
     """What an attribute of an object is set to, or what the property of that name returns."""
     for file, owner in Hierarchy.of(thing.file.project).lineage(thing.file, thing.owner):
-        if name in owner.methods and is_property(owner.methods[name]):
+        if name in owner.methods and owner.methods[name].is_property:
             run = FunctionRun(owner.methods[name], None, thing.by)
             yield from _results(source._stepped(Through.ATTRIBUTE), Place(file, owner.methods[name], None, run))
             return
@@ -361,11 +361,6 @@ def _stored(source: ValueSource, thing: MadeObject, name: str) -> Iterator[Value
                     yield from _assigned(source, place, f"self.{name}", Through.ATTRIBUTE)
         if is_set:
             return
-
-
-def is_property(method: Scope) -> bool:
-    """Whether a method is read like an attribute."""
-    return any((dotted(each) or "").rpartition(".")[2] in ("property", "cached_property") for each in method.decorators)
 
 
 def _items(source: ValueSource, holder: ast.expr, key: object) -> Iterator[ValueSource]:

@@ -226,9 +226,9 @@ class Modules(Part):
         return self.as_value(Place(found[0], found[1])) if found and isinstance(found[1], Scope) else None
 
     def method_value(self, owner: str, name: str) -> Kind | None:
-        """A method of a project class, or of each of several, as a value."""
+        """A method of a project class, or of each of several, as a value; None for a property."""
         found = (self.method(part, name) for part in owner.split(EITHER))
-        return self.one_of(place for place in found if place is not None)
+        return self.one_of(place for place in found if place is not None and not place.scope.is_property)
 
     def functions_like(self, module: str, origin: FileIndex, begin: str, end: str) -> Kind | None:
         """The functions of a module with names that begin and end so, as a value that may be any of them."""

@@ -90,6 +90,7 @@ _HOST_PREFIXES = (
 _HOST_FUNCTIONS = frozenset(
     {
         "paddle.get_device",
+        "paddle.get_cudnn_version",
         "paddle.set_device",
         "paddle.seed",
         "paddle.get_flags",

@@ -261,6 +261,12 @@ class Scope:
         return [statement for statement in self.statements[first:end] if statement.is_in(loop)]
 
     @property
+    def is_property(self) -> bool:
+        """Whether it is the getter of a property: reading the attribute runs it."""
+        names = ((dotted(each) or "").rpartition(".")[2] for each in self.decorators)
+        return not {"property", "cached_property"}.isdisjoint(names)
+
+    @property
     def is_static(self) -> bool:
         """Whether the function is a ``staticmethod``."""
         return any(dotted(decorator) == "staticmethod" for decorator in self.decorators)
