@@ -133,6 +133,7 @@ def test_of_alternatives_the_longer_one_counts() -> None:
         ("metric = paddle.metric.Accuracy()\nmetric.update(loss)", ["read"]),
         ("if step == 1:\n    pass\nelif loss > 1:\n    pass", ["decision"]),
         ("if loss == 'focal':\n    pass", []),
+        ("args.lr_sch[0].step()", []),
         ("args.seen = loss.shape[0] + x.ndim", []),
         ("args.seen = loss.detach()", []),
         ("args.names = sorted(args.names)", []),
@@ -146,6 +147,16 @@ def test_what_cannot_be_followed_is_said() -> None:
     step = trace(in_loop("args.tracker(loss)\nlen(args.names)\nloss.mean()\n"))
     unknown = [(each.node.lineno, each.why) for each in unknown_calls(step.nodes)]
     assert unknown == [(6, "what `model` runs is not known"), (10, "what `args.tracker` runs is not known")]
+
+
+def test_a_loop_inside_a_step_is_no_step_of_its_own() -> None:
+    step = trace(in_loop("for each in args.optimizers:\n    each.step()"))
+    assert (step.row, [len(each.repeats) for each in occurrences(step)]) == (5, [0, 0, 1])
+
+
+def test_an_attribute_of_what_may_be_a_loss_decides_by_no_tensor() -> None:
+    helper = "\n\ndef add(loss_of, x):\n    if loss_of.is_edge:\n        return loss_of(x)\n"
+    assert events(in_loop("add(args.losses[0], x)", before=helper))[2:] == []
 
 
 def test_an_object_that_each_step_creates() -> None:

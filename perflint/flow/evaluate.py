@@ -125,7 +125,8 @@ class Evaluator:
             return self.env[name]
         base = self.kind(node.value)
         if base.tag == TENSOR_TAG:
-            return HOST if node.attr in call_results.HOST_ATTRIBUTES else TENSOR
+            other = GUESS if base.guess else TENSOR
+            return HOST if node.attr in call_results.HOST_ATTRIBUTES else other
         if base.is_host:
             return HOST
         if base.tag in (OBJECT_TAG, LAYER_TAG):

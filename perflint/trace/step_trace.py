@@ -121,7 +121,8 @@ def traces(project: Project) -> Iterator[StepTrace]:
             continue
         for scope in file.scopes.scopes:
             at = Place(file, scope)
-            for loop in step_loops(at):
+            loops = step_loops(at)
+            for loop in (each for each in loops if not any(_is_in(each, other) for other in loops)):
                 env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
                 found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop, 0).block(loop.body)))
                 reached.update(each.function.scope for each in _summaries(found.nodes))
@@ -130,6 +131,11 @@ def traces(project: Project) -> Iterator[StepTrace]:
         summary = _summary(step, in_order(CallGraph.of(project).handed(step)), (), 0)
         if step.scope not in reached and summary is not None and summary.nodes:
             yield StepTrace(step, None, tuple(summary.nodes))
+
+
+def _is_in(loop: Loop, other: Loop) -> bool:
+    """Whether a loop is inside another one: a small one of a step, such as one over optimizers."""
+    return other.lineno < loop.lineno <= (other.end_lineno or other.lineno)
 
 
 def _summaries(nodes: Iterable[Node]) -> Iterator[Summary]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perflint.syntax import vocabulary
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, own_parts, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.tree import base_of, walk
 
 STEP_METHODS = frozenset(
     {"train_iter", "train_step", "training_step", "train_batch", "train_one_batch", "train_one_step"}
@@ -256,7 +256,8 @@ def without_gradients(scope: Scope) -> bool:
 
 
 def _is_scheduler(call: ast.Call) -> bool:
-    return vocabulary.means_scheduler((dotted(call.func) or "").rpartition(".")[0])
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+    return vocabulary.means_scheduler(dotted(base_of(receiver)) or "")
 
 
 def terminal_names(statement: Statement) -> set[str]:
