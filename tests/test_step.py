@@ -182,6 +182,15 @@ def test_a_step_that_no_loop_leads_to() -> None:
     assert text(step, {}).splitlines()[1] == " 5  def learn(self, obs, reward)  -- each call is a step"
 
 
+def test_a_function_that_two_calls_reach_is_written_out_once() -> None:
+    helper = "\n\ndef read(x):\n    return x.numpy()\n"
+    step = trace(in_loop("read(loss)\nread(loss)", before=helper))
+    first, second = (node["runs"][0] for node in as_json(step, {})["nodes"] if node["type"] == "call")
+    assert (first["as_above"], len(first["nodes"])) == (False, 1)
+    assert second == {"function": "read", "as_above": True}
+    assert most_at_each_step(step.nodes, lambda event: event.kind.waits) == 2
+
+
 def test_functions_that_call_each_other_end() -> None:
     helpers = (
         "\n\ndef ping(loss, n):\n    loss.item()\n    pong(loss, n)\n\n\ndef pong(loss, n):\n    ping(loss, n - 1)\n"

@@ -47,7 +47,7 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     """
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
-    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, 1, set(), names)]
+    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
@@ -72,15 +72,15 @@ def _totals(trace: StepTrace) -> Iterator[str]:
     repeated = dict.fromkeys(each.event.node for each in waits if each.repeats)
     if repeated:
         yield f"In loops inside the step, again in each pass: {len(repeated)} of the waits."
-    unknown = len(list(unknown_calls(trace.nodes)))
+    unknown = len(unknown_calls(trace.nodes))
     if unknown:
         yield f"Not followed: {unknown} call{'s' if unknown > 1 else ''} (marked ?)."
 
 
 def _rows(
-    nodes: Iterable[Node], depth: int, seen: set[Summary], names: Mapping[str, str]
+    nodes: Iterable[Node], indent: str, seen: set[Summary], names: Mapping[str, str]
 ) -> Iterator[tuple[int, str, str]]:
-    indent = "  " * depth
+    inner = f"{indent}  "
     for node in nodes:
         row = node.node.lineno
         if isinstance(node, StepEvent):
@@ -91,10 +91,10 @@ def _rows(
                     yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
                     if reached not in seen:
                         seen.add(reached)
-                        yield from _rows(reached.nodes, depth + 1, seen, names)
+                        yield from _rows(reached.nodes, inner, seen, names)
         elif isinstance(node, Repeat):
             yield row, f"{indent}for each of {_short(node.times)}", ""
-            yield from _rows(node.body, depth + 1, seen, names)
+            yield from _rows(node.body, inner, seen, names)
         elif isinstance(node, Alternatives):
             for number, (test, arm) in enumerate(node.arms):
                 if arm:
@@ -103,7 +103,7 @@ def _rows(
                         f"{indent}{'if' if number == 0 else 'elif'} {_short(test)}" if test else f"{indent}else",
                         "",
                     )
-                    yield from _rows(arm, depth + 1, seen, names)
+                    yield from _rows(arm, inner, seen, names)
         else:
             yield row, f"{indent}? {_code(node.node)}", node.why
 
@@ -151,41 +151,45 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
-        "nodes": [_object(node, frozenset(), names) for node in trace.nodes],
+        "nodes": _objects(trace.nodes, set(), names),
     }
 
 
-def _object(node: Node, above: frozenset[Summary], names: Mapping[str, str]) -> dict[str, Any]:
+def _objects(nodes: Iterable[Node], seen: set[Summary], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [_object(node, seen, names) for node in nodes]
+
+
+def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     place = node.point.place if isinstance(node, StepEvent) else node.place
-    path = names.get(place.file.path, place.file.path)
-    found: dict[str, Any] = {"path": path, "row": node.node.lineno}
+    found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
-        return {"type": "event", **found, "kind": node.kind.value, "waits": node.kind.waits, **_when(node.every)} | {
-            "code": _code(node.node)
-        }
+        kind = {"kind": node.kind.value, "waits": node.kind.waits}
+        return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
     if isinstance(node, StepCall):
-        inside = [
-            {
-                "function": each.function.scope.qualname,
-                "nodes": [] if each in above else [_object(item, above | {each}, names) for item in each.nodes],
-            }
-            for each in node.reached
-        ]
+        runs = [_reached(each, seen, names) for each in node.reached]
         return {
             "type": "call",
             **found,
             "code": _code(node.node),
             **_when(node.every),
             "sure": node.is_sure,
-            "runs": inside,
+            "runs": runs,
         }
     if isinstance(node, Repeat):
-        body = [_object(each, above, names) for each in node.body]
-        return {"type": "loop", **found, "over": _short(node.times), "nodes": body}
+        return {"type": "loop", **found, "over": _short(node.times), "nodes": _objects(node.body, seen, names)}
     if isinstance(node, Alternatives):
-        arms = [{"test": test, "nodes": [_object(each, above, names) for each in arm]} for test, arm in node.arms]
+        arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
     return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+
+
+def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
+    """What a function does, where it is first reached; later only that it is the same."""
+    known = {"function": reached.function.scope.qualname, "as_above": reached in seen}
+    if reached in seen:
+        return known
+    seen.add(reached)
+    return {**known, "nodes": _objects(reached.nodes, seen, names)}
 
 
 def _when(every: Every) -> dict[str, str]:

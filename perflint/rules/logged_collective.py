@@ -13,6 +13,7 @@ from perflint.flow.uses import uses_in
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.call_results import COLLECTIVES, DISTRIBUTED
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
@@ -20,9 +21,6 @@ from perflint.syntax.scopes import Statement, terminal
 from perflint.training.steps import Point
 
 # Finds values that all ranks exchange at a step although only log lines show them.
-
-COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "reduce_scatter"})
-_MODULES = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
 
 
 def only_logged(point: Point, call: ast.Call) -> bool:
@@ -58,7 +56,7 @@ def _exchanged(point: Point, call: ast.Call) -> str | None:
 def _is_collective(file: FileIndex, call: ast.Call) -> bool:
     if terminal(call) not in COLLECTIVES:
         return False
-    return file.names.qualified(call.func).startswith(_MODULES)
+    return file.names.qualified(call.func).startswith(DISTRIBUTED)
 
 
 _MOST_FUNCTIONS = 30

@@ -7,11 +7,13 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from perflint.facts.saves import SAVES
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import LAYER_TAG, Kind
+from perflint.paddle.call_results import DISTRIBUTED, MEETINGS, SYNCHRONIZING
 from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
@@ -67,18 +69,12 @@ WORDS = {
 }
 """What an event does, for people."""
 
-_DISTRIBUTED = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
-_COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "broadcast", "barrier"})
 _BY_NAME = {
     "gc.collect": EventKind.COLLECT,
     "time.sleep": EventKind.PAUSE,
-    "paddle.save": EventKind.SAVE,
-    "paddle.jit.save": EventKind.SAVE,
-    "torch.save": EventKind.SAVE,
     "paddle.to_tensor": EventKind.COPY,
-    "paddle.device.synchronize": EventKind.SYNCHRONIZE,
-    "paddle.device.cuda.synchronize": EventKind.SYNCHRONIZE,
-    "paddle.device.cuda.empty_cache": EventKind.SYNCHRONIZE,
+    **dict.fromkeys(SAVES, EventKind.SAVE),
+    **dict.fromkeys(SYNCHRONIZING, EventKind.SYNCHRONIZE),
 }
 
 
@@ -145,7 +141,7 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | 
         return _BY_NAME[name]
     if method == "update" and isinstance(call.func, ast.Attribute) and _is_metric(evaluator.kind(call.func.value)):
         return EventKind.READ
-    if method in _COLLECTIVES and name.startswith(_DISTRIBUTED):
+    if method in MEETINGS and name.startswith(DISTRIBUTED):
         return EventKind.COLLECTIVE
     if _logs(call, method):
         return EventKind.LOG

@@ -33,9 +33,6 @@ from perflint.training.live import live
 from perflint.training.looks import kinds_given, step_loops
 from perflint.training.steps import Point
 
-_DEEPEST = 12
-"""Through how many calls a step is followed."""
-
 
 @dataclass(frozen=True)
 class StepCall:
@@ -83,12 +80,17 @@ class Unknown:
 Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Summary:
-    """What one call of a function does in a step."""
+    """What one call of a function does in a step.
+
+    Summaries of one function for the same arguments are equal: so a function that calls itself is settled at once.
+    """
 
     function: Place
-    nodes: list[Node] = field(default_factory=list)
+    handed: Handed
+    told: Told
+    nodes: tuple[Node, ...] = field(compare=False)
 
 
 @dataclass(frozen=True)
@@ -124,13 +126,14 @@ def traces(project: Project) -> Iterator[StepTrace]:
             loops = step_loops(at)
             for loop in (each for each in loops if not any(_is_in(each, other) for other in loops)):
                 env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop, 0).block(loop.body)))
-                reached.update(each.function.scope for each in _summaries(found.nodes))
+                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
+                calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
+                reached.update(each.function.scope for call in calls for each in call.reached)
                 yield found
     for step in step_functions(project):
-        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), (), 0)
+        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), ())
         if step.scope not in reached and summary is not None and summary.nodes:
-            yield StepTrace(step, None, tuple(summary.nodes))
+            yield StepTrace(step, None, summary.nodes)
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -138,41 +141,41 @@ def _is_in(loop: Loop, other: Loop) -> bool:
     return other.lineno < loop.lineno <= (other.end_lineno or other.lineno)
 
 
-def _summaries(nodes: Iterable[Node]) -> Iterator[Summary]:
-    """The summaries that nodes refer to, each once."""
-    seen, waiting = set[Summary](), [*nodes]
+def _all(nodes: Iterable[Node]) -> Iterator[Node]:
+    """All nodes that lie below some nodes, in order, those of a function once."""
+    seen, waiting = set[Summary](), [*nodes][::-1]
     while waiting:
         node = waiting.pop()
+        yield node
+        below: list[Node] = []
         if isinstance(node, StepCall):
-            for each in node.reached:
-                if each not in seen:
-                    seen.add(each)
-                    yield each
-                    waiting += each.nodes
+            new = [each for each in node.reached if each not in seen]
+            seen.update(new)
+            below = [each for reached in new for each in reached.nodes]
         elif isinstance(node, Repeat):
-            waiting += node.body
+            below = [*node.body]
         elif isinstance(node, Alternatives):
-            waiting += [each for _, arm in node.arms for each in arm]
+            below = [each for _, arm in node.arms for each in arm]
+        waiting += below[::-1]
 
 
 @query(cycle=None)
-def _summary(at: Place, handed: Handed, told: Told, depth: int) -> Summary | None:
+def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
     """What a function does if it is called with arguments of these kinds; None where it calls itself."""
     env = Values.of(at.file.project).base_env(at, dict(handed))
     for name in at.scope.parameters:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     node = at.scope.node
-    return Summary(at, list(_Reader(at, env, told, None, depth).block(node.body)))
+    return Summary(at, handed, told, tuple(_Reader(at, env, told, None).block(node.body)))
 
 
 class _Reader:
     """Reads the statements of one function in order."""
 
-    def __init__(self, at: Place, env: Env, told: Told, loop: Loop | None, depth: int) -> None:
+    def __init__(self, at: Place, env: Env, told: Told, loop: Loop | None) -> None:
         self._at = at
         self._loop = loop
-        self._depth = depth
         self._told = told
         self._flow = Flow(at, env, guess_losses=True).run()
         known = Known(at, dict(told))
@@ -268,7 +271,7 @@ class _Reader:
         return [target for target in found if _is_followed(target.file, target.scope)]
 
     def _inside(self, target: Callee, call: ast.Call, evaluator: Evaluator) -> Summary | None:
-        if self._depth >= _DEEPEST or target.scope is self._at.scope or is_generator(target.scope):
+        if target.scope is self._at.scope or is_generator(target.scope):
             return None
         arguments, keywords, spread = kinds_given(call, evaluator) if target.bound else ([], {}, [])
         handed = parameter_env(target.scope, arguments, keywords, spread)
@@ -277,7 +280,10 @@ class _Reader:
             handed = {**left_out(target.scope, call), **handed}
             fields = told_to_method(self._at, call, self._told, target.scope)
             told = in_order({**fields, **default_values(target.scope, call, self._definitions)})
-        return _summary(target.place, in_order(handed), told, self._depth + 1)
+        try:
+            return _summary(target.place, in_order(handed), told)
+        except RecursionError:  # some hundred calls in each other: the rest of the step is still worth showing
+            return None
 
     def _may_lead_on(self, call: ast.Call, evaluator: Evaluator) -> bool:
         """Whether a call of something unknown gets a tensor: what it does with it is not known."""
@@ -338,32 +344,31 @@ def _occurrences(
 
 def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[StepEvent], bool]) -> int:
     """How many events a step meets at most, at each step; in a loop inside the step, those of one pass."""
-    found = 0
-    for node in nodes:
-        if isinstance(node, StepEvent):
-            found += node.every.often is Often.EACH_STEP and wanted(node)
-        elif isinstance(node, StepCall) and node.every.often is Often.EACH_STEP:
-            found += max(most_at_each_step(reached.nodes, wanted) for reached in node.reached)
-        elif isinstance(node, Repeat):
-            found += most_at_each_step(node.body, wanted)
-        elif isinstance(node, Alternatives):
-            found += max(most_at_each_step(arm, wanted) for _, arm in node.arms)
-    return found
+    known: dict[Summary, int] = {}  # a function may be reached by many calls
+
+    def inside(reached: Summary) -> int:
+        if reached not in known:
+            known[reached] = 0  # for a function that calls itself
+            known[reached] = most(reached.nodes)
+        return known[reached]
+
+    def most(some: Iterable[Node]) -> int:
+        found = 0
+        for node in some:
+            if isinstance(node, StepEvent):
+                found += node.every.often is Often.EACH_STEP and wanted(node)
+            elif isinstance(node, StepCall) and node.every.often is Often.EACH_STEP:
+                found += max(map(inside, node.reached))
+            elif isinstance(node, Repeat):
+                found += most(node.body)
+            elif isinstance(node, Alternatives):
+                found += max(most(arm) for _, arm in node.arms)
+        return found
+
+    return most(nodes)
 
 
-def unknown_calls(nodes: Iterable[Node]) -> Iterator[Unknown]:
+def unknown_calls(nodes: Iterable[Node]) -> list[Unknown]:
     """The calls of a step that could not be followed, each once."""
-    seen = set[ast.AST]()
-    waiting = [*nodes][::-1]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Unknown):
-            if node.node not in seen:
-                seen.add(node.node)
-                yield node
-        elif isinstance(node, StepCall):
-            waiting += [each for reached in node.reached for each in reached.nodes][::-1]
-        elif isinstance(node, Repeat):
-            waiting += node.body[::-1]
-        elif isinstance(node, Alternatives):
-            waiting += [each for _, arm in node.arms for each in arm][::-1]
+    found = (node for node in _all(nodes) if isinstance(node, Unknown))
+    return list({node.node: node for node in found}.values())
