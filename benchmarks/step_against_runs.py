@@ -45,7 +45,7 @@ OFTEN = 0.5
 KINDS = {
     "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE},
     "sized by values": {EventKind.SIZE, EventKind.READ, EventKind.DECISION},
-    "to_tensor": {EventKind.COPY},
+    "to_tensor": {EventKind.COPY, EventKind.DEVICE_COPY},
     "log": {EventKind.LOG},
     "save": {EventKind.SAVE},
 }

@@ -9,9 +9,10 @@ from types import ModuleType
 
 import pytest
 
-from perflint.trace.queues import BACKWARD, FORWARD, OPTIMIZER, HostWork, Kernels, Part, Wait, step_ms
+from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Part, Wait, step_ms
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+FORWARD, BACKWARD, OPTIMIZER, _ = SMALL_KERNELS
 PHASES = (FORWARD, BACKWARD, OPTIMIZER)
 
 

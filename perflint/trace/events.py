@@ -34,6 +34,7 @@ class EventKind(enum.Enum):
     SYNCHRONIZE = "synchronize"
     SCALER = "scaler"
     COPY = "copy"
+    DEVICE_COPY = "device copy"
     LOG = "log"
     SAVE = "save"
     COLLECTIVE = "collective"
@@ -59,6 +60,7 @@ WORDS = {
     EventKind.SYNCHRONIZE: "waits for the device",
     EventKind.SCALER: "tests for overflow: waits for the device",
     EventKind.COPY: "copies host data to the device, and waits for it",
+    EventKind.DEVICE_COPY: "copies a tensor on the device",
     EventKind.LOG: "logs",
     EventKind.SAVE: "writes a file",
     EventKind.COLLECTIVE: "waits for the other processes",
@@ -137,6 +139,8 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | 
     method = terminal(call) or ""
     if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator):
         return EventKind.READ
+    if name == "paddle.to_tensor" and call.args and _is_on_the_device(evaluator.kind(call.args[0])):
+        return EventKind.DEVICE_COPY
     if name in _BY_NAME:
         return _BY_NAME[name]
     if method == "update" and isinstance(call.func, ast.Attribute) and _is_metric(evaluator.kind(call.func.value)):
@@ -153,6 +157,10 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | 
         if evidence.takes_optimizer_step(call):
             return EventKind.OPTIMIZER
     return None
+
+
+def _is_on_the_device(kind: Kind) -> bool:
+    return kind.is_tensor and not kind.guess
 
 
 def _is_metric(kind: Kind) -> bool:
