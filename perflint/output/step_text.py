@@ -9,7 +9,7 @@ from typing import Any
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
 from perflint.text.visible import visible_line
-from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
@@ -133,7 +133,7 @@ def _short(code: str) -> str:
 
 def _said(event: StepEvent) -> str:
     often = _often(event.every)
-    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+    return f"{event.words}, {often}" if often else event.words
 
 
 def _often(every: Every) -> str:
@@ -163,7 +163,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     place = node.point.place if isinstance(node, StepEvent) else node.place
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
-        kind = {"kind": node.kind.value, "waits": node.kind.waits}
+        kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
         return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]
