@@ -13,6 +13,7 @@ from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
+    Launches,
     Node,
     Repeat,
     StepCall,
@@ -21,6 +22,7 @@ from perflint.trace.step_trace import (
     most_at_each_step,
     occurrences,
     unknown_calls,
+    without_launches,
 )
 
 _CODE = 60
@@ -45,6 +47,7 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
+    trace = without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
@@ -104,7 +107,7 @@ def _rows(
                         "",
                     )
                     yield from _rows(arm, inner, seen, names)
-        else:
+        elif not isinstance(node, Launches):
             yield row, f"{indent}? {_code(node.node)}", node.why
 
 
@@ -142,6 +145,7 @@ def _often(every: Every) -> str:
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
+    trace = without_launches(trace)
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
         "row": trace.row,
@@ -180,6 +184,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
+    assert not isinstance(node, Launches)
     return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
 
 
