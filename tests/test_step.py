@@ -132,7 +132,7 @@ def test_of_alternatives_the_longer_one_counts() -> None:
         ("paddle.device.cuda.synchronize()", ["synchronize"]),
         ("paddle.distributed.all_reduce(loss)", ["collective"]),
         ("paddle.save(model.state_dict(), 'last.pdparams')", ["save"]),
-        ("args.scaler.step(optimizer)", ["inside"]),
+        ("args.scaler.step(optimizer)", ["inside", "optimizer"]),
         ("metric = paddle.metric.Accuracy()\nmetric.update(loss)", ["inside"]),
         ("args.scaler.update()", []),
         ("metric = paddle.metric.Accuracy()\nmetric.update(args.correct)", []),

@@ -132,11 +132,13 @@ def events_at(point: Point) -> Iterator[Happening]:
     asked = {item for item, is_test in candidates(point.statement.node) if is_test}
     for part in own_parts(point.statement.node):
         for node in _evaluated(part):
-            found = _happening(node, point, evaluator, node in asked)
             for shown in shown_tensors(node, evaluator, point.file.names):
                 yield Happening(shown, EventKind.READ, "shows a tensor")
-            if found.kind is not None or isinstance(node, ast.Call):
-                yield found
+            found = list(_of_call(node, point, evaluator)) if isinstance(node, ast.Call) else []
+            kind = None if found else _of_value(node, point, evaluator, node in asked)
+            if kind is not None or (isinstance(node, ast.Call) and not found):
+                found = [Happening(node, kind)]
+            yield from found
 
 
 def _evaluated(part: ast.AST) -> Iterator[ast.expr]:
@@ -152,35 +154,34 @@ def _evaluated(part: ast.AST) -> Iterator[ast.expr]:
             waiting += [(child, False) for child in reversed(list(children(node)))]
 
 
-def _happening(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth: bool) -> Happening:
-    if isinstance(node, ast.Call):
-        found = _of_call(node, point, evaluator)
-        if found.kind is not None:
-            return found
+def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth: bool) -> EventKind | None:
+    """The event that an expression is because of what it is computed from, or asked for."""
     if is_asked_for_truth and is_asked(node, evaluator.kind(node)):
-        return Happening(node, EventKind.DECISION)
-    is_sized = isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None
-    return Happening(node, EventKind.SIZE if is_sized or sizes_on_the_device(node, point, evaluator) else None)
+        return EventKind.DECISION
+    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
+        return EventKind.SIZE
+    return EventKind.SIZE if sizes_on_the_device(node, point, evaluator) else None
 
 
-def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Happening:
+def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Happening]:
+    """The events that a call is because of what it calls: ``scaler.step`` tests for overflow, and steps."""
     if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator):
-        return Happening(call, EventKind.READ)
+        yield Happening(call, EventKind.READ)
+        return
     name = point.file.names.resolve(dotted(call.func) or "")
     if name in _OF_PYTHON:
-        return Happening(call, _OF_PYTHON[name])
+        yield Happening(call, _OF_PYTHON[name])
     known = next(done_by(call, evaluator, point.file), None)
     if known is not None:
-        is_plain = known.entry.does not in _EXPLAINED
-        return Happening(call, _KINDS[known.entry.does], "" if is_plain else known.why, known.is_sure)
-    if log_family(call, point.file.names):
-        return Happening(call, EventKind.LOG)
+        why = known.why if known.entry.does in _EXPLAINED else ""
+        yield Happening(call, _KINDS[known.entry.does], why, known.is_sure)
+    elif log_family(call, point.file.names):
+        yield Happening(call, EventKind.LOG)
     method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method == "backward":
-        return Happening(call, EventKind.BACKWARD)
+        yield Happening(call, EventKind.BACKWARD)
     if method in ("step", "minimize") and evidence.takes_optimizer_step(call) and not _schedules(call, evaluator):
-        return Happening(call, EventKind.OPTIMIZER)
-    return Happening(call, None)
+        yield Happening(call, EventKind.OPTIMIZER)
 
 
 def _schedules(call: ast.Call, evaluator: Evaluator) -> bool:

@@ -160,8 +160,6 @@ class _Items:
         self._left -= 1
         if event.kind.waits and (event.every.often is Often.EACH_STEP or self._is_wanted([event])):
             yield Met(event, calls)
-            if event.kind is EventKind.SCALER:
-                yield EventKind.OPTIMIZER
         elif event.kind in _TRAINS or (event.kind is EventKind.LOG and event.every.often is Often.EACH_STEP):
             yield event.kind
 
