@@ -45,13 +45,13 @@ OFTEN = 0.5
 KINDS = {
     "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.INSIDE},
     "sized by values": {EventKind.SIZE, EventKind.READ, EventKind.DECISION},
-    "to_tensor": {EventKind.COPY, EventKind.DUPLICATE, EventKind.INSIDE},
+    "to_tensor": {EventKind.COPY, EventKind.DEVICE_COPY, EventKind.INSIDE},
     "log": {EventKind.LOG},
     "save": {EventKind.SAVE},
 }
 """The events of a static trace that a recorded one may be."""
 SEEN = {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.COPY, EventKind.LOG, EventKind.SAVE}
-SEEN |= {EventKind.DUPLICATE, EventKind.INSIDE}
+SEEN |= {EventKind.DEVICE_COPY, EventKind.INSIDE}
 """The events that a recorder sees."""
 
 

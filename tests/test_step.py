@@ -152,7 +152,7 @@ def test_of_alternatives_the_longer_one_counts() -> None:
         ("paddle.summary(model, (1, 4))", ["log"]),
         ("paddle.distributed.all_gather_object(args.all, args.one)", ["inside"]),
         ("paddle.distributed.stream.all_reduce(loss)", ["collective"]),
-        ("args.seen = paddle.to_tensor(x)", ["duplicate"]),
+        ("args.seen = paddle.to_tensor(x)", ["device copy"]),
         ("args.seen = paddle.to_tensor([x, y])", ["inside"]),
         ("args.seen.set_value(x)", []),
         ("print(loss)", ["read", "log"]),

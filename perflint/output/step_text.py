@@ -27,13 +27,14 @@ from perflint.trace.step_trace import (
 
 _CODE = 60
 """The most characters of code in a row."""
-_OFTEN = {
+OFTEN = {
     Often.EVERY_N: "every n steps",
     Often.EACH_EPOCH: "each epoch",
     Often.ONCE: "once",
     Often.NEVER: "never",
     Often.SOMETIMES: "sometimes",
 }
+"""How often something happens that does not happen at each step, for people."""
 _COUNTED = (
     ("wait for the device", "waits for the device", lambda event: event.kind.waits),
     ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
@@ -54,11 +55,11 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *lines, *_totals(trace)]
+    lines = [heading, *batches(trace, names), *lines, *totals(trace)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
-def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     """Where the batches come from."""
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
@@ -67,7 +68,8 @@ def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
-def _totals(trace: StepTrace) -> Iterator[str]:
+def totals(trace: StepTrace) -> Iterator[str]:
+    """What it has at most at each step, in sentences, the main one first."""
     counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
     parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
@@ -140,7 +142,7 @@ def _said(event: StepEvent) -> str:
 
 
 def _often(every: Every) -> str:
-    return _OFTEN.get(every.often, "")
+    return OFTEN.get(every.often, "")
 
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ class EventKind(enum.Enum):
     SYNCHRONIZE = "synchronize"
     INSIDE = "inside"
     COPY = "copy"
-    DUPLICATE = "duplicate"
+    DEVICE_COPY = "device copy"
     LOG = "log"
     SAVE = "save"
     COLLECTIVE = "collective"
@@ -60,7 +60,7 @@ WORDS = {
     EventKind.SYNCHRONIZE: "waits for the device",
     EventKind.INSIDE: "waits for the device inside Paddle",
     EventKind.COPY: "copies host data to the device, and waits for it",
-    EventKind.DUPLICATE: "copies a tensor on the device",
+    EventKind.DEVICE_COPY: "copies a tensor on the device",
     EventKind.LOG: "logs",
     EventKind.SAVE: "writes a file",
     EventKind.COLLECTIVE: "waits for the other processes",
@@ -77,7 +77,7 @@ _KINDS = {
     Does.SIZES: EventKind.SIZE,
     Does.WAITS: EventKind.SYNCHRONIZE,
     Does.COPIES: EventKind.COPY,
-    Does.DUPLICATES: EventKind.DUPLICATE,
+    Does.DUPLICATES: EventKind.DEVICE_COPY,
     Does.WRITES: EventKind.SAVE,
     Does.PRINTS: EventKind.LOG,
     Does.MEETS: EventKind.COLLECTIVE,
