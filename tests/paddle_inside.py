@@ -94,6 +94,24 @@ EXAMPLES = {
     "paddle.nn.functional.pad": "F.pad(image, p.to_tensor([1, 1, 1, 1], 'int32'))",
     "paddle.slice": "p.slice(x, [0], [p.to_tensor(0)], [2]); p.slice(x, [0], [0], [p.to_tensor(2)])",
     "paddle.tolist": "p.tolist(x)",
+    "paddle.concat": "p.concat([x, x], axis=p.to_tensor(0, 'int32'))",
+    "paddle.unsqueeze": "p.unsqueeze(x, p.to_tensor([0], 'int32'))",
+    "paddle.static.nn.cond": "p.static.nn.cond(one > 0, lambda: one, lambda: one)",
+    "paddle.static.nn.while_loop": "p.static.nn.while_loop(lambda a: a < 3, lambda a: a + 1, [one])",
+    "paddle.linalg.matrix_exp": "p.linalg.matrix_exp(x)",
+    "paddle.linalg.corrcoef": "p.linalg.corrcoef(x)",
+    "paddle.Tensor.cov": "x.cov()",
+    "paddle.Tensor.corrcoef": "x.corrcoef()",
+    "paddle.distribution.StudentT": "p.distribution.StudentT(one, one, one)",
+    "paddle.distribution.Chi2": "p.distribution.Chi2(one)",
+    "paddle.distribution.Bernoulli": "p.distribution.Bernoulli(one / 2)",
+    "paddle.distribution.Geometric": "p.distribution.Geometric(one / 2)",
+    "paddle.nn.Layer.set_state_dict": "net.set_state_dict(weights_of(net))",
+    "paddle.nn.Layer.set_dict": "net.set_dict(weights_of(net))",
+    "paddle.nn.Layer.load_dict": "net.load_dict(weights_of(net))",
+    "paddle.amp.debugging.disable_operator_stats_collection": (
+        "d = p.amp.debugging; d.enable_operator_stats_collection(); x + x; d.disable_operator_stats_collection()"
+    ),
     "paddle.sparse.sparse_coo_tensor": "p.sparse.sparse_coo_tensor(p.to_tensor([[0, 1], [1, 0]]), p.ones([2]))",
     "paddle.sparse.sparse_csr_tensor": (
         "p.sparse.sparse_csr_tensor(p.to_tensor([0, 1, 2]), p.to_tensor([0, 1]), p.ones([2]), [2, 2])"
@@ -187,6 +205,7 @@ def _names(paddle: Any, noting: Noting, directory: str) -> dict[str, Any]:
             paddle.to_tensor([[0.0, 0, 9, 9], [20, 20, 29, 29]]),
         ],
         "path": f"{directory}/saved",
+        "weights_of": lambda layer: {name: each.clone() for name, each in layer.state_dict().items()},
         **{made.__name__: made for made in (loss, closure, scaler, model, sizes)},
     }
 

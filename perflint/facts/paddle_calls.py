@@ -69,7 +69,8 @@ def _names(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> list[str]:
     if owner.tag == TENSOR_TAG:
         return [f"paddle.Tensor.{method}"]
     if owner.tag in (OBJECT_TAG, LAYER_TAG):
-        return [f"{each}.{method}" for each in owner.type.split(EITHER)]
+        base = ["paddle.nn.Layer"] if owner.tag == LAYER_TAG else []
+        return [f"{each}.{method}" for each in dict.fromkeys((*owner.type.split(EITHER), *base))]
     is_scaler = owner.tag == UNKNOWN_TAG and means_scaler(dotted(call.func.value) or "")
     return [f"{SCALER}.{method}"] if is_scaler else []
 

@@ -299,6 +299,32 @@ TABLE = (
     _of(Does.READS, "reads the bounds", "tensor.manipulation.slice", "slice")._replace(
         only=If(Condition.TENSOR, 3, "ends")
     ),
+    _of(Does.READS, "reads the axis", "tensor.manipulation.concat", "concat")._replace(
+        only=If(Condition.TENSOR, 1, "axis")
+    ),
+    _of(Does.READS, "reads the axis", "tensor.manipulation.unsqueeze", "unsqueeze")._replace(
+        only=If(Condition.TENSOR, 1, "axis")
+    ),
+    _of(Does.READS, "reads what it decides by", "static.nn.control_flow.cond", "static.nn.cond static.nn.while_loop"),
+    _of(Does.READS, "reads the norm, to choose a series", "tensor.linalg.matrix_exp", "linalg.matrix_exp"),
+    _of(
+        Does.READS,
+        "tests the number of degrees of freedom",
+        "tensor.linalg.cov",
+        "linalg.cov linalg.corrcoef Tensor.cov Tensor.corrcoef",
+    )._replace(until="3.0"),
+    _of(
+        Does.READS,
+        "tests its parameters",
+        "distribution.student_t.StudentT._check_nonnegative",
+        "distribution.StudentT distribution.Chi2",
+    ),
+    _of(
+        Does.READS,
+        "tests whether it is a probability",
+        "distribution.bernoulli.Bernoulli.__init__",
+        "distribution.Bernoulli distribution.Geometric",
+    )._replace(until="3.0"),
     _of(Does.READS, "reads the whole tensor", "tensor.manipulation.tolist", "tolist"),
     _of(
         Does.READS,
@@ -363,6 +389,12 @@ TABLE = (
         "base.dygraph.tensor_patch_methods.monkey_patch_tensor",
         "Tensor.set_value",
     )._replace(only=If(Condition.TENSOR, 0, "value"), until="3.1"),
+    _of(
+        Does.READS,
+        "copies each weight to the host and back",
+        "nn.Layer.set_state_dict",
+        "nn.Layer.set_state_dict nn.Layer.load_dict nn.Layer.set_dict",
+    )._replace(until="3.1"),
     # -- the whole device, files, text, all processes
     PaddleCall(
         Does.WAITS, "waits for all that the device was given", "paddle.device.synchronize", tuple(sorted(SYNCHRONIZING))
@@ -381,6 +413,12 @@ TABLE = (
     ),
     _of(Does.PRINTS, "prints a table", "hapi.model_summary.summary", "summary"),
     _of(Does.PRINTS, "prints a table", "hapi.dynamic_flops.flops", "flops"),
+    _of(
+        Does.PRINTS,
+        "prints a table",
+        "amp.debugging._print_operator_stats",
+        "amp.debugging.disable_operator_stats_collection",
+    ),
     _of(
         Does.READS,
         "reads the objects of all processes",
