@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from itertools import islice
 
+from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
@@ -79,7 +80,6 @@ _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
-_COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
 _PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _NEAR = 3
@@ -205,7 +205,8 @@ def _needs_a_size(point: Point) -> bool:
 
 def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
     """Whether a statement computes a value for ``all_reduce`` or the like, which waits for other processes anyway."""
-    if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
+    names = point.file.names
+    if any(is_exchange(call, names) for call in point.statement.calls):
         return True
     statement = point.statement.node
     if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
@@ -213,7 +214,7 @@ def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
     name = dotted(statement.targets[0])
     readers = _loads_after(point, name) if name is not None else iter(())
     return any(
-        terminal(call) in _COLLECTIVES and name in map(dotted, arguments_of(call))
+        is_exchange(call, names) and name in map(dotted, arguments_of(call))
         for reader in readers
         for call in reader.calls
     )

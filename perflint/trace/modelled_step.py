@@ -107,7 +107,7 @@ class ModelledStep:
     @cached_property
     def inside_paddle(self) -> frozenset[int]:
         """The keys of the waits that Paddle makes itself, which no edit of a program removes."""
-        return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.SCALER)
+        return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.INSIDE)
 
     @cached_property
     def _places(self) -> tuple[list[tuple[Span, int]], list[tuple[Span, int]]]:
@@ -203,8 +203,6 @@ class _Items:
             yield event.kind
         elif event.every.often is Often.EACH_STEP or self._is_wanted([event]):
             yield Met(event, calls)
-            if event.kind is EventKind.SCALER:
-                yield EventKind.OPTIMIZER
 
     def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
         self._repeated += 1

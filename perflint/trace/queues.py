@@ -140,3 +140,31 @@ def _pieces(kernels: Kernels) -> Iterator[Kernels]:
     yield from [kernels.times(_ROOM // 2)] * whole
     if rest:
         yield kernels.times(rest)
+
+
+class Stretch(NamedTuple):
+    """When one part of a step runs, in milliseconds from where the host begins the step.
+
+    ``host``: from when until when the host launches, works or waits. ``device``: the same of the kernels that it
+    launches; None if there are none.
+    """
+
+    part: Part
+    host: tuple[float, float]
+    device: tuple[float, float] | None
+
+
+def stretches(parts: Sequence[Part], restart_ms: float = RESTART_MS) -> list[Stretch]:
+    """When each part of a step runs once the queues have filled, for a picture of both queues."""
+    clocks = _Clocks(restart_ms)
+    found: list[Stretch] = []
+    for _ in range(_STEPS):
+        begun, found = clocks.host, []
+        for part in parts:
+            host, device = clocks.host, clocks.device
+            clocks.take(part)
+            work = None
+            if isinstance(part, Kernels):
+                work = (max(device, host + part.launch_ms) - begun, clocks.device - begun)
+            found.append(Stretch(part, (host - begun, clocks.host - begun), work))
+    return found

@@ -301,11 +301,12 @@ class _Reader:
         """The events of the statement's own expressions, and what its calls do."""
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
-        for node, kind in events_at(point):
-            if kind is not None:
-                yield StepEvent(kind, point, node, runs)
-            elif isinstance(node, ast.Call):
-                yield from self._called(node, point, runs)
+        for found in events_at(point):
+            if found.kind is not None:
+                often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
+                yield StepEvent(found.kind, point, found.node, often, found.why)
+            elif isinstance(found.node, ast.Call):
+                yield from self._called(found.node, point, runs)
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
