@@ -84,11 +84,11 @@ def _rows(
     for node in nodes:
         row = node.node.lineno
         if isinstance(node, StepEvent):
-            yield row, indent + _code(node.node), _said(node)
+            yield row, indent + code_of(node.node), _said(node)
         elif isinstance(node, StepCall):
             for reached in node.reached:
                 if reached.nodes:
-                    yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
+                    yield row, indent + code_of(node.node), _entered(node, reached, reached in seen, names)
                     if reached not in seen:
                         seen.add(reached)
                         yield from _rows(reached.nodes, inner, seen, names)
@@ -105,7 +105,7 @@ def _rows(
                     )
                     yield from _rows(arm, inner, seen, names)
         else:
-            yield row, f"{indent}? {_code(node.node)}", node.why
+            yield row, f"{indent}? {code_of(node.node)}", node.why
 
 
 def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
@@ -122,7 +122,8 @@ def _named(place: Place, names: Mapping[str, str]) -> str:
     return names.get(place.file.path, place.file.path)
 
 
-def _code(node: ast.AST) -> str:
+def code_of(node: ast.AST) -> str:
+    """The source of an expression in a few words of a row."""
     return _short(ast.unparse(node))
 
 
@@ -164,13 +165,13 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
         kind = {"kind": node.kind.value, "waits": node.kind.waits}
-        return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
+        return {"type": "event", **found, **kind, **_when(node.every), "code": code_of(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]
         return {
             "type": "call",
             **found,
-            "code": _code(node.node),
+            "code": code_of(node.node),
             **_when(node.every),
             "sure": node.is_sure,
             "runs": runs,
@@ -180,7 +181,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
-    return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+    return {"type": "unknown", **found, "code": code_of(node.node), "why": node.why}
 
 
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
