@@ -27,7 +27,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     found: list[StepTrace] = []
     with undisturbed():
         for sources in split(batch.sources).projects:
-            found += (each for each in traces(opened(sources)) if each.place.file.path not in batch.paths.hidden)
+            found += (
+                each
+                for each in traces(opened(sources, batch.settings))
+                if each.place.file.path not in batch.paths.hidden
+            )
     names = batch.paths.names
     if options.output_format == "json":
         console.write(json.dumps([as_json(trace, names) for trace in found], indent=2, ensure_ascii=False) + "\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from perflint.commands import CommandError, as_command_error
@@ -22,8 +22,8 @@ from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
 from perflint.run.sources_then import Reading, sources_then
 from perflint.text.source import Source
-from perflint.trace.difference import differences
-from perflint.trace.step_trace import StepTrace, traces
+from perflint.trace.difference import Met, differences
+from perflint.trace.step_trace import StepTrace, reached, traces
 
 
 def against(options: argparse.Namespace, batch: Batch, console: Console) -> int:
@@ -36,7 +36,7 @@ def against(options: argparse.Namespace, batch: Batch, console: Console) -> int:
         raise CommandError("--against compares files: standard input (-) has no revision")
     revision: str = options.against
     with as_command_error(GitError, place=f"--against {revision}: "):
-        then = files_then(options.paths, batch, revision)
+        then = files_then(options.paths, batch.sources, revision)
         before = sources_then(reading(options, batch), then)
     with undisturbed():
         settings = batch.settings
@@ -53,14 +53,14 @@ def against(options: argparse.Namespace, batch: Batch, console: Console) -> int:
     return 1 if options.fail_on_more and any(each.is_more for each in found) else 0
 
 
-def files_then(paths: Sequence[Path], batch: Batch, revision: str) -> FilesThen:
+def files_then(paths: Sequence[Path], sources: Iterable[str], revision: str) -> FilesThen:
     """The files around some paths, those of a run, as they were in a revision.
 
     Raises:
         GitError: git cannot read the revision.
     """
     start = common_directory([path for path in paths if path != STDIN] or [Path()])
-    return FilesThen(start, revision, [f"*{SUFFIX}"] if all(path.endswith(SUFFIX) for path in batch.sources) else [])
+    return FilesThen(start, revision, [f"*{SUFFIX}"] if all(path.endswith(SUFFIX) for path in sources) else [])
 
 
 def reading(options: argparse.Namespace, batch: Batch) -> Reading:
@@ -68,6 +68,31 @@ def reading(options: argparse.Namespace, batch: Batch) -> Reading:
     paths: list[Path] = options.paths or [options.stdin_filename or Path()]
     alone = reads_imports_only(paths, batch.settings)
     return Reading(batch.sources, paths, batch.paths.hidden, batch.settings, alone)
+
+
+def newly_met(now: Reading, then: FilesThen) -> list[Met]:
+    """The events that steps of a run meet now, or meet more often, and did not meet in a revision.
+
+    Only projects with changes in files that their steps reach are compared.
+
+    Raises:
+        GitError: git cannot read the revision.
+    """
+    changed = {path for path in now.sources if then.is_changed(path)}
+    projects = [files for files in split(now.sources).projects if not changed.isdisjoint(files)]
+    found = [trace for files in projects for trace in traces(opened(files, now.settings))]
+    reaching = [trace for trace in found if not changed.isdisjoint(_files_of(trace))]
+    if not reaching:
+        return []
+    before = sources_then(now, then)
+    known = [trace for files in split(before.sources).projects for trace in traces(opened(files, now.settings))]
+    changes = (each for step in differences(known, found) if step.before and step.after for each in step.events)
+    return [met for each in changes if each.is_more for met in each.after]
+
+
+def _files_of(trace: StepTrace) -> set[str]:
+    """The files with code that a step runs, as far as calls can be followed."""
+    return {trace.place.file.path, *(each.function.file.path for each in reached(trace.nodes))}
 
 
 def _steps(sources: Mapping[str, Source], hidden: frozenset[str], settings: Settings) -> list[StepTrace]:

@@ -37,7 +37,7 @@ BUDGETED = ("waits", "copies", "logs", "saves", "collectives")
 
 @dataclass(frozen=True)
 class Budgets:
-    """The budgets of the steps of a project: the table of the configuration, and the directory that its paths start at."""
+    """The budgets of the steps of a project: the table of the configuration, and the directory of its paths."""
 
     table: Mapping[str, int | Mapping[str, int]] = field(default_factory=dict)
     root: Path = Path()

@@ -363,7 +363,7 @@ _PLAIN = b":100"
 class FilesThen:
     """The files of the repository around a directory as they were in a revision; nothing is checked out.
 
-    ``changed``: the objects of the files that are different now, by their real paths; None for those that did not exist.
+    ``changed``: the objects of the files that are different now, by real path; None for those that did not exist.
 
     Args:
         directory: a directory of the working tree.

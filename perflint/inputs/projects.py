@@ -237,7 +237,7 @@ def importer_of(files: Iterable[Path], others: Iterable[Path], top: Path) -> Pat
 
 
 def _modules(path: Path, top: Path, words: Iterable[str] = ("import",), text: str | None = None) -> Iterator[Path]:
-    """The files of the modules that a file imports, if its text (default: what is on the disk) has one of these words."""
+    """The files of the modules that a file imports, if its text (default: that on the disk) has one of these words."""
     try:
         text = plain_files.read(path).decode("utf-8", "replace") if text is None else text
     except OSError:

@@ -73,9 +73,10 @@ def _change(change: EventChange, names: Mapping[str, str], revision: str) -> str
     what = _place(change.shown, names)
     if now and then:
         one, through = _what(now[0], 1), _through(change.after, names)
-        if change.is_replaced:
-            return f"= {one} {_often(now[0])}: {what}{through}, in place of `{code_of(then[0].event.node)}`"
-        return f"~ {one} now {_often(now[0])}, was {_often(then[0])}: {what}{through}"
+        instead = f", in place of `{code_of(then[0].event.node)}`" if change.is_replaced else ""
+        if _often(now[0]) == _often(then[0]):
+            return f"= {one} {_often(now[0])}: {what}{through}{instead}"
+        return f"~ {one} now {_often(now[0])}, was {_often(then[0])}: {what}{through}{instead}"
     sign, found = ("+", change.after) if now else ("-", change.before)
     of = "" if now else f" of {revision}"
     perhaps = "" if change.shown.is_sure else "perhaps "

@@ -8,8 +8,10 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
+from perflint.output.promises_text import promises, promises_json
 from perflint.text.visible import visible_line
-from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.budget import COUNTS
+from perflint.trace.events import WORDS, StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
@@ -32,12 +34,7 @@ _OFTEN = {
     Often.NEVER: "never",
     Often.SOMETIMES: "sometimes",
 }
-_COUNTED = (
-    ("wait for the device", "waits for the device", lambda event: event.kind.waits),
-    ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
-    ("save", "saves", lambda event: event.kind is EventKind.SAVE),
-    ("collective", "collectives", lambda event: event.kind is EventKind.COLLECTIVE),
-)
+_COUNTED = [COUNTS[name] for name in ("waits", "logs", "saves", "collectives")]
 
 
 def text(trace: StepTrace, names: Mapping[str, str]) -> str:
@@ -51,7 +48,7 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *lines, *_totals(trace)]
+    lines = [heading, *_batches(trace, names), *lines, *_totals(trace), *promises(trace, names)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
@@ -152,6 +149,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "promises": promises_json(trace, names),
         "nodes": _objects(trace.nodes, set(), names),
     }
 

@@ -1,8 +1,8 @@
 """What a change adds to the steps of a project, and takes from them: two lists of traces, compared.
 
-Lines move, names change and functions are split, so events are matched in several passes, each less strict than the one
-before: an event that nothing but its row has changed is found in the first pass, one whose function has moved in a later
-one. Within a pass, events are matched in the order of the step, so the result does not depend on anything else::
+Lines move, names change and functions are split, so events are matched in several passes, each less strict than the
+one before: an event of which only the row has changed is found in the first pass, one whose function has moved in a
+later one. Within a pass, events are matched in the order of the step, so the result does not depend on anything else::
 
     before: loss.item() at each step                       the same event, now every n steps
     after:  if step % 10 == 0: loss.item(); out.numpy()    out.numpy(): a new one
@@ -11,6 +11,7 @@ one. Within a pass, events are matched in the order of the step, so the result d
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,17 +76,28 @@ _PASSES: Sequence[Callable[[Met], Hashable]] = (
 """By what events of one kind are matched, most strictly first."""
 
 
-def _as_replaced(met: Met) -> Hashable:
-    """By what an event is taken for one in place of another: the same method, as often, in the same function."""
+def _as_rewritten(met: Met) -> Hashable:
+    """By what an event is taken for one in place of another: the same method, in the same function."""
     node = met.event.node
-    return met.function, terminal(node) if isinstance(node, ast.Call) else type(node), met.often, met.loops
+    return met.function, terminal(node) if isinstance(node, ast.Call) else type(node)
+
+
+def _as_respelled(met: Met) -> Hashable:
+    """By what an event is taken for the same about the same value, spelled differently: ``float(x)``, ``x.numpy()``."""
+    found = (node.id for node in ast.walk(met.event.node) if isinstance(node, ast.Name))
+    return met.function, frozenset(name for name in found if not hasattr(builtins, name)), met.often, met.loops
+
+
+def _as_replaced(met: Met) -> Hashable:
+    return _as_rewritten(met), met.often, met.loops
 
 
 @dataclass(frozen=True)
 class EventChange:
     """Events of one place of the code that differ in the same way.
 
-    ``before`` is empty for new ones, and ``after`` for lost ones. ``is_replaced``: another value is read, or another line logged, where one was before.
+    ``before`` is empty for new ones, and ``after`` for lost ones. ``is_replaced``: another value is read, or another
+    line is logged, where one was before.
     """
 
     before: tuple[Met, ...]
@@ -235,8 +247,9 @@ def _changes(before: Iterable[Met], after: Iterable[Met]) -> list[EventChange]:
     for key in _PASSES:
         lost, new, pairs = _paired(lost, new, key)
         changed += [(*pair, False) for pair in pairs if _differs(*pair)]
-    lost, new, pairs = _paired(lost, new, _as_replaced)
-    changed += [(*pair, True) for pair in pairs]
+    for key in (_as_respelled, _as_replaced, _as_rewritten):
+        lost, new, pairs = _paired(lost, new, key)
+        changed += [(*pair, True) for pair in pairs]
     found = [*_together((None, each, False) for each in new), *_together(changed)]
     found += _together((each, None, False) for each in lost)
     return found
