@@ -375,6 +375,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     _add_script_run(parser, "steps to measure (default: 50)")
     add = _adder(parser)
     add("--top", "lines of code to show (default: 10)", type=_count(1), default=10, metavar="N")
+    add("--budget", "exit 1 if a step did more than [tool.perflint.budget] or a sync-free comment allows")
     limit = "limit for the run (default: 600); nothing is reported if the steps are not finished by then"
     add("--time-limit", limit, type=_count(1), default=600, metavar="SECONDS")
     add("--json", "write all lines of code to this file", type=Path, metavar="FILE")

@@ -97,7 +97,8 @@ def _at_each_step(trace: StepTrace, wanted: Callable[[StepEvent], bool]) -> Iter
 
 # Loops and functions that must not wait.
 
-_COMMENT = re.compile(r"#\s*perflint:\s*sync-free(?![\w-])")
+SYNC_FREE = re.compile(r"#\s*perflint:\s*sync-free(?![\w-])")
+"""The comment that says that a loop, or a function, never waits for the device."""
 
 
 @dataclass(frozen=True)
@@ -146,13 +147,13 @@ class Verdict:
 @query
 def sync_free(file: FileIndex) -> tuple[SyncFree, ...]:
     """The loops and functions of a file that a comment calls sync-free, by their rows."""
-    if not file.matches(_COMMENT):
+    if not file.matches(SYNC_FREE):
         return ()
     text = file.source.text
     rows = {
         line.statement or line.first
         for line in code_lines(file.source) or ()
-        if line.comment is not None and _COMMENT.match(text, line.comment)
+        if line.comment is not None and SYNC_FREE.match(text, line.comment)
     }
     found = []
     for scope in file.scopes.scopes:
