@@ -30,7 +30,7 @@ from perflint.output import summary
 from perflint.output.console import Console
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
-from perflint.run.sources_then import Reading
+from perflint.run.sources_then import RunReads
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.suppress.noqa import with_noqa_as_fix
@@ -67,7 +67,7 @@ class OnChangedLines(Filter):
         CommandError: git cannot list the changes.
     """
 
-    def __init__(self, revision: str, paths: Sequence[Path], batch: Batch, now: Reading) -> None:
+    def __init__(self, revision: str, paths: Sequence[Path], batch: Batch, now: RunReads) -> None:
         self._now = now
         self._before = dict(batch.sources)
         self._is_piped = batch.piped is not None

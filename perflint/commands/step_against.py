@@ -20,7 +20,7 @@ from perflint.output.console import Console
 from perflint.output.difference_text import difference_json, difference_text
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
-from perflint.run.sources_then import Reading, sources_then
+from perflint.run.sources_then import RunReads, sources_then
 from perflint.text.source import Source
 from perflint.trace.difference import Met, differences
 from perflint.trace.step_trace import StepTrace, reached, traces
@@ -63,14 +63,14 @@ def files_then(paths: Sequence[Path], sources: Iterable[str], revision: str) -> 
     return FilesThen(start, revision, [f"*{SUFFIX}"] if all(path.endswith(SUFFIX) for path in sources) else [])
 
 
-def reading(options: argparse.Namespace, batch: Batch) -> Reading:
+def reading(options: argparse.Namespace, batch: Batch) -> RunReads:
     """What a run reads, and why."""
     paths: list[Path] = options.paths or [options.stdin_filename or Path()]
     alone = reads_imports_only(paths, batch.settings)
-    return Reading(batch.sources, paths, batch.paths.hidden, batch.settings, alone)
+    return RunReads(batch.sources, paths, batch.paths.hidden, batch.settings, alone)
 
 
-def newly_met(now: Reading, then: FilesThen) -> list[Met]:
+def newly_met(now: RunReads, then: FilesThen) -> list[Met]:
     """The events that steps of a run meet now, or meet more often, and did not meet in a revision.
 
     Only projects with changes in files that their steps reach are compared.

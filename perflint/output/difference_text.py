@@ -59,6 +59,7 @@ def _lines(each: StepDifference, names: Mapping[str, str], revision: str) -> Ite
         yield f"{where}: a new step"
     elif each.after is None:
         yield f"{where}: this step of {revision} is gone"
+        return
     else:
         yield where
     for change in each.events:
@@ -129,8 +130,6 @@ def _totals(each: StepDifference) -> str:
             parts.append(f"{now} {one if now == 1 else many}{was}")
     then, now = each.unknown
     followed = f" Not followed: {counted(now, 'call')} (was {then})." if then != now and each.before is not None else ""
-    if each.after is None:
-        return f"{followed}".strip() or "Nothing of it is left."
     return f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}.{followed}"
 
 

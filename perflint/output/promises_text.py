@@ -7,7 +7,7 @@ from typing import Any
 
 from perflint.index.project import Place
 from perflint.text.visible import counted
-from perflint.trace.budget import COUNTS, Verdict, counts, limits_of, over_budget, verdicts_about
+from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
 from perflint.trace.step_trace import StepTrace
 
 
@@ -23,7 +23,7 @@ def promises(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"{_claim(verdict, names)}: sync-free: {said(verdict)}."
 
 
-def said(verdict: Verdict) -> str:
+def said(verdict: SyncVerdict) -> str:
     """What the trace says of something that a comment calls sync-free.
 
     ``proved``, ``proved, except 2 calls that could not be followed``, or how often it waits.
@@ -40,7 +40,7 @@ def said(verdict: Verdict) -> str:
     return f"{found}; {counted(len(verdict.rare), 'wait')} at some steps" if verdict.rare else found
 
 
-def _claim(verdict: Verdict, names: Mapping[str, str]) -> str:
+def _claim(verdict: SyncVerdict, names: Mapping[str, str]) -> str:
     place = verdict.claim.place
     what = "loop" if verdict.claim.loop is not None else place.scope.qualname
     return f"{_named(place, names)}:{verdict.claim.row}, {what}"

@@ -15,8 +15,8 @@ from perflint.index.project import Place
 from perflint.profile.profile_report import ProfileEvent, ProfileReport
 from perflint.syntax.scopes import last_row
 from perflint.text.source import Source
-from perflint.trace.budget import COUNTS, SyncFree, steps_of, sync_free
-from perflint.trace.step_trace import StepTrace, occurrences, of_function, of_loop, reached
+from perflint.trace.budget import COUNTS, SyncFree, runs_of, steps_of, sync_free
+from perflint.trace.step_trace import StepTrace, occurrences, reached
 
 OFTEN = 0.5
 """The calls per step from which on something counts as happening at each step."""
@@ -110,7 +110,7 @@ def measured_budget(
     for file in project.files.values():
         for claim in sync_free(file):
             waits = [each for each in done if each.kind in _WAITING]
-            own = [each for each in waits if _is_about(each, claim, steps, root) or _is_alone(claim, ran)]
+            own = [each for each in waits if _is_about(each, claim, root) or _is_alone(claim, ran)]
             if own or any(_is_within(each, claim.node, claim.place, root) for each in report.events):
                 found.append(Measured("waits", 0, tuple(own), _named(claim, root)))
     kinds = frozenset().union(*_KINDS.values())
@@ -125,16 +125,11 @@ def _is_within(event: ProfileEvent, node: ast.AST, place: Place, root: Path) -> 
     return place.file.path == str(root / event.path) and first <= event.line <= last
 
 
-def _is_about(event: ProfileEvent, claim: SyncFree, steps: Sequence[StepTrace], root: Path) -> bool:
+def _is_about(event: ProfileEvent, claim: SyncFree, root: Path) -> bool:
     """Whether the line of an event is in a sync-free loop or function, or in a function that is known to run in it."""
     if _is_within(event, claim.node, claim.place, root):
         return True
-    if claim.loop is not None:
-        known = next((trace for trace in steps if trace.loop is claim.loop), None)
-        runs = [known or of_loop(claim.place, claim.loop)]
-    else:
-        runs = [of_function(claim.place)]
-    functions = {each.function.scope: each.function for run in runs for each in reached(run.nodes)}
+    functions = {each.function.scope: each.function for run in runs_of(claim) for each in reached(run.nodes)}
     return any(_is_within(event, scope.node, place, root) for scope, place in functions.items())
 
 

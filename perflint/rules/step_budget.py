@@ -1,4 +1,4 @@
-"""PPF213: a step with more waits, copies or log lines than its budget, or a comment, allows."""
+"""PPF004: a step with more waits, copies or log lines than its budget, or a comment, allows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, Candidate, rule
 from perflint.syntax.scopes import LOOPS, Loop
-from perflint.trace.budget import COUNTS, OverBudget, Verdict, exceeded, verdicts_of
+from perflint.trace.budget import COUNTS, OverBudget, SyncVerdict, exceeded, verdicts_of
 from perflint.trace.events import WORDS
 from perflint.trace.step_trace import Occurrence
 
-RULE = shipped()["PPF213"]
+RULE = shipped()["PPF004"]
 _MOST = 6
 """How many places a message names; the related places name more."""
 _MOST_RELATED = 20
@@ -35,7 +35,7 @@ def _found(file: FileIndex) -> Iterator[Candidate]:
 
 
 @rule(RULE.code, at=At.ANYWHERE, find=_found, claims=False, heeds_claims=False, needs_kinds=False)
-def step_over_budget(found: OverBudget | Verdict, context: Context) -> None:
+def step_over_budget(found: OverBudget | SyncVerdict, context: Context) -> None:
     """Report a step over its budget, or a loop or a function that waits although a comment calls it sync-free."""
     said = _of_budget(found, context) if isinstance(found, OverBudget) else _of_comment(found, context)
     context.report(
@@ -77,7 +77,7 @@ def _of_budget(over: OverBudget, context: Context) -> _Said:
     )
 
 
-def _of_comment(verdict: Verdict, context: Context) -> _Said:
+def _of_comment(verdict: SyncVerdict, context: Context) -> _Said:
     events = verdict.waits or verdict.perhaps
     places = [_named(each, context) for each in events]
     calls = [_at(each.place.file, each.node, context) for each in verdict.unknown]

@@ -20,7 +20,7 @@ from perflint.text.source import Source, UnreadableSource, decode, read
 
 
 @dataclass(frozen=True)
-class Reading:
+class RunReads:
     """What a run reads now, and why.
 
     ``paths``: those that were named. ``hidden``: files that are read, but not reported. ``imports_only``: single files
@@ -43,7 +43,7 @@ class SourcesThen:
     changed: frozenset[str]
 
 
-def sources_then(now: Reading, then: FilesThen) -> SourcesThen:
+def sources_then(now: RunReads, then: FilesThen) -> SourcesThen:
     """The files that the same run would have read in a revision.
 
     Raises:
@@ -83,7 +83,7 @@ def _on_disk(path: Path) -> dict[str, Source]:
         return {}
 
 
-def _gone(now: Reading, then: FilesThen) -> Iterable[str]:
+def _gone(now: RunReads, then: FilesThen) -> Iterable[str]:
     """The files that a run of the revision would also have read: those below a directory that was named.
 
     Where only single files were named, one of them may have imported any file that is gone.

@@ -120,7 +120,7 @@ class SyncFree:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class SyncVerdict:
     """What the trace says of a loop or a function that a comment calls sync-free.
 
     ``waits``: where it surely waits, at each run or depending on a test. ``perhaps``: where it waits if a method is the
@@ -178,12 +178,12 @@ def exceeded(project: Project) -> tuple[OverBudget, ...]:
 
 
 @query
-def verdicts_of(file: FileIndex) -> tuple[Verdict, ...]:
+def verdicts_of(file: FileIndex) -> tuple[SyncVerdict, ...]:
     """A verdict for each loop and each function of a file that a comment calls sync-free."""
     return tuple(_verdict(claim) for claim in sync_free(file))
 
 
-def verdicts_about(trace: StepTrace) -> list[Verdict]:
+def verdicts_about(trace: StepTrace) -> list[SyncVerdict]:
     """The verdicts about a step itself, and about the functions that it runs."""
     places = [trace.place, *(each.function for each in reached(trace.nodes))]
     scopes = {place.scope for place in (places[1:] if trace.loop is not None else places)}
@@ -196,11 +196,11 @@ def verdicts_about(trace: StepTrace) -> list[Verdict]:
     ]
 
 
-def _verdict(claim: SyncFree) -> Verdict:
+def _verdict(claim: SyncFree) -> SyncVerdict:
     """What the traces say of a loop or a function: of a function, all calls of it that steps make are looked at."""
     met: dict[ast.expr, Occurrence] = {}
     unknown: dict[ast.Call, Unknown] = {}
-    for run in _runs(claim):
+    for run in runs_of(claim):
         unknown |= {each.node: each for each in unknown_calls(run.nodes)}
         for each in occurrences(run):
             known = met.get(each.event.node)
@@ -208,7 +208,7 @@ def _verdict(claim: SyncFree) -> Verdict:
                 met[each.event.node] = each
     found = sorted(met.values(), key=lambda each: (each.event.point.file is not claim.place.file, each.event.row))
     often = [each for each in found if each.every.often >= Often.SOMETIMES]
-    return Verdict(
+    return SyncVerdict(
         claim,
         tuple(each for each in often if _is_sure(each)),
         tuple(each for each in often if not _is_sure(each)),
@@ -225,7 +225,8 @@ def _is_sure(each: Occurrence) -> bool:
     return all(call.is_sure for call in each.calls)
 
 
-def _runs(claim: SyncFree) -> list[StepTrace]:
+def runs_of(claim: SyncFree) -> list[StepTrace]:
+    """What an iteration of a loop does; of a function, what each call does that steps make of it."""
     steps = steps_of(claim.place.file.project)
     if claim.loop is not None:
         known = next((trace for trace in steps if trace.loop is claim.loop), None)

@@ -14,8 +14,7 @@ import ast
 import builtins
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 from perflint.flow.branches import Often
 from perflint.syntax.scopes import terminal
@@ -53,7 +52,7 @@ class Met:
         """The file and the function that it is in."""
         return self.event.point.file.path, self.event.point.scope.qualname
 
-    @cached_property
+    @property
     def trail(self) -> tuple[str, ...]:
         """The functions on the way from the step."""
         return tuple(call.place.scope.qualname for call in self.occurrence.calls)
@@ -122,13 +121,16 @@ class EventChange:
 class StepDifference:
     """How a step differs. ``before`` is None for a new step, ``after`` for one that is lost.
 
-    ``loaders``: those whose numbers of workers differ, as they were and as they are.
+    ``loaders``: those whose numbers of workers differ, as they were and as they are. ``counts``: what a step has at most
+    of each kind, before and now. ``unknown``: how many calls could not be followed, before and now.
     """
 
     before: StepTrace | None
     after: StepTrace | None
     events: tuple[EventChange, ...] = ()
     loaders: tuple[tuple[Loading | None, Loading | None], ...] = ()
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    unknown: tuple[int, int] = (0, 0)
 
     @property
     def shown(self) -> StepTrace:
@@ -136,19 +138,6 @@ class StepDifference:
         found = self.after or self.before
         assert found is not None
         return found
-
-    @cached_property
-    def counts(self) -> Mapping[str, tuple[int, int]]:
-        """What a step has at most of each kind: before, and now."""
-        none = dict.fromkeys(COUNTS, 0)
-        then, now = (none if each is None else counts(each) for each in (self.before, self.after))
-        return {name: (then[name], now[name]) for name in COUNTS}
-
-    @cached_property
-    def unknown(self) -> tuple[int, int]:
-        """How many calls could not be followed: before, and now."""
-        then, now = (0 if each is None else len(unknown_calls(each.nodes)) for each in (self.before, self.after))
-        return then, now
 
     @property
     def is_same(self) -> bool:
@@ -173,11 +162,20 @@ def differences(before: Sequence[StepTrace], after: Sequence[StepTrace]) -> list
     steps = []
     for number, now in enumerate(after):
         then = before[found[number]] if number in found else None
-        changes = _changes(met[id(then)], met[id(now)]) if then is not None else ()
-        loaders = _loaders(then, now) if then is not None else ()
-        steps.append(StepDifference(then, now, tuple(changes), tuple(loaders)))
+        changes = _changes(met[id(then)], met[id(now)]) if then is not None else []
+        steps.append(_difference(then, now, changes))
     lost = set(range(len(before))) - set(found.values())
-    return [*steps, *(StepDifference(before[number], None) for number in sorted(lost))]
+    return [*steps, *(_difference(before[number], None, []) for number in sorted(lost))]
+
+
+def _difference(then: StepTrace | None, now: StepTrace | None, changes: Iterable[EventChange]) -> StepDifference:
+    sides = then, now
+    none = dict.fromkeys(COUNTS, 0)
+    before, after = (none if each is None else counts(each) for each in sides)
+    unknown = [0 if each is None else len(unknown_calls(each.nodes)) for each in sides]
+    loaders = tuple(_loaders(then, now)) if then is not None and now is not None else ()
+    both = {name: (before[name], after[name]) for name in COUNTS}
+    return StepDifference(then, now, tuple(changes), loaders, both, (unknown[0], unknown[1]))
 
 
 def _events(trace: StepTrace) -> list[Met]:
