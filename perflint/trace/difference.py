@@ -121,7 +121,7 @@ class EventChange:
 class StepDifference:
     """How a step differs. ``before`` is None for a new step, ``after`` for one that is lost.
 
-    ``loaders``: those whose numbers of workers differ, as they were and as they are. ``counts``: what a step has at most
+    ``loaders``: those whose numbers of workers differ, as they were and are. ``counts``: what a step has at most
     of each kind, before and now. ``unknown``: how many calls could not be followed, before and now.
     """
 
