@@ -25,7 +25,17 @@ from perflint.inputs.projects import split
 from perflint.run.discovery import read_all
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import loadings
-from perflint.trace.step_trace import Alternatives, Node, Occurrence, Repeat, StepCall, StepTrace, occurrences, traces
+from perflint.trace.step_trace import (
+    Alternatives,
+    Launches,
+    Node,
+    Occurrence,
+    Repeat,
+    StepCall,
+    StepTrace,
+    occurrences,
+    traces,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "benchmarks" / "results" / "traces.json"
@@ -95,7 +105,7 @@ def _certain(nodes: Iterable[Node]) -> Iterator[StepEvent]:
         elif isinstance(node, Repeat):
             yield from _certain(node.body)
         else:
-            assert isinstance(node, (StepCall, Alternatives)) or node.why
+            assert isinstance(node, (StepCall, Alternatives, Launches)) or node.why
 
 
 def _loads(run: dict[str, Any], project: Iterable[StepTrace]) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from perflint.trace.events import WORDS, StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
+    Launches,
     Node,
     Repeat,
     StepCall,
@@ -23,6 +24,7 @@ from perflint.trace.step_trace import (
     most_at_each_step,
     occurrences,
     unknown_calls,
+    without_launches,
 )
 
 _CODE = 60
@@ -42,13 +44,15 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
+    kept = [*promises(trace, names)]
+    trace = without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *lines, *_totals(trace), *promises(trace, names)]
+    lines = [heading, *_batches(trace, names), *lines, *_totals(trace), *kept]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
@@ -101,7 +105,7 @@ def _rows(
                         "",
                     )
                     yield from _rows(arm, inner, seen, names)
-        else:
+        elif not isinstance(node, Launches):
             yield row, f"{indent}? {code_of(node.node)}", node.why
 
 
@@ -140,6 +144,8 @@ def _often(every: Every) -> str:
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
+    kept = promises_json(trace, names)
+    trace = without_launches(trace)
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
         "row": trace.row,
@@ -149,7 +155,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
-        "promises": promises_json(trace, names),
+        "promises": kept,
         "nodes": _objects(trace.nodes, set(), names),
     }
 
@@ -179,6 +185,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
+    assert not isinstance(node, Launches)
     return {"type": "unknown", **found, "code": code_of(node.node), "why": node.why}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
-from perflint.index.kinds import EITHER, GUESS, UNKNOWN, UNKNOWN_TAG
+from perflint.index.kinds import EITHER, GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
@@ -77,7 +77,19 @@ class Unknown:
     why: str
 
 
-Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
+@dataclass(frozen=True)
+class Launches:
+    """Operations that the host gives to the device one after the other, without any event in between.
+
+    ``count``: how many; a layer of Paddle counts as one.
+    """
+
+    node: ast.expr
+    place: Place
+    count: int
+
+
+Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 
 
 @dataclass(frozen=True)
@@ -184,9 +196,18 @@ class _Reader:
         self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
-        """What statements do, one after the other."""
-        for node in body:
-            yield from self._statement(node)
+        """What statements do, one after the other; launches that follow each other are one node."""
+        launches: Launches | None = None
+        for node in (each for statement in body for each in self._statement(statement)):
+            if isinstance(node, Launches):
+                launches = replace(node, count=node.count + (launches.count if launches is not None else 0))
+                continue
+            if launches is not None:
+                yield launches
+                launches = None
+            yield node
+        if launches is not None:
+            yield launches
 
     def _statement(self, node: ast.stmt) -> Iterator[Node]:
         statement = self._statements.get(node)
@@ -260,6 +281,8 @@ class _Reader:
             yield StepCall(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
         elif not targets and self._may_lead_on(call, evaluator):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
+        elif not targets and (evaluator.kind(call.func).tag == LAYER_TAG or evaluator.kind(call).is_tensor):
+            yield Launches(call, point.place, 1)
 
     def _targets(self, call: ast.Call, point: Point, evaluator: Evaluator) -> list[Callee]:
         project = self._at.file.project
@@ -302,6 +325,37 @@ class _Reader:
 def _is_followed(file: FileIndex, target: Scope) -> bool:
     """Whether what a call reaches is a part of the step: not an evaluation, and not code for something else."""
     return not (file.is_quiet or file.is_foreign or is_no_training(target.name) or is_trial(target.name))
+
+
+def without_launches(trace: StepTrace) -> StepTrace:
+    """A trace for people: without launches, and without what contains nothing else."""
+    known: dict[Summary, Summary] = {}  # a function may be reached by many calls
+
+    def inside(reached: Summary) -> Summary:
+        if reached not in known:
+            known[reached] = replace(reached, nodes=())  # for a function that calls itself
+            known[reached] = replace(reached, nodes=some(reached.nodes))
+        return known[reached]
+
+    def some(nodes: Iterable[Node]) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for node in nodes:
+            if isinstance(node, StepCall):
+                called = tuple(map(inside, node.reached))
+                if any(reached.nodes for reached in called):
+                    found.append(replace(node, reached=called))
+            elif isinstance(node, Repeat):
+                if body := some(node.body):
+                    found.append(replace(node, body=body))
+            elif isinstance(node, Alternatives):
+                arms = tuple((test, some(arm)) for test, arm in node.arms)
+                if any(arm for _, arm in arms):
+                    found.append(replace(node, arms=arms))
+            elif not isinstance(node, Launches):
+                found.append(node)
+        return tuple(found)
+
+    return replace(trace, nodes=some(trace.nodes))
 
 
 class Occurrence(NamedTuple):
