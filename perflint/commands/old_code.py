@@ -36,7 +36,7 @@ from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.suppress.noqa import with_noqa_as_fix
 from perflint.text.source import Source, UnreadableSource, read
 from perflint.text.visible import listed
-from perflint.trace.difference import Met
+from perflint.trace.difference import SeenEvent
 
 
 def filters_of_old_code(options: argparse.Namespace, batch: Batch) -> list[Filter]:
@@ -104,7 +104,7 @@ class OnChangedLines(Filter):
                 return replace(finding, related=tuple(dict.fromkeys((*finding.related, place))))
         return None
 
-    def _cause(self, met: Met, sources: Mapping[str, Source], known: dict[str, Changed]) -> Related:
+    def _cause(self, met: SeenEvent, sources: Mapping[str, Source], known: dict[str, Changed]) -> Related:
         """The changed call that leads from a step to an event; the first call, if none of them has changed."""
         said = f"brings it into the step, since {self._revision}"
         places = [Related(call.place.file.path, call.node.lineno, said) for call in met.occurrence.calls]
@@ -112,9 +112,9 @@ class OnChangedLines(Filter):
         return next((each for each in places if self._is_touched(each, sources, known)), [*places, own][0])
 
     @cached_property
-    def _new_events(self) -> Mapping[str, list[Met]]:
+    def _new_events(self) -> Mapping[str, list[SeenEvent]]:
         """What steps meet now and did not before, by file."""
-        found: dict[str, list[Met]] = defaultdict(list)
+        found: dict[str, list[SeenEvent]] = defaultdict(list)
         with undisturbed():
             for met in newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision)):
                 found[met.event.point.file.path].append(met)

@@ -22,7 +22,7 @@ from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
 from perflint.run.sources_then import RunReads, sources_then
 from perflint.text.source import Source
-from perflint.trace.difference import Met, differences
+from perflint.trace.difference import SeenEvent, differences
 from perflint.trace.step_trace import StepTrace, reached, traces
 
 
@@ -70,7 +70,7 @@ def reading(options: argparse.Namespace, batch: Batch) -> RunReads:
     return RunReads(batch.sources, paths, batch.paths.hidden, batch.settings, alone)
 
 
-def newly_met(now: RunReads, then: FilesThen) -> list[Met]:
+def newly_met(now: RunReads, then: FilesThen) -> list[SeenEvent]:
     """The events that steps of a run meet now, or meet more often, and did not meet in a revision.
 
     Only projects with changes in files that their steps reach are compared.

@@ -10,7 +10,7 @@ from perflint.index.project import Place
 from perflint.output.step_text import code_of
 from perflint.text.visible import counted, visible_line
 from perflint.trace.budget import COUNTS
-from perflint.trace.difference import EventChange, Met, StepDifference
+from perflint.trace.difference import EventChange, SeenEvent, StepDifference
 from perflint.trace.events import EventKind
 from perflint.trace.loading import Loading
 from perflint.trace.step_trace import StepTrace
@@ -85,21 +85,21 @@ def _change(change: EventChange, names: Mapping[str, str], revision: str) -> str
     return f"{shown}: {what}{of}{_through(found, names)}"
 
 
-def _what(met: Met, count: int) -> str:
+def _what(met: SeenEvent, count: int) -> str:
     one, many = _NAMES.get(met.event.kind, ("wait", "waits"))
     return one if count == 1 else many
 
 
-def _often(met: Met) -> str:
+def _often(met: SeenEvent) -> str:
     again = " in each pass of a loop inside it" if met.loops else ""
     return _OFTEN[met.often] + again
 
 
-def _place(met: Met, names: Mapping[str, str]) -> str:
+def _place(met: SeenEvent, names: Mapping[str, str]) -> str:
     return f"{_named(met.event.point.place, names)}:{met.event.row} `{code_of(met.event.node)}`"
 
 
-def _through(found: tuple[Met, ...], names: Mapping[str, str]) -> str:
+def _through(found: tuple[SeenEvent, ...], names: Mapping[str, str]) -> str:
     """The calls that lead from the step to an event; for one that several calls lead to, those of the first."""
     calls: list[str] = [f"{_named(call.place, names)}:{call.node.lineno}" for call in found[0].occurrence.calls]
     if not calls:
@@ -173,7 +173,7 @@ def _event(change: EventChange, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _met(found: tuple[Met, ...], names: Mapping[str, str]) -> dict[str, Any] | None:
+def _met(found: tuple[SeenEvent, ...], names: Mapping[str, str]) -> dict[str, Any] | None:
     if not found:
         return None
     place = found[0].event.point.place

@@ -25,7 +25,7 @@ from perflint.trace.step_trace import Occurrence, StepTrace, occurrences, unknow
 
 
 @dataclass(frozen=True)
-class Met:
+class SeenEvent:
     """An event as a step meets it, with what it is recognized by in another revision."""
 
     occurrence: Occurrence
@@ -63,7 +63,7 @@ class Met:
         return len(self.occurrence.repeats)
 
 
-_PASSES: Sequence[Callable[[Met], Hashable]] = (
+_PASSES: Sequence[Callable[[SeenEvent], Hashable]] = (
     lambda met: (met.function, met.code, met.trail, met.often, met.loops),
     lambda met: (met.function, met.code, met.trail),
     lambda met: (met.function, met.code),
@@ -75,19 +75,19 @@ _PASSES: Sequence[Callable[[Met], Hashable]] = (
 """By what events of one kind are matched, most strictly first."""
 
 
-def _as_rewritten(met: Met) -> Hashable:
+def _as_rewritten(met: SeenEvent) -> Hashable:
     """By what an event is taken for one in place of another: the same method, in the same function."""
     node = met.event.node
     return met.function, terminal(node) if isinstance(node, ast.Call) else type(node)
 
 
-def _as_respelled(met: Met) -> Hashable:
+def _as_respelled(met: SeenEvent) -> Hashable:
     """By what an event is taken for the same about the same value, spelled differently: ``float(x)``, ``x.numpy()``."""
     found = (node.id for node in ast.walk(met.event.node) if isinstance(node, ast.Name))
     return met.function, frozenset(name for name in found if not hasattr(builtins, name)), met.often, met.loops
 
 
-def _as_replaced(met: Met) -> Hashable:
+def _as_replaced(met: SeenEvent) -> Hashable:
     return _as_rewritten(met), met.often, met.loops
 
 
@@ -99,12 +99,12 @@ class EventChange:
     line is logged, where one was before.
     """
 
-    before: tuple[Met, ...]
-    after: tuple[Met, ...]
+    before: tuple[SeenEvent, ...]
+    after: tuple[SeenEvent, ...]
     is_replaced: bool = False
 
     @property
-    def shown(self) -> Met:
+    def shown(self) -> SeenEvent:
         """The event where it is now; where it was, for a lost one."""
         return (self.after or self.before)[0]
 
@@ -178,14 +178,14 @@ def _difference(then: StepTrace | None, now: StepTrace | None, changes: Iterable
     return StepDifference(then, now, tuple(changes), loaders, both, (unknown[0], unknown[1]))
 
 
-def _events(trace: StepTrace) -> list[Met]:
+def _events(trace: StepTrace) -> list[SeenEvent]:
     codes: dict[ast.expr, tuple[str, str]] = {}
     found = []
     for each in occurrences(trace):
         node = each.event.node
         if node not in codes:
             codes[node] = ast.unparse(node), _shape(node)
-        found.append(Met(each, *codes[node]))
+        found.append(SeenEvent(each, *codes[node]))
     return found
 
 
@@ -212,7 +212,7 @@ _ALIKE = 0.5
 
 
 def _matched(
-    before: Sequence[StepTrace], after: Sequence[StepTrace], met: Mapping[int, list[Met]]
+    before: Sequence[StepTrace], after: Sequence[StepTrace], met: Mapping[int, list[SeenEvent]]
 ) -> Iterator[tuple[int, int]]:
     """The numbers of the steps that are the same one: after, and before. The surest pairs come first."""
     pairs = []
@@ -239,9 +239,9 @@ def _alike(first: set[str], second: set[str]) -> float:
 # Matches the events of one step.
 
 
-def _changes(before: Iterable[Met], after: Iterable[Met]) -> list[EventChange]:
+def _changes(before: Iterable[SeenEvent], after: Iterable[SeenEvent]) -> list[EventChange]:
     lost, new = list(before), list(after)
-    changed: list[tuple[Met, Met, bool]] = []
+    changed: list[tuple[SeenEvent, SeenEvent, bool]] = []
     for key in _PASSES:
         lost, new, pairs = _paired(lost, new, key)
         changed += [(*pair, False) for pair in pairs if _differs(*pair)]
@@ -253,15 +253,15 @@ def _changes(before: Iterable[Met], after: Iterable[Met]) -> list[EventChange]:
     return found
 
 
-def _differs(then: Met, now: Met) -> bool:
+def _differs(then: SeenEvent, now: SeenEvent) -> bool:
     return (then.often, then.loops) != (now.often, now.loops)
 
 
 def _paired(
-    lost: list[Met], new: list[Met], key: Callable[[Met], Hashable]
-) -> tuple[list[Met], list[Met], list[tuple[Met, Met]]]:
+    lost: list[SeenEvent], new: list[SeenEvent], key: Callable[[SeenEvent], Hashable]
+) -> tuple[list[SeenEvent], list[SeenEvent], list[tuple[SeenEvent, SeenEvent]]]:
     """The events that are left on both sides, and the pairs with the same key, the first with the first."""
-    waiting: dict[Hashable, list[Met]] = defaultdict(list)
+    waiting: dict[Hashable, list[SeenEvent]] = defaultdict(list)
     for each in reversed(lost):
         waiting[each.event.kind, key(each)].append(each)
     pairs, left = [], []
@@ -275,9 +275,9 @@ def _paired(
     return [each for each in lost if id(each) not in taken], left, pairs
 
 
-def _together(changes: Iterable[tuple[Met | None, Met | None, bool]]) -> list[EventChange]:
+def _together(changes: Iterable[tuple[SeenEvent | None, SeenEvent | None, bool]]) -> list[EventChange]:
     """The changes of each place in the code that differ in the same way: a function may be called at several places."""
-    groups: dict[Hashable, list[tuple[Met | None, Met | None, bool]]] = defaultdict(list)
+    groups: dict[Hashable, list[tuple[SeenEvent | None, SeenEvent | None, bool]]] = defaultdict(list)
     for then, now, replaced in changes:
         how = tuple(None if each is None else (id(each.event.node), each.often, each.loops) for each in (then, now))
         groups[how, replaced].append((then, now, replaced))
