@@ -80,6 +80,12 @@ def test_how_often_is_a_difference_of_its_own() -> None:
     assert not back.is_more
 
 
+def test_what_no_step_meets_is_no_difference() -> None:
+    off, on = in_step("if False:\n    print(step)\n"), in_step("if True:\n    print(step)\n")
+    assert changes(in_step("pass\n"), off) == []
+    assert changes(off, on) == ["+ log print(step)"]
+
+
 def test_a_loop_around_an_event_is_more_of_it() -> None:
     before, after = in_step("y = loss.item()\n"), in_step("for part in parts:\n    y = loss.item()\n")
     (found,) = compared(before, after)

@@ -212,7 +212,7 @@ def _verdict(claim: SyncFree) -> SyncVerdict:
         claim,
         tuple(each for each in often if _is_sure(each)),
         tuple(each for each in often if not _is_sure(each)),
-        tuple(each for each in found if each.every.often < Often.SOMETIMES),
+        tuple(each for each in found if Often.NEVER < each.every.often < Often.SOMETIMES),
         tuple(unknown.values()),
     )
 

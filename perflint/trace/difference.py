@@ -179,9 +179,12 @@ def _difference(then: StepTrace | None, now: StepTrace | None, changes: Iterable
 
 
 def _events(trace: StepTrace) -> list[SeenEvent]:
+    """The events of a step in order, without those that no step meets."""
     codes: dict[ast.expr, tuple[str, str]] = {}
     found = []
     for each in occurrences(trace):
+        if each.every.often is Often.NEVER:
+            continue
         node = each.event.node
         if node not in codes:
             codes[node] = ast.unparse(node), _shape(node)
