@@ -16,11 +16,13 @@ from perflint.bench import web_page
 from perflint.bench.figures import number, width
 from perflint.flow.branches import Often
 from perflint.output.step_text import OFTEN, as_json, batches, totals
+from perflint.output.verdict_text import verdict_lines
 from perflint.text.visible import counted
 from perflint.trace.events import EventKind
 from perflint.trace.modelled_step import ModelledStep, modelled
 from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Stretch, Wait, stretches
 from perflint.trace.step_trace import StepTrace
+from perflint.trace.verdict import verdict
 
 _PARTS = web_page.templates(Path(__file__).with_name("step_page.html"))
 _STYLE = web_page.STYLE + Path(__file__).with_name("step_page.css").read_text(encoding="utf-8")
@@ -95,7 +97,10 @@ def _opening(trees: Sequence[_Tree], steps: Sequence[StepTrace]) -> str:
 
 
 def _section(tree: _Tree, step: StepTrace, names: Mapping[str, str]) -> str:
-    facts = (f"<p>{web_page.markup(line)}</p>" for line in (*batches(step, names), *totals(step)))
+    facts = (
+        f"<p>{web_page.markup(line)}</p>"
+        for line in (*verdict_lines(verdict(step), names), *batches(step, names), *totals(step))
+    )
     return _PARTS["step"].substitute(
         number=tree.number,
         path=web_page.markup(tree.step["path"]),
