@@ -240,7 +240,7 @@ def test_a_function_that_two_calls_reach_is_written_out_once() -> None:
     step = trace(in_loop("read(loss)\nread(loss)", before=helper))
     first, second = (node["runs"][0] for node in as_json(step, {})["nodes"] if node["type"] == "call")
     assert (first["as_above"], len(first["nodes"])) == (False, 1)
-    assert second == {"function": "read", "as_above": True}
+    assert second == {"function": "read", "path": "train.py", "row": 4, "as_above": True}
     assert most_at_each_step(step.nodes, lambda event: event.kind.waits) == 2
 
 

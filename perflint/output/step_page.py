@@ -117,7 +117,6 @@ class _Tree:
         self.number, self.step = number, step
         self.counts: Counter[str] = Counter(_kind_of(row) for row in self.rows())
         self._first: dict[str, list[dict[str, Any]]] = {}
-        self._anchors: dict[str, str] = {}
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The events and the calls that could not be followed."""
@@ -147,38 +146,35 @@ class _Tree:
 
     def _call(self, node: dict[str, Any]) -> Iterator[str]:
         for run in node["runs"]:
-            name = ("" if node["sure"] else "perhaps ") + run["function"]
-            nodes = run.get("nodes", self._first.get(run["function"], []))
-            if nodes:
-                where = nodes[0]["path"]
-                said = name if where == node["path"] else f"{name} of {where}"
-                if run["as_above"]:
-                    to = self._anchors.get(run["function"], f"step{self.number}")
-                    yield self._row("above", node, node["code"], said, kinds=_kinds(nodes), to=to)
-                else:
-                    self._first.setdefault(run["function"], nodes)
-                    yield self._branch(node, node["code"], said, nodes, run["function"])
+            key, name = self.place(run), ("" if node["sure"] else "perhaps ") + run["function"]
+            nodes = run.get("nodes", self._first.get(key, []))
+            said = name if run["path"] == node["path"] else f"{name} of {run['path']}"
+            if nodes and run["as_above"]:
+                yield self._row("above", node, node["code"], said, kinds=_kinds(nodes), to=self._anchor(key))
+            elif nodes:
+                yield self._branch(node, node["code"], said, run)
+
+    def _anchor(self, key: str) -> str:
+        """The name in the page of a function, by its place."""
+        return f"step{self.number}-{[*self._first].index(key) + 1}"
 
     def _loop(self, node: dict[str, Any]) -> Iterator[str]:
-        yield self._branch(node, f"for each of {node['over']}", "again in each pass", node["nodes"])
+        yield self._branch(node, f"for each of {node['over']}", "again in each pass", node)
 
     def _choice(self, node: dict[str, Any]) -> Iterator[str]:
         for at, arm in enumerate(node["arms"]):
             if arm["nodes"]:
                 said = f"{'elif' if at else 'if'} {arm['test']}" if arm["test"] else "else"
-                yield self._branch(node, said, "", arm["nodes"])
+                yield self._branch(node, said, "", arm)
 
-    def _branch(
-        self, node: dict[str, Any], code: str, said: str, nodes: list[dict[str, Any]], function: str = ""
-    ) -> str:
+    def _branch(self, node: dict[str, Any], code: str, said: str, below: dict[str, Any]) -> str:
         """A call, a loop or an alternative, with what is below it; open if something waits there."""
-        kinds = _kinds(nodes)
-        anchor = ""
-        if function:
-            self._anchors.setdefault(function, f"step{self.number}-{len(self._anchors) + 1}")
-            anchor = f' id="{self._anchors[function]}"'
+        kinds, anchor = _kinds(below["nodes"]), ""
+        if "function" in below and self.place(below) not in self._first:  # with other arguments it may come again
+            self._first[self.place(below)] = below["nodes"]
+            anchor = f' id="{self._anchor(self.place(below))}"'
         is_open = " open" if {"waits", "copies"} & set(kinds.split()) else ""
-        inner = "".join(self._of(nodes))
+        inner = "".join(self._of(below["nodes"]))
         return self._row("branch", node, code, said, kinds=kinds, open=f"{anchor}{is_open}", rows=inner)
 
     def _row(self, part: str, node: dict[str, Any], code: str, said: str, **known: str) -> str:
