@@ -57,7 +57,7 @@ def test_neighbours_are_one_finding() -> None:
     assert text[found.start : found.end].endswith("loss.mean().item()")
     row = Source(PATH, text).lines.position(found.end)[0]
     assert found.message.endswith(f" The same goes for line {row}.")
-    assert "more host read" not in found.message
+    assert "more wait" not in found.message
 
 
 def test_each_line_by_itself_where_the_settings_say_so() -> None:

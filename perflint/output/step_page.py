@@ -18,9 +18,9 @@ from perflint.flow.branches import Often
 from perflint.output.step_text import OFTEN, as_json, batches, totals
 from perflint.text.visible import counted
 from perflint.trace.events import EventKind
-from perflint.trace.queues import BACKWARD, OPTIMIZER, HostWork, Kernels, Stretch, Wait, stretches
+from perflint.trace.modelled_step import ModelledStep, modelled
+from perflint.trace.queues import SMALL_KERNELS, HostWork, Stretch, Wait, stretches
 from perflint.trace.step_trace import StepTrace
-from perflint.trace.worth import ModelledStep, modelled
 
 _PARTS = web_page.templates(Path(__file__).with_name("step_page.html"))
 _STYLE = web_page.STYLE + Path(__file__).with_name("step_page.css").read_text(encoding="utf-8")
@@ -219,8 +219,8 @@ def _timeline(tree: _Tree, step: ModelledStep) -> str:
     """Both queues of the modelled step; empty if nothing waits, since then only assumptions are left to show."""
     if not step.waits:
         return ""
-    now, gain = step.milliseconds(), step.gain(range(len(step.waits)))
-    words = f"{number(now)} ms, and {number(now - gain)} ms without any of its waits."
+    now, without = step.milliseconds(), step.milliseconds(without=step.waits)
+    words = f"{number(now)} ms, and {number(without)} ms without any of its waits."
     name = f"step{tree.number}-time"
     legend = (_PARTS["legend"].substitute(kind=kind, words=said) for kind, said in _LEGEND.items())
     draw: Callable[[float], web_page.Picture | None] = partial(_lanes, step)
@@ -232,8 +232,8 @@ def _timeline(tree: _Tree, step: ModelledStep) -> str:
 
 
 def _lanes(step: ModelledStep, room: float) -> web_page.Picture | None:
-    """What the host does, and below it what the device does, from left to right."""
-    found = stretches(step.parts)
+    """What the host does, and below it what the device does, from left to right, in the first typical training."""
+    found = stretches(step.parts[0])
     ends = [max(each.host[1], each.device[1] if each.device else 0.0) for each in found]
     scale = web_page.Scale(0.0, max(ends), _LEFT, room)
     lanes = (0.0, _LANE + _GAP)
@@ -242,7 +242,7 @@ def _lanes(step: ModelledStep, room: float) -> web_page.Picture | None:
         words = _words(step, each)
         parts += _bar(scale, each.host, lanes[0], (_class_of(each), words))
         if isinstance(each.part, Wait):
-            parts += _mark(scale, each.host, str(step.waits[each.part.key].event.row))
+            parts += _mark(scale, each.host, str(step.events[each.part.key].event.row))
         if each.device is not None:
             parts += _bar(scale, each.device, lanes[1], (_class_of(each), words))
     bottom = lanes[1] + _LANE
@@ -277,13 +277,13 @@ def _class_of(stretch: Stretch) -> str:
         return "wait"
     if isinstance(part, HostWork):
         return "host"
-    alike = {BACKWARD[1:]: "backward", OPTIMIZER[1:]: "optimizer"}
-    return alike.get(part[1:], "forward") if isinstance(part, Kernels) else "host"
+    alike = {SMALL_KERNELS.backward[1:]: "backward", SMALL_KERNELS.optimizer[1:]: "optimizer"}
+    return alike.get(part[1:], "forward")
 
 
 def _words(step: ModelledStep, stretch: Stretch) -> str:
     """What a part of the step is; of a wait, where it is."""
     if isinstance(stretch.part, Wait):
-        event, _ = step.waits[stretch.part.key]
+        event, _ = step.events[stretch.part.key]
         return f"wait at {PurePosixPath(event.point.file.path).name}:{event.row}"
     return _LEGEND[_class_of(stretch)]
