@@ -97,9 +97,9 @@ class Worth:
             return Impact(level, own.reason, usual)
         together = step.gain(edits.fewest) if keys & edits.fewest else 0.0
         if step.gain(keys, gone=others) >= _WORTH_MS or together >= _WORTH_MS:
-            lines = _lines(step, edits.fewest - keys, draft.path)
+            lines = _lines(step, edits.fewest - keys, draft)
             return Impact(level, _TOGETHER.format(reason=own.reason, lines=lines) if lines else own.reason, usual)
-        staying = _lines(step, step.waits - edits.all - keys, draft.path)
+        staying = _lines(step, step.waits - edits.all - keys, draft)
         reason = _BESIDE.format(reason=own.reason, lines=staying) if staying else _BEHIND.format(reason=own.reason)
         return Impact(ImpactLevel.LOW, reason, usual)
 
@@ -118,10 +118,10 @@ class Worth:
         return self._shown.get((draft.path, draft.statement[0])) or draft.cost
 
 
-def _lines(step: ModelledStep, keys: Iterable[int], path: str) -> str:
-    """The places of some waits in words."""
-    found = Places(step.events[key].row for key in keys)
-    return found.lines(path) if found.count else ""
+def _lines(step: ModelledStep, keys: Iterable[int], draft: Draft) -> str:
+    """The rows of some waits in a message about another one, without its own row."""
+    found = Places({step.events[key].row for key in keys} - {(draft.path, draft.line)})
+    return found.lines(draft.path) if found.count else ""
 
 
 def _read_for_it(draft: Draft, path: str) -> Cost | None:

@@ -158,7 +158,8 @@ def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_t
     """The event that an expression is because of what it is computed from, or asked for."""
     if is_asked_for_truth and is_asked(node, evaluator.kind(node)):
         return EventKind.DECISION
-    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
+    is_read = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))  # ``x[mask] = 0`` has the size of ``x``
+    if is_read and isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
         return EventKind.SIZE
     return EventKind.SIZE if sizes_on_the_device(node, point, evaluator) else None
 
