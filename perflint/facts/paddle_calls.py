@@ -92,6 +92,7 @@ def _holds(only: If | None, call: ast.Call, evaluator: Evaluator) -> bool:
     is_one = is_any and kind.tag == TENSOR_TAG
     return {
         Condition.TENSOR: kind.is_tensor,
+        Condition.MAYBE: not kind.is_host,
         Condition.ALONE: is_one,
         Condition.TENSORS: is_any and not is_one,
         Condition.DATA: not is_any,
