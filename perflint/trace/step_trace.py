@@ -461,3 +461,21 @@ def unknown_calls(nodes: Iterable[Node]) -> list[Unknown]:
     """The calls of a step that could not be followed, each once."""
     found = (node for node in _all(nodes) if isinstance(node, Unknown))
     return list({node.node: node for node in found}.values())
+
+
+def of_loop(at: Place, loop: Loop) -> StepTrace:
+    """What an iteration of any loop of a function does, whether it is a training step or not."""
+    env = Values.of(at.file.project).base_env(at, CallGraph.of(at.file.project).handed(at))
+    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
+
+
+def of_function(at: Place) -> StepTrace:
+    """What a call of a function does, with what its callers are known to pass."""
+    summary = _summary(at, in_order(CallGraph.of(at.file.project).handed(at)), ())
+    return StepTrace(at, None, summary.nodes if summary is not None else ())
+
+
+def reached(nodes: Iterable[Node]) -> list[Summary]:
+    """The functions that a step runs, each once for the arguments that it gets."""
+    found = (each for node in _all(nodes) if isinstance(node, StepCall) for each in node.reached)
+    return list(dict.fromkeys(found))
