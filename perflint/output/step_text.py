@@ -196,7 +196,9 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
 
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     """What a function does, where it is first reached; later only that it is the same."""
-    known = {"function": reached.function.scope.qualname, "as_above": reached in seen}
+    function = reached.function
+    place = {"path": _named(function, names), "row": function.scope.row}
+    known = {"function": function.scope.qualname, **place, "as_above": reached in seen}
     if reached in seen:
         return known
     seen.add(reached)
