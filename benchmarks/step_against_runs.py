@@ -43,14 +43,15 @@ RESULT = ROOT / "benchmarks" / "results" / "step_against_runs.json"
 OFTEN = 0.5
 """The share of steps from which on an event counts as one of each step."""
 KINDS = {
-    "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE},
+    "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.INSIDE},
     "sized by values": {EventKind.SIZE, EventKind.READ, EventKind.DECISION},
-    "to_tensor": {EventKind.COPY},
+    "to_tensor": {EventKind.COPY, EventKind.DEVICE_COPY, EventKind.INSIDE},
     "log": {EventKind.LOG},
     "save": {EventKind.SAVE},
 }
 """The events of a static trace that a recorded one may be."""
 SEEN = {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.COPY, EventKind.LOG, EventKind.SAVE}
+SEEN |= {EventKind.DEVICE_COPY, EventKind.INSIDE}
 """The events that a recorder sees."""
 
 

@@ -342,8 +342,8 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
     )
     add = _adder(parser)
     add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
-    shown = "how steps are shown: text (default) or json"
-    add("--output-format", shown, choices=("text", "json"), default="text", metavar="FORMAT")
+    shown = "how steps are shown: text (default), json or html"
+    add("--output-format", shown, choices=("text", "json", "html"), default="text", metavar="FORMAT")
     add("--against", "show what is different from this git revision (or REV...) instead", metavar="REV")
     add("--fail-on-more", "with --against: exit 1 if a step waits, copies, logs or saves more than it did")
     _add_settings(parser)

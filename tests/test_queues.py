@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from perflint.trace.queues import BACKWARD, FORWARD, OPTIMIZER, HostWork, Kernels, Part, Wait, step_ms
+from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Part, Wait, step_ms, stretches
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+FORWARD, BACKWARD, OPTIMIZER, _ = SMALL_KERNELS
 PHASES = (FORWARD, BACKWARD, OPTIMIZER)
 
 
@@ -70,3 +72,20 @@ def test_a_wait_right_behind_another_one_costs_nothing() -> None:
     assert step_ms(two) == pytest.approx(step_ms(one))
     assert step_ms(two, without=[0]) == pytest.approx(step_ms(two))
     assert step_ms(two, without=[0, 1]) < step_ms(two) - 1
+
+
+def test_the_stretches_of_a_step_follow_each_other_and_last_as_long_as_it() -> None:
+    parts: list[Part] = [HostWork(1.0), FORWARD, BACKWARD, Wait(0), OPTIMIZER]
+    found = stretches(parts)
+    assert [each.part for each in found] == parts
+    assert found[0].host[0] == 0
+    assert all(one.host[1] == other.host[0] for one, other in itertools.pairwise(found))
+    assert found[-1].host[1] == pytest.approx(step_ms(parts))  # the device is done with a step within the next one
+    assert [each.device is not None for each in found] == [False, True, True, False, True]
+
+
+def test_a_wait_ends_when_the_device_is_done() -> None:
+    _, backward, wait = stretches([FORWARD, BACKWARD, Wait(0)], restart_ms=0.0)
+    assert backward.device is not None
+    assert wait.host[0] == backward.host[1]
+    assert wait.host[1] == pytest.approx(backward.device[1])

@@ -10,6 +10,7 @@ from perflint.commands.step_against import against
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
+from perflint.output.step_page import step_page
 from perflint.output.step_text import as_json, text
 from perflint.run.engine import undisturbed
 from perflint.trace.step_trace import StepTrace, traces
@@ -35,6 +36,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
     names = batch.paths.names
     if options.output_format == "json":
         console.write(json.dumps([as_json(trace, names) for trace in found], indent=2, ensure_ascii=False) + "\n")
+    elif options.output_format == "html":
+        console.write(step_page(found, names))
     else:
         console.write("\n".join(text(trace, names) for trace in found))
     if not found:

@@ -11,7 +11,7 @@ from perflint.index.project import Place
 from perflint.output.promises_text import promises, promises_json
 from perflint.text.visible import visible_line
 from perflint.trace.budget import COUNTS
-from perflint.trace.events import WORDS, StepEvent
+from perflint.trace.events import StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
@@ -29,13 +29,14 @@ from perflint.trace.step_trace import (
 
 _CODE = 60
 """The most characters of code in a row."""
-_OFTEN = {
+OFTEN = {
     Often.EVERY_N: "every n steps",
     Often.EACH_EPOCH: "each epoch",
     Often.ONCE: "once",
     Often.NEVER: "never",
     Often.SOMETIMES: "sometimes",
 }
+"""How often something happens that does not happen at each step, for people."""
 _COUNTED = [COUNTS[name] for name in ("waits", "logs", "saves", "collectives")]
 
 
@@ -52,11 +53,11 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *lines, *_totals(trace), *kept]
+    lines = [heading, *batches(trace, names), *lines, *totals(trace), *kept]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
-def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     """Where the batches come from."""
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
@@ -65,7 +66,8 @@ def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
-def _totals(trace: StepTrace) -> Iterator[str]:
+def totals(trace: StepTrace) -> Iterator[str]:
+    """What it has at most at each step, in sentences, the main one first."""
     counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
     parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
@@ -135,11 +137,11 @@ def _short(code: str) -> str:
 
 def _said(event: StepEvent) -> str:
     often = _often(event.every)
-    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+    return f"{event.words}, {often}" if often else event.words
 
 
 def _often(every: Every) -> str:
-    return _OFTEN.get(every.often, "")
+    return OFTEN.get(every.often, "")
 
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     place = node.point.place if isinstance(node, StepEvent) else node.place
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
-        kind = {"kind": node.kind.value, "waits": node.kind.waits}
+        kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
         return {"type": "event", **found, **kind, **_when(node.every), "code": code_of(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]

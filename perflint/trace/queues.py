@@ -42,16 +42,32 @@ class Wait(NamedTuple):
 
 Part = Kernels | HostWork | Wait
 
-# A typical step: 7.8 ms of the device. Assumptions, not measurements; docs/card.md has those of two networks.
-FORWARD = Kernels(100, 0.03, 0.025)  # launched from Python
-BACKWARD = Kernels(200, 0.01, 0.022)  # launched from C++
-OPTIMIZER = Kernels(100, 0.01, 0.007)
-HOST_MS = 1.0
-"""The work of the host between two steps, besides what is known to cost more."""
+
+class Typical(NamedTuple):
+    """A step of a usual training: the kernels of its parts, and the work of the host between two steps."""
+
+    forward: Kernels
+    backward: Kernels
+    optimizer: Kernels
+    host_ms: float = 1.0
+
+
+SMALL_KERNELS = Typical(Kernels(100, 0.03, 0.025), Kernels(200, 0.01, 0.022), Kernels(100, 0.01, 0.007))
+"""A step of 7.8 ms of the device. Assumptions, not measurements: the forward pass is launched from Python, the backward
+pass from C++."""
+
+TYPICAL = (
+    SMALL_KERNELS,
+    # GPT-2 small, batch 4, in docs/card.md: the host is about as slow as the device in each part
+    Typical(Kernels(300, 0.0227, 0.028), Kernels(600, 0.0307, 0.0282), Kernels(400, 0.0328, 0.0128), 2.4),
+    # the same with batch 16 and one optimizer kernel for many weights: the device is the slower in each part
+    Typical(Kernels(300, 0.0203, 0.057), Kernels(600, 0.0203, 0.0502), Kernels(20, 0.05, 0.255), 2.4),
+)
+"""Steps of which a wait can cost more or less: where the host is ahead of the device, and where it is not, differs."""
 
 RESTART_MS = 0.25
-"""What the host loses at a wait besides its lead. One read in the middle of the forward pass costs 0.3 to 0.9 ms more
-than its lost lead explains (PPF210 in docs/card.md, on two cards)."""
+"""What the host loses at most at a wait besides its lead, and no more than that again. One read in the middle of the
+forward pass costs 0.3 to 0.9 ms more than its lost lead explains (PPF210 in docs/card.md, on two cards)."""
 
 _ROOM = 1000
 """How many kernels CUDA lets the host launch ahead of the device (docs/card.md)."""
@@ -93,8 +109,8 @@ class _Clocks:
         if isinstance(part, HostWork):
             self.host += part.ms
         elif isinstance(part, Wait):
-            if self.device > self.host:
-                self.host = self.device + self.restart_ms
+            lead = max(self.device - self.host, 0.0)
+            self.host += lead + min(lead, self.restart_ms)
         else:
             for kernels in _pieces(part):
                 self._launch(kernels)
@@ -124,3 +140,31 @@ def _pieces(kernels: Kernels) -> Iterator[Kernels]:
     yield from [kernels.times(_ROOM // 2)] * whole
     if rest:
         yield kernels.times(rest)
+
+
+class Stretch(NamedTuple):
+    """When one part of a step runs, in milliseconds from where the host begins the step.
+
+    ``host``: from when until when the host launches, works or waits. ``device``: the same of the kernels that it
+    launches; None if there are none.
+    """
+
+    part: Part
+    host: tuple[float, float]
+    device: tuple[float, float] | None
+
+
+def stretches(parts: Sequence[Part], restart_ms: float = RESTART_MS) -> list[Stretch]:
+    """When each part of a step runs once the queues have filled, for a picture of both queues."""
+    clocks = _Clocks(restart_ms)
+    found: list[Stretch] = []
+    for _ in range(_STEPS):
+        begun, found = clocks.host, []
+        for part in parts:
+            host, device = clocks.host, clocks.device
+            clocks.take(part)
+            work = None
+            if isinstance(part, Kernels):
+                work = (max(device, host + part.launch_ms) - begun, clocks.device - begun)
+            found.append(Stretch(part, (host - begun, clocks.host - begun), work))
+    return found

@@ -24,6 +24,7 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
@@ -96,13 +97,15 @@ Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 class Summary:
     """What one call of a function does in a step.
 
-    Summaries of one function for the same arguments are equal: so a function that calls itself is settled at once.
+    Summaries of one function for the same arguments are equal, so a function that calls itself is settled at once;
+    after an edit they are not, so that all that contains the old one is read again.
     """
 
     function: Place
     handed: Handed
     told: Told
     nodes: tuple[Node, ...] = field(compare=False)
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,19 +136,49 @@ def traces(project: Project) -> Iterator[StepTrace]:
     for file in live(project).files:
         if file.is_quiet or file.is_foreign:
             continue
-        for scope in file.scopes.scopes:
-            at = Place(file, scope)
-            loops = step_loops(at)
-            for loop in (each for each in loops if not any(_is_in(each, other) for other in loops)):
-                env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
-                calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
-                reached.update(each.function.scope for call in calls for each in call.reached)
-                yield found
+        for at, loop in _outermost_loops(file):
+            found = _of_loop(at, loop)
+            calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
+            reached.update(each.function.scope for call in calls for each in call.reached)
+            yield found
     for step in step_functions(project):
-        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), ())
-        if step.scope not in reached and summary is not None and summary.nodes:
-            yield StepTrace(step, None, summary.nodes)
+        if step.scope not in reached and (trace := trace_of_function(step)) is not None and trace.nodes:
+            yield trace
+
+
+def trace_around(file: FileIndex, row: int) -> StepTrace | None:
+    """The trace of the step loop around a row of a file."""
+    for at, loop in _outermost_loops(file):
+        if loop.lineno <= row <= (loop.end_lineno or row):
+            return _of_loop(at, loop)
+    return None
+
+
+@query
+def trace_of_function(at: Place) -> StepTrace | None:
+    """What a function does that does a step, or a part of one, whenever something calls it."""
+    handed = dict(CallGraph.of(at.file.project).handed(at))
+    if at.scope.name == "forward":  # whatever calls it: its arguments are tensors
+        handed = {**dict.fromkeys(required_parameters(at.scope), GUESS), **handed}
+    summary = _summary(at, in_order(handed), ())
+    return StepTrace(at, None, summary.nodes) if summary is not None else None
+
+
+@query
+def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
+    """The step loops of a file, without those in another one, each with its function."""
+    found: list[tuple[Place, Loop]] = []
+    for at in (Place(file, scope) for scope in file.scopes.scopes):
+        loops = step_loops(at)
+        found += ((at, loop) for loop in loops if not any(_is_in(loop, other) for other in loops))
+    return found
+
+
+@query
+def _of_loop(at: Place, loop: Loop) -> StepTrace:
+    project = at.file.project
+    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -179,7 +212,8 @@ def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     node = at.scope.node
-    return Summary(at, handed, told, tuple(_Reader(at, env, told, None).block(node.body)))
+    nodes = tuple(_Reader(at, env, told, None).block(node.body))
+    return Summary(at, handed, told, nodes, at.file.project.memory.revision)
 
 
 class _Reader:
@@ -267,11 +301,12 @@ class _Reader:
         """The events of the statement's own expressions, and what its calls do."""
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
-        for node, kind in events_at(point):
-            if kind is not None:
-                yield StepEvent(kind, point, node, runs)
-            elif isinstance(node, ast.Call):
-                yield from self._called(node, point, runs)
+        for found in events_at(point):
+            if found.kind is not None:
+                often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
+                yield StepEvent(found.kind, point, found.node, often, found.why)
+            elif isinstance(found.node, ast.Call):
+                yield from self._called(found.node, point, runs)
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)

@@ -9,15 +9,16 @@ what one costs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 from typing import NamedTuple
 
 from perflint.flow.branches import Often
 from perflint.index.project import FileIndex
 from perflint.trace.events import EventKind, StepEvent
-from perflint.trace.queues import BACKWARD, FORWARD, HOST_MS, OPTIMIZER, HostWork, Part, Wait, step_ms
+from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
 from perflint.trace.step_trace import Alternatives, Launches, Node, Repeat, StepCall, StepTrace, Summary, Unknown
 
 _PASSES = 8
@@ -32,10 +33,15 @@ _LOG_MS = 0.02
 
 
 class Met(NamedTuple):
-    """A wait as a step meets it: the event, and the calls that lead to it."""
+    """An event as a step meets it, and the calls that lead to it."""
 
     event: StepEvent
     calls: tuple[StepCall, ...]
+
+    @property
+    def row(self) -> tuple[str, int]:
+        """The path of its file, and its row."""
+        return self.event.point.file.path, self.event.row
 
 
 class Span(NamedTuple):
@@ -63,40 +69,60 @@ _Item = Met | _Launched | EventKind
 class ModelledStep:
     """One step as a sequence of launches and waits; of alternatives, it has one arm.
 
-    ``waits``: those that it meets, by their keys; a wait in a loop has one key in all passes.
+    ``parts``: what the host does, for each of the typical trainings.
+    ``events``: what it meets, each by its place in the tuple, its key; an event in a loop has one key in all passes.
     """
 
-    parts: tuple[Part, ...]
-    waits: tuple[Met, ...]
-    _known: dict[frozenset[int], float] = field(default_factory=dict)
+    parts: tuple[tuple[Part, ...], ...]
+    events: tuple[Met, ...]
+    _known: dict[tuple[int, frozenset[int]], float] = field(default_factory=dict)
 
-    def milliseconds(self, without: Collection[int] = ()) -> float:
-        """How long it takes without some of its waits."""
-        left_out = frozenset(without)
-        if left_out not in self._known:
-            self._known[left_out] = step_ms(self.parts, left_out)
-        return self._known[left_out]
+    def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
+        """How long it takes in one of the typical trainings, without some of its waits."""
+        asked = typical, frozenset(without)
+        if asked not in self._known:
+            self._known[asked] = step_ms(self.parts[typical], asked[1])
+        return self._known[asked]
 
-    def gain(self, without: Collection[int]) -> float:
-        """How much shorter it is without some of its waits, in milliseconds."""
-        return self.milliseconds() - self.milliseconds(without)
+    def gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
+        """How much shorter it is at most without some of its waits, in milliseconds, over the typical trainings.
+
+        ``gone``: waits that are gone on both sides of the comparison.
+        """
+        return max(self._gains(without, gone))
+
+    def usual_gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
+        """The same as mean over the typical trainings."""
+        return fmean(self._gains(without, gone))
+
+    def _gains(self, without: Collection[int], gone: Collection[int]) -> list[float]:
+        both = {*without, *gone}
+        return [self.milliseconds(at, gone) - self.milliseconds(at, both) for at in range(len(self.parts))]
 
     @cached_property
-    def _spans(self) -> list[tuple[Span, int]]:
-        found = []
-        for key, (event, calls) in enumerate(self.waits):
-            found.append((span_of(event.point.file, event.node), key))
-            found += ((span_of(call.place.file, call.node), key) for call in calls)
-        return found
+    def waits(self) -> frozenset[int]:
+        """The keys of its waits."""
+        return frozenset(key for key, met in enumerate(self.events) if met.event.kind.waits)
+
+    @cached_property
+    def inside_paddle(self) -> frozenset[int]:
+        """The keys of the waits that Paddle makes itself, which no edit of a program removes."""
+        return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.INSIDE)
+
+    @cached_property
+    def _places(self) -> tuple[list[tuple[Span, int]], list[tuple[Span, int]]]:
+        """The places of the events, and of the calls that lead to them."""
+        at = [(span_of(event.point.file, event.node), key) for key, (event, _) in enumerate(self.events)]
+        through = [
+            (span_of(call.place.file, call.node), key) for key, (_, calls) in enumerate(self.events) for call in calls
+        ]
+        return at, through
 
     def within(self, span: Span) -> frozenset[int]:
-        """The waits at a place, or that a call there leads to."""
-        at = frozenset(key for key, met in enumerate(self.waits) if _at(met).touches(span))
-        return at or frozenset(key for where, key in self._spans if where.touches(span))
-
-
-def _at(met: Met) -> Span:
-    return span_of(met.event.point.file, met.event.node)
+        """The events at a place, otherwise those that a call there leads to."""
+        at, through = self._places
+        here = frozenset(key for where, key in at if where.touches(span))
+        return here or frozenset(key for where, key in through if where.touches(span))
 
 
 def span_of(file: FileIndex, node: ast.expr) -> Span:
@@ -114,18 +140,29 @@ def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
     """
     items = list(_Items(wanted).of(trace.nodes))
     keys: dict[tuple[int, ...], int] = {}
-    waits: list[Met] = []
-    parts: list[Part] = [HostWork(HOST_MS)]
-    for part in _with_kernels(items):
-        if isinstance(part, Met):
-            known = (id(part.event.node), *(id(call.node) for call in part.calls))
-            if known not in keys:
-                keys[known] = len(waits)
-                waits.append(part)
-            parts.append(Wait(keys[known]))
-        else:
-            parts.append(part)
-    return ModelledStep(tuple(parts), tuple(waits))
+    events: list[Met] = []
+    for item in items:
+        if isinstance(item, Met) and (known := _key(item)) not in keys:
+            keys[known] = len(events)
+            events.append(item)
+    is_whole = trace.loop is not None or EventKind.BACKWARD in items
+    return ModelledStep(tuple(tuple(_parts(items, typical, keys, is_whole)) for typical in TYPICAL), tuple(events))
+
+
+def _key(met: Met) -> tuple[int, ...]:
+    return (id(met.event.node), *(id(call.node) for call in met.calls))
+
+
+def _parts(items: list[_Item], typical: Typical, keys: Mapping[tuple[int, ...], int], is_whole: bool) -> Iterator[Part]:
+    """What the host does in a step of a typical training."""
+    yield HostWork(typical.host_ms)
+    for part in _with_kernels(items, typical, is_whole):
+        if not isinstance(part, Met):
+            yield part
+        elif part.event.kind.waits:
+            yield Wait(keys[_key(part)])
+        elif part.event.kind is EventKind.LOG:
+            yield HostWork(_LOG_MS)
 
 
 class _Items:
@@ -134,6 +171,7 @@ class _Items:
     def __init__(self, wanted: Span | None) -> None:
         self._wanted = wanted
         self._left = _MOST_ITEMS
+        self._repeated = 0
         self._counts: dict[Summary, int] = {}
         self._holds: dict[Summary, bool] = {}
 
@@ -153,21 +191,24 @@ class _Items:
                     yield from self.of(self._chosen([each.nodes for each in node.reached]), (*calls, node))
             elif isinstance(node, Repeat):
                 yield from self._repeat(node, calls)
+            elif self._repeated:  # each arm runs in some of the passes
+                for arm in _arms(node):
+                    yield from self.of(arm, calls)
             else:
                 yield from self.of(self._chosen(_arms(node)), calls)
 
     def _event(self, event: StepEvent, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
         self._left -= 1
-        if event.kind.waits and (event.every.often is Often.EACH_STEP or self._is_wanted([event])):
-            yield Met(event, calls)
-            if event.kind is EventKind.SCALER:
-                yield EventKind.OPTIMIZER
-        elif event.kind in _TRAINS or (event.kind is EventKind.LOG and event.every.often is Often.EACH_STEP):
+        if event.kind in _TRAINS:
             yield event.kind
+        elif event.every.often is Often.EACH_STEP or self._is_wanted([event]):
+            yield Met(event, calls)
 
     def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
+        self._repeated += 1
         once = list(self.of(loop.body, calls))
-        if any(isinstance(item, Met) for item in once):
+        self._repeated -= 1
+        if any(isinstance(item, Met) and item.event.kind.waits for item in once):
             passes = _PASSES if len(once) * _PASSES <= self._left else 1
             self._left -= len(once) * (passes - 1)
             yield from once * passes
@@ -221,42 +262,46 @@ def _arms(node: Node) -> list[tuple[Node, ...]]:
     return [arm for _, arm in node.arms] if isinstance(node, Alternatives) else []
 
 
-def _with_kernels(items: list[_Item]) -> Iterator[Part | Met]:
+def _with_kernels(items: list[_Item], typical: Typical, is_whole: bool) -> Iterator[Part | Met]:
     """The items with the kernels of a typical step: those of its forward pass are spread over what it launches.
 
-    A step that shows no backward pass, or no step of an optimizer, has them at its end.
+    A step that shows no backward pass, or no step of an optimizer, has them at its end. If the items are not a whole
+    step (``is_whole``), but what a function does at the end of a forward pass, they launch only what they show.
     """
-    backward = [at for at, item in enumerate(items) if item is EventKind.BACKWARD]
-    items = [*items, *([] if backward else [EventKind.BACKWARD])]
+    if not is_whole:
+        yield typical.forward
+        yield from (part for item in items for part in _part(item, 1.0, typical))
+        yield typical.backward
+        yield typical.optimizer
+        return
+    items = [*items, *([] if EventKind.BACKWARD in items else [EventKind.BACKWARD])]
     if EventKind.OPTIMIZER not in items:
         last = max(at for at, item in enumerate(items) if item is EventKind.BACKWARD)
         items = [*items[: last + 1], EventKind.OPTIMIZER, *items[last + 1 :]]
     begun = 0
     for at, item in enumerate(items):
         if item is EventKind.BACKWARD:
-            yield from _forward(items[begun:at])
-            yield BACKWARD
+            yield from _forward(items[begun:at], typical)
+            yield typical.backward
             begun = at + 1
     for item in items[begun:]:
-        yield from _part(item, 1.0)
+        yield from _part(item, 1.0, typical)
 
 
-def _forward(items: list[_Item]) -> Iterator[Part | Met]:
+def _forward(items: list[_Item], typical: Typical) -> Iterator[Part | Met]:
     """What comes before a backward pass: at least the kernels of a typical forward pass."""
     launched = sum(item.weight for item in items if isinstance(item, _Launched))
     if not launched:
-        yield FORWARD
-    factor = max(FORWARD.number / launched, 1.0) if launched else 1.0
+        yield typical.forward
+    factor = max(typical.forward.number / launched, 1.0) if launched else 1.0
     for item in items:
-        yield from _part(item, factor)
+        yield from _part(item, factor, typical)
 
 
-def _part(item: _Item, factor: float) -> Iterator[Part | Met]:
+def _part(item: _Item, factor: float, typical: Typical) -> Iterator[Part | Met]:
     if isinstance(item, Met):
         yield item
     elif isinstance(item, _Launched):
-        yield FORWARD.times(max(1, round(item.weight * factor)))
+        yield typical.forward.times(max(1, round(item.weight * factor)))
     elif item is EventKind.OPTIMIZER:
-        yield OPTIMIZER
-    elif item is EventKind.LOG:
-        yield HostWork(_LOG_MS)
+        yield typical.optimizer
