@@ -12,12 +12,15 @@ from perflint.findings import Confidence
 from perflint.index.project import Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
+from perflint.text.visible import counted
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
-from perflint.trace.step_trace import StepTrace, trace_around, trace_of_function
+from perflint.trace.step_trace import StepTrace, of_function, trace_around
 from perflint.training.steps import Step
 
 _ENOUGH = 0.9
 """The share of what all edits bring that the smallest set of them has to bring."""
+WORTH_MS = 0.2
+"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
 _MOST_TRIED = 60
 """How many findings of one step are tried one by one; with more, all of them count as one set."""
 _MOST_LINES = 6
@@ -70,6 +73,12 @@ class _Traced:
     trace: StepTrace
     models: dict[Span | None, ModelledStep] = field(default_factory=dict)
     edits: dict[int, Edits] = field(default_factory=dict)
+    said: str = ""
+
+    @property
+    def usual(self) -> ModelledStep:
+        """The model in which of alternatives those with most waits run."""
+        return self._model(None)
 
     def showing(self, place: Span) -> ModelledStep | None:
         """The model in which a place runs; None if the trace has nothing there."""
@@ -105,24 +114,32 @@ class FindingSteps:
             self._known[span] = self._found(draft, span)
         return self._known[span]
 
-    def gain(self, drafts: Sequence[Draft], others: Iterable[Draft]) -> float | None:
-        """What a step gains without the waits of some findings, in milliseconds; None if that is not known.
+    def pay_off(self, drafts: Sequence[Draft]) -> bool | None:
+        """Whether a step gains something without the waits of some findings; None if that is not known.
 
-        Args:
-            drafts: findings of one step.
-            others: more of them.
+        It may gain only if other waits are gone too, but only if those can go.
         """
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return None
-        return waits.step.gain(_keys(waits.step, [*drafts, *others]))
+        step, everything = waits.step, self.edits(drafts[0], waits).all
+        keys = _keys(step, drafts)
+        return max(step.gain(keys), step.gain(keys, gone=everything - keys)) >= WORTH_MS
 
-    def others(self, drafts: Sequence[Draft], known: Iterable[Draft] = ()) -> list[tuple[str, int]]:
-        """The other waits of the step of some findings, besides those of some known ones: path and row of each."""
+    def staying(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The waits that stay in the step of some findings, whatever is done: path and row of each."""
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return []
-        left = waits.step.waits - _keys(waits.step, [*drafts, *known])
+        left = waits.step.waits - self.edits(drafts[0], waits).all - _keys(waits.step, drafts)
+        return [waits.step.events[key].row for key in sorted(left)]
+
+    def others(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The other waits of the step of some findings: path and row of each."""
+        waits = next(filter(None, map(self.waits, drafts)), None)
+        if waits is None:
+            return []
+        left = waits.step.waits - _keys(waits.step, drafts)
         return [waits.step.events[key].row for key in sorted(left)]
 
     def edits(self, draft: Draft, waits: Waits) -> Edits:
@@ -157,6 +174,23 @@ class FindingSteps:
             return list(others)
         return [each for each in others if any(model.within(span_of(each)) for model in models)]
 
+    def said(self, draft: Draft) -> str:
+        """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
+        step = draft.step
+        if step is None:
+            return ""
+        where = f"{step.path}:{step.line}" if step.line else f"{step.path}, {step.function}"
+        traced = self._trace(step)
+        if traced is None:
+            return where
+        if not traced.said:
+            model = traced.usual
+            waits = {model.events[key].row for key in model.waits}
+            inside = {model.events[key].row for key in model.waits & model.inside_paddle}
+            words = f"waits for the device at {counted(len(waits), 'place')} of each step" if waits else "no wait found"
+            traced.said = f"{where}: {words}{f', {len(inside)} of them inside Paddle' if inside else ''}"
+        return traced.said
+
     def _found(self, draft: Draft, span: Span) -> Waits | None:
         traced = self._trace(draft.step) if draft.step is not None else None
         step = traced.showing(span) if traced is not None else None
@@ -179,7 +213,7 @@ class FindingSteps:
         if step.line:
             return trace_around(file, step.line)
         scopes = (scope for scope in file.scopes.scopes if scope.qualname == step.function)
-        return next((trace for scope in scopes if (trace := trace_of_function(Place(file, scope)))), None)
+        return next((trace for scope in scopes if (trace := of_function(Place(file, scope))).nodes), None)
 
 
 def span_of(draft: Draft) -> Span:
