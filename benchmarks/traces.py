@@ -16,8 +16,10 @@ benchmarks/results/runs.json, which ``step_against_runs.py`` compares with the s
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "traces.json"
 RUNS = ROOT / "benchmarks" / "results" / "runs.json"
 FIXED = ROOT / "benchmarks" / "results" / "fixed_scripts.json"
-LIMIT_S = 300
+LIMIT_S = 600
 _ALL = ["--select", "ALL", "--min-impact", "low", "--min-confidence", "low", "--no-cache", "--exit-zero", "--quiet"]
 
 
@@ -82,12 +84,20 @@ def trace(script: Traced, copy: Path, findings: Findings, python: str) -> dict[s
         "OMP_NUM_THREADS": "1",
     }
     command = [python, "-m", "trace_parts.child", str(copy.parent / "plan.json")]
-    done = subprocess.run(
-        command, cwd=copy / script.folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+    said = copy.parent / "said.txt"
+    with said.open("w", encoding="utf-8") as file:  # not a pipe, which workers that are left over would keep open
+        process = subprocess.Popen(
+            command, cwd=copy / script.folder, env=environment, stdout=file, stderr=file, start_new_session=True
+        )
+        try:
+            process.wait(timeout=LIMIT_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"steps": 0}
     if found["steps"] < 2:
-        raise TraceError(f"{script.name} trained {found['steps']} steps:\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
+        raise TraceError(f"{script.name} trained {found['steps']} steps:\n{said.read_text(errors='replace')[-8000:]}")
     return found
 
 

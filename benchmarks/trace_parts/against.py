@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from perflint.flow.branches import Often
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import Loading, loadings
-from perflint.trace.step_trace import Alternatives, Node, Occurrence, Repeat, StepCall, StepTrace, Summary, occurrences
+from perflint.trace.step_trace import Alternatives, Node, Repeat, StepCall, StepTrace, Summary, all_nodes
 
 OFTEN = 0.5
 """The share of steps from which on an event counts as one of each step."""
@@ -96,7 +96,7 @@ def _recorded(line: Mapping[str, Any], here: list[StepTrace]) -> Line:
     text = f"{line['file']}:{line['line']} {kind}: {', '.join(line['what'])} {line['times_a_step']:g} times a step"
     if kind == LOADS:
         return Line(f"{text}, {', '.join(line['note'])}", kind, _is_named(line, here))
-    found = [trace for trace in here if any(_is_of(each.event, line) for each in occurrences(trace))]
+    found = [trace for trace in here if any(_is_of(event, line) for event in _events(trace))]
     if not found:
         return Line(text, kind, False)
     sums = [_times(trace.nodes, line, {}) for trace in found]
@@ -154,7 +154,7 @@ def _times_of(node: Node, line: Mapping[str, Any], known: dict[Summary, Times]) 
         return _one_of(inside, node.is_sure and (node.every.often is Often.EACH_STEP))
     if isinstance(node, Repeat):
         body = _times(node.body, line, known)
-        count = getattr(node, "count", None)
+        count = node.count
         if count is None:
             return Times(0 if body.least == 0 else 1, body.most, bool(body.most))
         return Times(body.least * count, body.most * count, body.is_symbol)
@@ -179,31 +179,33 @@ def _one_of(found: list[Times], is_sure: bool) -> Times:
     return Times(least, max(each.most for each in found), any(each.is_symbol for each in found))
 
 
+def _events(trace: StepTrace) -> Iterator[StepEvent]:
+    return (node for node in all_nodes(trace.nodes) if isinstance(node, StepEvent))
+
+
 def _shown(lines: list[dict[str, Any]], here: list[StepTrace]) -> Iterator[Line]:
     """The lines that each step certainly has, by the static traces."""
-    sure = {id(event) for trace in here for event in _certain(trace.nodes)}
-    said: dict[tuple[str, int, str], Occurrence] = {}
-    for trace in here:
-        for each in occurrences(trace):
-            kind = _SHOWN.get(each.event.kind)
-            if kind is not None and id(each.event) in sure and each.is_at_each_step:
-                said.setdefault((each.event.point.file.path, each.event.row, kind), each)
-    for (file, row, kind), each in said.items():
-        happened = any(_RECORDED[line["kind"]] == kind and _is_at(each.event, line) for line in lines)
-        yield Line(f"{file}:{row} {kind}: {ast.unparse(each.event.node)[:80]}", kind, happened)
+    said: dict[tuple[str, int, str], StepEvent] = {}
+    for event in (event for trace in here for event in _certain(trace.nodes, set())):
+        kind = _SHOWN.get(event.kind)
+        if kind is not None:
+            said.setdefault((event.point.file.path, event.row, kind), event)
+    for (file, row, kind), event in said.items():
+        happened = any(_is_of(event, line) for line in lines)
+        yield Line(f"{file}:{row} {kind}: {ast.unparse(event.node)[:80]}", kind, happened)
 
 
-def _certain(nodes: Iterable[Node]) -> Iterator[StepEvent]:
+def _certain(nodes: Iterable[Node], seen: set[Summary]) -> Iterator[StepEvent]:
     """The events that each step has, whatever its tests say: not those of alternatives, or of uncertain calls."""
     for node in nodes:
-        if isinstance(node, StepEvent):
+        if isinstance(node, StepEvent) and node.every.often is Often.EACH_STEP:
             yield node
-        elif isinstance(node, StepCall) and node.is_sure and len(node.reached) == 1:
-            yield from _certain(node.reached[0].nodes)
+        elif isinstance(node, StepCall) and node.is_sure and node.every.often is Often.EACH_STEP:
+            if len(node.reached) == 1 and node.reached[0] not in seen:
+                seen.add(node.reached[0])
+                yield from _certain(node.reached[0].nodes, seen)
         elif isinstance(node, Repeat):
-            yield from _certain(node.body)
-        else:
-            assert isinstance(node, (StepCall, Alternatives)) or node.why
+            yield from _certain(node.body, seen)
 
 
 def _is_named(line: Mapping[str, Any], here: Iterable[StepTrace]) -> bool:

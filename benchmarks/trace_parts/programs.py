@@ -63,7 +63,8 @@ ONE_NUMBER = (
 """A tensor without axes gives an array of one number, as it did before Paddle 2.5."""
 NAMES = (
     "import numpy; [setattr(numpy, *pair) for pair in (('int', int), ('float', float), ('bool', bool), "
-    "('object', object), ('product', numpy.prod)) if pair[0] not in vars(numpy)]",
+    "('object', object), ('product', numpy.prod), ('sctypes', {'float': [numpy.float32, numpy.float64], "
+    "'int': [numpy.int32, numpy.int64], 'uint': [numpy.uint8]})) if pair[0] not in vars(numpy)]",
 )
 """Names that NumPy had before 1.24."""
 AT_HOME = ("import os; os.environ['HOME'] = os.environ['PYTHONPATH'].split(os.pathsep)[0]",)
@@ -73,6 +74,26 @@ HERE = (
     "os.path.join(common.DATA_HOME, module, url.split('/')[-1])",
 )
 """They are there, whatever their checksum is."""
+
+
+FLUID = (
+    "import sys, types; [sys.modules.setdefault(f'paddle.{name}', types.ModuleType(name)) for name in ('fluid', "
+    "'fluid.dataloader', 'fluid.dygraph')]; sys.modules['paddle.fluid.dataloader.collate'] = "
+    "paddle.io.dataloader.collate; sys.modules['paddle.fluid.dygraph'].to_variable = paddle.to_tensor",
+)
+"""What some programs import from where Paddle 2.4 had it."""
+NO_METRIC = ("import sys, types; sys.modules['medpy'] = types.ModuleType('medpy'); sys.modules['medpy'].metric = None",)
+"""An empty package for an import of MedPy that the program does not use."""
+NO_TEXT = (
+    "import sys, types; [sys.modules.setdefault(name, types.ModuleType(name)) for name in ('paddlenlp', "
+    "'paddlenlp.transformers')]; sys.modules['paddlenlp.transformers'].BertTokenizer = object",
+)
+"""An empty package for an import of PaddleNLP that the program does not use."""
+NO_WEIGHTS = (
+    "paddle.utils.download.get_weights_path_from_url = lambda *_: 'none.pdparams'",
+    "own = paddle.load; paddle.load = lambda path, *a: {} if 'none.pdparams' in path else own(path, *a)",
+)
+"""Weights that would be downloaded are those that the model starts with."""
 
 
 def _program(name: str, repository: str, script: str, arguments: str = "", **more: Any) -> Traced:
@@ -102,6 +123,7 @@ _LESSONS = "PaddlePaddle/awesome-DeepLearning"
 _CLASS = "junior_class"
 _SLIM = "PaddlePaddle/PaddleSlim"
 _VIDEO = "Paddle_Industry_Practice_Sample_Library/Football_Action/PaddleVideo"
+_MARKET = "dataset/market1501/Market-1501-v15.09.15"
 _POSE = "02-sports_where/2.4-2D_human_pose"
 
 
@@ -172,17 +194,24 @@ def _segmentation(
     )
 
 
-def _detection(name: str, path: str, steps: int = 6) -> Traced:
-    """A model of PaddleDetection."""
+def _detection(name: str, path: str, steps: int = 6, size: int = 0) -> Traced:
+    """A model of PaddleDetection; ``size``: that of its images, instead of what its configuration says."""
+    smaller = (
+        f"_BASE_: ['{path.removeprefix('configs/')}']\nTrainReader:\n  sample_transforms:\n  - Decode: {{{{}}}}\n"
+        f"  - RandomResize: {{{{target_size: [[{size}, {size + 64}]], interp: 2, keep_ratio: True}}}}\n"
+        "  - NormalizeImage: {{is_scale: true, mean: [0.485,0.456,0.406], std: [0.229, 0.224,0.225]}}\n"
+        "  - Permute: {{}}"
+    )
     return _program(
         name,
         "PaddlePaddle/PaddleDetection",
         "tools/train.py",
-        f"-c {path} -o use_gpu=false pretrain_weights=null TrainReader.batch_size=1 worker_num=0 log_iter=2",
+        f"-c {'configs/generated.yml' if size else path} -o use_gpu=false pretrain_weights=null "
+        "TrainReader.batch_size=1 worker_num=0 log_iter=2",
         trains="object detection",
         data="64 photographs of 320 by 240 pixels with two boxes each",
         steps=steps,
-        make_data=data.boxes,
+        make_data=made(data.boxes, *([text("configs/generated.yml", smaller)] if size else [])),
         before=NAMES,
     )
 
@@ -415,7 +444,7 @@ PROGRAMS: tuple[Traced, ...] = (
         "train.py",
         "--data lite_data --batch_size 4",
         trains="defects in photographs",
-        shims=ON_CPU,
+        shims=(*ON_CPU, *NO_WEIGHTS),
     ),
     _program(
         "invdn",
@@ -479,7 +508,7 @@ PROGRAMS: tuple[Traced, ...] = (
         "seg-pointrend",
         {
             "type": "PointRend",
-            "backbone": {"type": "ResNet18_vd"},
+            "backbone": {"type": "ResNet50_vd", "output_stride": 8},
             "num_classes": 2,
             "backbone_indices": [0, 1, 2, 3],
         },
@@ -504,7 +533,7 @@ PROGRAMS: tuple[Traced, ...] = (
             "num_classes": 2,
             "backbone_indices": [0, 3],
             "aspp_ratios": [1, 12, 24, 36],
-            "aspp_out_channels": 32,
+            "aspp_out_channels": 256,
         },
         [
             "OhemCrossEntropyLoss",
@@ -554,6 +583,7 @@ PROGRAMS: tuple[Traced, ...] = (
             text("contrib/MedicalSeg/generated.yml", _LUNGS),
         ),
         shims=ON_CPU,
+        before=NO_METRIC,
     ),
     _program(
         "clas-people",
@@ -566,22 +596,21 @@ PROGRAMS: tuple[Traced, ...] = (
         data="64 photographs of 16 people",
         make_data=made(
             *(
-                photos(f"dataset/market1501/bounding_box_train/{person:04}_c{{}}s1_000001_00.jpg", 4, (64, 128))
+                photos(f"{_MARKET}/bounding_box_train/{person:04}_c1s{{}}_000001_00.jpg", 4, (64, 128))
                 for person in range(1, 17)
             ),
             *(
-                photos(f"dataset/market1501/{part}/0001_c{{}}s1_000001_00.jpg", 4, (64, 128))
+                photos(f"{_MARKET}/{part}/0001_c1s{{}}_000001_00.jpg", 4, (64, 128))
                 for part in ("query", "bounding_box_test")
             ),
         ),
         shims=ON_CPU,
     ),
     _detection("det-yolov3", "configs/yolov3/yolov3_mobilenet_v1_270e_coco.yml"),
-    _detection("det-faster-rcnn", "configs/faster_rcnn/faster_rcnn_r50_fpn_1x_coco.yml", steps=4),
+    _detection("det-ssd", "configs/ssd/ssdlite_mobilenet_v3_small_320_coco.yml"),
+    _detection("det-faster-rcnn", "configs/faster_rcnn/faster_rcnn_r50_fpn_1x_coco.yml", steps=5, size=256),
+    _detection("det-fcos", "configs/fcos/fcos_r50_fpn_1x_coco.yml", steps=5, size=256),
     _detection("det-ppyoloe", "configs/ppyoloe/ppyoloe_crn_s_300e_coco.yml", steps=5),
-    _detection("det-detr", "configs/detr/detr_r50_1x_coco.yml", steps=4),
-    _detection("det-fcos", "configs/fcos/fcos_r50_fpn_1x_coco.yml", steps=4),
-    _detection("det-ssd", "configs/ssd/ssd_mobilenet_v1_300_120e_voc.yml"),
     _program(
         "faces",
         "icey-zhang/MTCNN_paddle",
@@ -646,8 +675,8 @@ PROGRAMS: tuple[Traced, ...] = (
                 },
             ),
         ),
-        shims=ON_CPU,
-        before=NAMES,
+        shims=(*ON_CPU, *FLUID),
+        before=(*NAMES, *NO_TEXT),
     ),
     _program(
         "lesson-reviews",
@@ -670,13 +699,14 @@ PROGRAMS: tuple[Traced, ...] = (
         folder=_POSE,
         parts=(_POSE,),
         make_data=people(f"{_POSE}/dataset/coco"),
+        shims=(*ON_CPU, *FLUID),
         before=NAMES,
     ),
     _program(
         "sleeve-augmented",
         "PaddlePaddle/PaddleSleeve",
         "AdvBox/examples/image_adversarial_training/run_advtrain_main.py",
-        "--training_method advtrain_natural --attack_method FGSM",
+        "--training_method advtraining_natural --attack_method FGSM",
         trains="a classifier that resists attacks",
         data="CIFAR-10 of noise",
         make_data=cifar(64),

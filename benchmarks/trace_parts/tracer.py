@@ -129,6 +129,7 @@ class Tracer(Watcher):
         done = self._seen["steps"]
         super()._end(optimizer)
         if self._seen["steps"] != done:
+            self.evaluating = False  # a part of the model, such as a frozen backbone, may be in the mode for evaluation
             self.commit(self._seen["steps"])
             self.exhausted = self.exhausted or (self.last_batch and not self.evaluating)
 
