@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from perflint.flow.branches import Often
+from perflint.syntax.scopes import terminal
+from perflint.syntax.vocabulary import PROGRESS
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import Loading, loadings
-from perflint.trace.step_trace import Alternatives, Node, Repeat, StepCall, StepTrace, Summary, all_nodes
+from perflint.trace.step_trace import Alternatives, Node, Repeat, StepCall, StepTrace, Summary, all_nodes, possible
 
 OFTEN = 0.5
 """The share of steps from which on an event counts as one of each step."""
@@ -98,7 +100,8 @@ def _recorded(line: Mapping[str, Any], here: list[StepTrace]) -> Line:
         return Line(f"{text}, {', '.join(line['note'])}", kind, _is_named(line, here))
     found = [trace for trace in here if any(_is_of(event, line) for event in _events(trace))]
     if not found:
-        return Line(text, kind, False)
+        perhaps = any(_is_of(event, line) for trace in here for event in _possible(trace))
+        return Line(f"{text}, perhaps" if perhaps else text, kind, perhaps)
     sums = [_times(trace.nodes, line, {}) for trace in found]
     often = line["times_a_step"] / line["share_of_steps"]
     fits = any(each.fits(often) for each in sums)
@@ -183,16 +186,27 @@ def _events(trace: StepTrace) -> Iterator[StepEvent]:
     return (node for node in all_nodes(trace.nodes) if isinstance(node, StepEvent))
 
 
+def _possible(trace: StepTrace) -> Iterator[StepEvent]:
+    """The events of what calls may run that could not be followed."""
+    for summary in possible(trace):
+        yield from (node for node in all_nodes(summary.nodes) if isinstance(node, StepEvent))
+
+
 def _shown(lines: list[dict[str, Any]], here: list[StepTrace]) -> Iterator[Line]:
     """The lines that each step certainly has, by the static traces."""
     said: dict[tuple[str, int, str], StepEvent] = {}
     for event in (event for trace in here for event in _certain(trace.nodes, set())):
         kind = _SHOWN.get(event.kind)
-        if kind is not None:
+        if kind is not None and _is_heard(event):
             said.setdefault((event.point.file.path, event.row, kind), event)
     for (file, row, kind), event in said.items():
         happened = any(_is_of(event, line) for line in lines)
         yield Line(f"{file}:{row} {kind}: {ast.unparse(event.node)[:80]}", kind, happened)
+
+
+def _is_heard(event: StepEvent) -> bool:
+    """Whether a recorder hears of an event: not of text in a progress bar, or that is written to an open file."""
+    return not isinstance(event.node, ast.Call) or terminal(event.node) not in PROGRESS | {"write"}
 
 
 def _certain(nodes: Iterable[Node], seen: set[Summary]) -> Iterator[StepEvent]:

@@ -19,7 +19,6 @@ from .small_data import (
     digits_json,
     made,
     mnist,
-    people,
     photos,
     reviews,
     text,
@@ -76,19 +75,13 @@ HERE = (
 """They are there, whatever their checksum is."""
 
 
-FLUID = (
-    "import sys, types; [sys.modules.setdefault(f'paddle.{name}', types.ModuleType(name)) for name in ('fluid', "
-    "'fluid.dataloader', 'fluid.dygraph')]; sys.modules['paddle.fluid.dataloader.collate'] = "
-    "paddle.io.dataloader.collate; sys.modules['paddle.fluid.dygraph'].to_variable = paddle.to_tensor",
-)
-"""What some programs import from where Paddle 2.4 had it."""
 NO_METRIC = ("import sys, types; sys.modules['medpy'] = types.ModuleType('medpy'); sys.modules['medpy'].metric = None",)
 """An empty package for an import of MedPy that the program does not use."""
-NO_TEXT = (
-    "import sys, types; [sys.modules.setdefault(name, types.ModuleType(name)) for name in ('paddlenlp', "
-    "'paddlenlp.transformers')]; sys.modules['paddlenlp.transformers'].BertTokenizer = object",
+NEXT = (
+    "iters = paddle.io.dataloader.dataloader_iter; kind = iters._DataLoaderIterSingleProcess; "
+    "kind.next = kind.__next__",
 )
-"""An empty package for an import of PaddleNLP that the program does not use."""
+"""The name that a method of Python 2 had."""
 NO_WEIGHTS = (
     "paddle.utils.download.get_weights_path_from_url = lambda *_: 'none.pdparams'",
     "own = paddle.load; paddle.load = lambda path, *a: {} if 'none.pdparams' in path else own(path, *a)",
@@ -122,9 +115,7 @@ _GAN = "PaddlePaddle/PaddleGAN"
 _LESSONS = "PaddlePaddle/awesome-DeepLearning"
 _CLASS = "junior_class"
 _SLIM = "PaddlePaddle/PaddleSlim"
-_VIDEO = "Paddle_Industry_Practice_Sample_Library/Football_Action/PaddleVideo"
 _MARKET = "dataset/market1501/Market-1501-v15.09.15"
-_POSE = "02-sports_where/2.4-2D_human_pose"
 
 
 def _action(name: str) -> Traced:
@@ -654,31 +645,6 @@ PROGRAMS: tuple[Traced, ...] = (
         before=NAMES,
     ),
     _program(
-        "video-skeletons",
-        _LESSONS,
-        f"{_VIDEO}/main.py",
-        "-c configs/generated.yaml",
-        trains="actions of skeletons",
-        data="64 skeletons of 25 joints over 32 frames",
-        folder=_VIDEO,
-        parts=(_VIDEO,),
-        make_data=made(
-            array(f"{_VIDEO}/train_data.npy", (64, 3, 32, 25, 1)),
-            array(f"{_VIDEO}/train_label.npy", (64,), 30),
-            configuration(
-                f"{_VIDEO}/configs/recognition/stgcn/stgcn_fsd.yaml",
-                f"{_VIDEO}/configs/generated.yaml",
-                {
-                    "DATASET.batch_size": 4,
-                    "DATASET.num_workers": 0,
-                    "PIPELINE.train.sample.window_size": 32,
-                },
-            ),
-        ),
-        shims=(*ON_CPU, *FLUID),
-        before=(*NAMES, *NO_TEXT),
-    ),
-    _program(
         "lesson-reviews",
         _LESSONS,
         f"{_CLASS}/chapter-6-sentiment_classification/code/train.py",
@@ -690,19 +656,6 @@ PROGRAMS: tuple[Traced, ...] = (
         shims=ONE_NUMBER,
     ),
     _program(
-        "sports-pose",
-        _SPORTS,
-        f"{_POSE}/tools/train.py",
-        "-c configs/tinypose_128x96.yml -o use_gpu=false TrainReader.batch_size=4 worker_num=0 log_iter=2",
-        trains="poses of people",
-        data="64 photographs with two people each",
-        folder=_POSE,
-        parts=(_POSE,),
-        make_data=people(f"{_POSE}/dataset/coco"),
-        shims=(*ON_CPU, *FLUID),
-        before=NAMES,
-    ),
-    _program(
         "sleeve-augmented",
         "PaddlePaddle/PaddleSleeve",
         "AdvBox/examples/image_adversarial_training/run_advtrain_main.py",
@@ -712,7 +665,7 @@ PROGRAMS: tuple[Traced, ...] = (
         make_data=cifar(64),
         folder="AdvBox/examples/image_adversarial_training",
         parts=("AdvBox",),
-        shims=(*ON_CPU, *HERE),
+        shims=(*ON_CPU, *HERE, *NEXT),
         before=(*AT_HOME, *NAMES),
         steps=3,
     ),

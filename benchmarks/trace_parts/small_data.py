@@ -194,30 +194,3 @@ def views(path: str, count: int = 12) -> Maker:
             (root / path / f"transforms_{part}.json").write_text(json.dumps(data), encoding="utf-8")
 
     return make
-
-
-def people(path: str, count: int = 64) -> Maker:
-    """Photographs with two people each, whose 17 joints are known, in the format of COCO."""
-
-    def make(root: Path) -> None:
-        random = np.random.default_rng(0)
-        (root / path / "annotations").mkdir(parents=True)
-        for part in ("train2017", "val2017"):
-            photos(f"{path}/{part}/{{:012}}.jpg", count, (320, 240))(root)
-            images = [{"id": n, "file_name": f"{n:012}.jpg", "width": 320, "height": 240} for n in range(count)]
-            found = []
-            for number in range(2 * count):
-                joints = random.integers(10, 200, (17, 2)).tolist()
-                found.append(
-                    {
-                        "id": number, "image_id": number // 2, "category_id": 1, "iscrowd": 0, "num_keypoints": 17,
-                        "bbox": [10, 10, 200, 200], "area": 40000, "segmentation": [],
-                        "keypoints": [value for x, y in joints for value in (x, y, 2)],
-                    }
-                )  # fmt: skip
-            kinds = [{"id": 1, "name": "person", "keypoints": [str(n) for n in range(17)], "skeleton": [[1, 2]]}]
-            data = {"images": images, "annotations": found, "categories": kinds}
-            target = root / path / "annotations" / f"person_keypoints_{part}.json"
-            target.write_text(json.dumps(data), encoding="utf-8")
-
-    return make

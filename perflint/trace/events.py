@@ -12,7 +12,7 @@ from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
-from perflint.index.kinds import LAYER_TAG, Kind
+from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.paddle.call_results import DISTRIBUTED, MEETINGS, SYNCHRONIZING
 from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.syntax.names import dotted
@@ -135,7 +135,7 @@ def _kind(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth
 def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | None:
     name = point.file.names.resolve(dotted(call.func) or "")
     method = terminal(call) or ""
-    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator):
+    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator) or _is_for_tensors(call, evaluator):
         return EventKind.READ
     if name in _BY_NAME:
         return _BY_NAME[name]
@@ -163,6 +163,12 @@ def _is_metric(kind: Kind) -> bool:
 def _copies(call: ast.Call, evaluator: Evaluator) -> bool:
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in COPYING_METHODS
     return is_method and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).is_tensor
+
+
+def _is_for_tensors(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a call is ``x.numpy()`` of something unknown: nothing but a tensor has that method."""
+    is_numpy = isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not arguments_of(call)
+    return is_numpy and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).tag == UNKNOWN_TAG
 
 
 def _logs(call: ast.Call, method: str) -> bool:
