@@ -342,8 +342,8 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
     )
     add = _adder(parser)
     add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
-    shown = "how steps are shown: text (default) or json"
-    add("--output-format", shown, choices=("text", "json"), default="text", metavar="FORMAT")
+    shown = "how steps are shown: text (default), json or html"
+    add("--output-format", shown, choices=("text", "json", "html"), default="text", metavar="FORMAT")
     _add_settings(parser)
     parser.set_defaults(stdin_filename=None, force_exclude=False)
 

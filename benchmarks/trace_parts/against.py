@@ -39,7 +39,9 @@ _SHOWN = {
     EventKind.DECISION: WAITS,
     EventKind.SIZE: WAITS,
     EventKind.SYNCHRONIZE: WAITS,
+    EventKind.INSIDE: WAITS,
     EventKind.COPY: COPIES,
+    EventKind.DEVICE_COPY: COPIES,
     EventKind.LOG: LOGS,
     EventKind.SAVE: SAVES,
 }
@@ -84,6 +86,10 @@ def compare(run: Mapping[str, Any], project: Iterable[StepTrace]) -> Compared:
     rows = {(path, row) for line in lines for path, row in [(line["file"], line["line"]), *line["called"]]}
     here = [trace for trace in project if _leads_through(trace, rows)]
     recorded = [_recorded(line, here) for line in lines if line["share_of_steps"] >= OFTEN]
+    if not all(line.is_in_both for line in recorded):
+        perhaps = [event for trace in here for event in _possible(trace)]
+        steady = [line for line in lines if line["share_of_steps"] >= OFTEN]
+        recorded = [_perhaps(found, line, perhaps) for found, line in zip(recorded, steady, strict=True)]
     return Compared(recorded, [*_shown(lines, here), *_loads_shown(lines, here)])
 
 
@@ -100,12 +106,16 @@ def _recorded(line: Mapping[str, Any], here: list[StepTrace]) -> Line:
         return Line(f"{text}, {', '.join(line['note'])}", kind, _is_named(line, here))
     found = [trace for trace in here if any(_is_of(event, line) for event in _events(trace))]
     if not found:
-        perhaps = any(_is_of(event, line) for trace in here for event in _possible(trace))
-        return Line(f"{text}, perhaps" if perhaps else text, kind, perhaps)
+        return Line(text, kind, False)
     sums = [_times(trace.nodes, line, {}) for trace in found]
     often = line["times_a_step"] / line["share_of_steps"]
     fits = any(each.fits(often) for each in sums)
     return Line(f"{text}, static: {', '.join(map(str, sums))}", kind, True, fits)
+
+
+def _perhaps(found: Line, line: Mapping[str, Any], events: list[StepEvent]) -> Line:
+    """The same, where one of the functions does it that a call may run which could not be followed."""
+    return found._replace(is_in_both=found.is_in_both or any(_is_of(event, line) for event in events))
 
 
 def _is_of(event: StepEvent, line: Mapping[str, Any]) -> bool:

@@ -77,11 +77,6 @@ HERE = (
 
 NO_METRIC = ("import sys, types; sys.modules['medpy'] = types.ModuleType('medpy'); sys.modules['medpy'].metric = None",)
 """An empty package for an import of MedPy that the program does not use."""
-NEXT = (
-    "iters = paddle.io.dataloader.dataloader_iter; kind = iters._DataLoaderIterSingleProcess; "
-    "kind.next = kind.__next__",
-)
-"""The name that a method of Python 2 had."""
 NO_WEIGHTS = (
     "paddle.utils.download.get_weights_path_from_url = lambda *_: 'none.pdparams'",
     "own = paddle.load; paddle.load = lambda path, *a: {} if 'none.pdparams' in path else own(path, *a)",
@@ -600,7 +595,6 @@ PROGRAMS: tuple[Traced, ...] = (
     _detection("det-yolov3", "configs/yolov3/yolov3_mobilenet_v1_270e_coco.yml"),
     _detection("det-ssd", "configs/ssd/ssdlite_mobilenet_v3_small_320_coco.yml"),
     _detection("det-faster-rcnn", "configs/faster_rcnn/faster_rcnn_r50_fpn_1x_coco.yml", steps=5, size=256),
-    _detection("det-fcos", "configs/fcos/fcos_r50_fpn_1x_coco.yml", steps=5, size=256),
     _detection("det-ppyoloe", "configs/ppyoloe/ppyoloe_crn_s_300e_coco.yml", steps=5),
     _program(
         "faces",
@@ -619,17 +613,6 @@ PROGRAMS: tuple[Traced, ...] = (
                 for part in ("train", "val")
             ),
         ),
-    ),
-    _program(
-        "parl-start",
-        "PaddlePaddle/PARL",
-        "examples/QuickStart/train.py",
-        trains="reinforcement learning",
-        data="episodes of CartPole",
-        before=(
-            "import os; os.environ.update(PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION='python', PARL_BACKEND='paddle')",
-        ),
-        steps=12,
     ),
     _program(
         "sports-nerf",
@@ -654,20 +637,6 @@ PROGRAMS: tuple[Traced, ...] = (
         parts=(f"{_CLASS}/chapter-6-sentiment_classification",),
         make_data=reviews(f"{_CLASS}/chapter-6-sentiment_classification/code/data/aclImdb_v1.tar.gz"),
         shims=ONE_NUMBER,
-    ),
-    _program(
-        "sleeve-augmented",
-        "PaddlePaddle/PaddleSleeve",
-        "AdvBox/examples/image_adversarial_training/run_advtrain_main.py",
-        "--training_method advtraining_natural --attack_method FGSM",
-        trains="a classifier that resists attacks",
-        data="CIFAR-10 of noise",
-        make_data=cifar(64),
-        folder="AdvBox/examples/image_adversarial_training",
-        parts=("AdvBox",),
-        shims=(*ON_CPU, *HERE, *NEXT),
-        before=(*AT_HOME, *NAMES),
-        steps=3,
     ),
     *starmap(
         _rec,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
 from perflint.text.visible import visible_line
-from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
+    Launches,
     Node,
     Repeat,
     StepCall,
@@ -23,17 +25,19 @@ from perflint.trace.step_trace import (
     occurrences,
     possible,
     unknown_calls,
+    without_launches,
 )
 
 _CODE = 60
 """The most characters of code in a row."""
-_OFTEN = {
+OFTEN = {
     Often.EVERY_N: "every n steps",
     Often.EACH_EPOCH: "each epoch",
     Often.ONCE: "once",
     Often.NEVER: "never",
     Often.SOMETIMES: "sometimes",
 }
+"""How often something happens that does not happen at each step, for people."""
 _COUNTED = (
     ("wait for the device", "waits for the device", lambda event: event.kind.waits),
     ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
@@ -47,12 +51,13 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
+    trace = without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     seen = set[Summary]()
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", seen, names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *_aligned(rows), *_totals(trace), *_possible(trace, seen, names)]
+    lines = [heading, *batches(trace, names), *_aligned(rows), *totals(trace), *_possible(trace, seen, names)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
@@ -63,7 +68,7 @@ def _aligned(rows: list[tuple[int, str, str]]) -> list[str]:
 
 def _possible(trace: StepTrace, seen: set[Summary], names: Mapping[str, str]) -> Iterator[str]:
     """What the calls that could not be followed may run, as far as it does something that a step shows."""
-    found = [each for each in possible(trace) if any(isinstance(node, StepEvent) for node in all_nodes(each.nodes))]
+    found = [each for each in _shown(trace) if any(isinstance(node, StepEvent) for node in all_nodes(each.nodes))]
     if found:
         yield "A caller or a configuration says what these run. It may be, perhaps:"
     for each in found:
@@ -73,7 +78,12 @@ def _possible(trace: StepTrace, seen: set[Summary], names: Mapping[str, str]) ->
             yield from _aligned([*_rows(each.nodes, "  ", seen, names)])
 
 
-def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+def _shown(trace: StepTrace) -> list[Summary]:
+    """What calls of a step may run that could not be followed, without launches."""
+    return [replace(each, nodes=without_launches(replace(trace, nodes=each.nodes)).nodes) for each in possible(trace)]
+
+
+def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     """Where the batches come from."""
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
@@ -82,7 +92,8 @@ def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
-def _totals(trace: StepTrace) -> Iterator[str]:
+def totals(trace: StepTrace) -> Iterator[str]:
+    """What it has at most at each step, in sentences, the main one first."""
     counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
     parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
@@ -123,7 +134,7 @@ def _rows(
                         "",
                     )
                     yield from _rows(arm, inner, seen, names)
-        else:
+        elif not isinstance(node, Launches):
             yield row, f"{indent}? {_code(node.node)}", node.why
 
 
@@ -152,15 +163,16 @@ def _short(code: str) -> str:
 
 def _said(event: StepEvent) -> str:
     often = _often(event.every)
-    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+    return f"{event.words}, {often}" if often else event.words
 
 
 def _often(every: Every) -> str:
-    return _OFTEN.get(every.often, "")
+    return OFTEN.get(every.often, "")
 
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
+    trace = without_launches(trace)
     seen = set[Summary]()
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
@@ -172,7 +184,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
         "nodes": _objects(trace.nodes, seen, names),
-        "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in possible(trace)],
+        "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in _shown(trace)],
     }
 
 
@@ -184,7 +196,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     place = node.point.place if isinstance(node, StepEvent) else node.place
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
-        kind = {"kind": node.kind.value, "waits": node.kind.waits}
+        kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
         return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]
@@ -202,6 +214,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
+    assert not isinstance(node, Launches)
     return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
 
 

@@ -27,7 +27,7 @@ def passes(node: ast.expr, at: Place) -> int | None:
     if _may_grow(node, at):
         return None
     found = {_written(source.node) if source.is_known else None for source in sources(node, at)}
-    return found.pop() if len(found) == 1 else None
+    return (found.pop() or None) if len(found) == 1 else None  # what is empty at first is filled somewhere
 
 
 def _of_call(call: ast.Call, at: Place) -> int | None:

@@ -15,6 +15,8 @@ from perflint.index.modules import Modules
 from perflint.index.project import Located, Place
 from perflint.index.registries import Registries
 from perflint.paddle.passthrough import LISTING, LOOPED
+from perflint.syntax.bindings import bindings_of, targets_and_values
+from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
@@ -24,6 +26,8 @@ _WORKERS, _WORKERS_PLACE = "num_workers", 11
 _NEXT = frozenset({"next", "__next__"})
 _PASSING = LOOPED | LISTING | _NEXT | {"cycle", "chain", "__iter__", "to_device"}
 """What gives the batches of an argument, or of the object whose method it is."""
+_MOST_OWNERS = 3
+"""With more classes that have an attribute, its name does not show which one is meant."""
 _DRAWING = ("__next__", "__iter__", "__call__")
 """The methods of an object that gives batches."""
 
@@ -83,8 +87,32 @@ def _loaders(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
                 yield from _loaders(each.part(value), seen)
         elif isinstance(node, ast.Call):
             yield from _called(each, node, seen)
+        elif isinstance(node, ast.Attribute):
+            for value in _set_elsewhere(each, node):
+                yield from _loaders(value, seen)
         elif each.is_known:
             yield from _object(each, seen)
+
+
+def _set_elsewhere(source: ValueSource, node: ast.Attribute) -> Iterator[ValueSource]:
+    """What an attribute of an unknown object is set to: in the same function, or else by the classes that have it."""
+    here = source.place
+    own = bindings_of(here.scope).get(dotted(node) or "", ())
+    pairs = [(statement, value) for statement in own for _, value in targets_and_values(statement.node)]
+    for statement, value in pairs:
+        if value is not None:
+            yield source.at(statement).part(value)
+    if pairs:
+        return
+    owners = [
+        (file, owner)
+        for file in here.file.project.mentions.of(node.attr)
+        for owner in file.scopes.classes.values()
+        if node.attr in owner.attributes
+    ]
+    for file, owner in owners if len(owners) <= _MOST_OWNERS else ():
+        for value, scope in owner.attributes[node.attr]:
+            yield asked(value, Place(file, scope))
 
 
 def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[ValueSource]:

@@ -59,7 +59,7 @@ def _is_open(source: ValueSource) -> bool:
         return source.steps[-1].kind is Through.UNKNOWN
     node, file = source.node, source.place.file
     if not isinstance(node, ast.Call):
-        return isinstance(node, ast.Subscript)
+        return isinstance(node, (ast.Subscript, ast.Attribute))
     name = dotted(node.func)
     if name is None or name in all_parameters(source.place.scope):
         return True  # ``eval(name)(**options)``, ``LAYERS[name]()``, ``made_of(**options)`` of a parameter
@@ -94,8 +94,14 @@ def _looked_up(project: Project) -> Iterator[tuple[FileIndex, Class]]:
         is_computed = any(f"{file.module}.".startswith(package) for package in packages)
         for name, owner in file.scopes.classes.items():
             is_layer = Modules.of(project).kind_of_instance(file, owner).tag == LAYER_TAG
-            if name in registered or (is_computed and is_layer):
+            if name in registered or (is_computed and is_layer and not _is_part(file, owner)):
                 yield file, owner
+
+
+def _is_part(file: FileIndex, owner: Class) -> bool:
+    """Whether only methods of other classes create objects of a class: it is a part of them, such as a block."""
+    callers = [caller for _, caller, *_ in CallGraph.of(file.project).objects(file, owner)]
+    return bool(callers) and all(caller.owner is not None for caller in callers)
 
 
 def _package(file: FileIndex) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import NamedTuple
 
@@ -24,10 +24,10 @@ from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import arguments_of
+from perflint.syntax.parameters import arguments_of, required_parameters
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_layer, means_loss, means_model, means_scaler
-from perflint.trace.events import EventKind, StepEvent, events_at, gives_tensors, model_of
+from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
 from perflint.trace.looked_up import called_name, is_looked_up, may_run
 from perflint.trace.same_object import together_with
@@ -86,20 +86,34 @@ class Unknown:
     why: str
 
 
-Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
+@dataclass(frozen=True)
+class Launches:
+    """Operations that the host gives to the device one after the other, without any event in between.
+
+    ``count``: how many; a layer of Paddle counts as one.
+    """
+
+    node: ast.expr
+    place: Place
+    count: int
+
+
+Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 
 
 @dataclass(frozen=True)
 class Summary:
     """What one call of a function does in a step.
 
-    Summaries of one function for the same arguments are equal: so a function that calls itself is settled at once.
+    Summaries of one function for the same arguments are equal, so a function that calls itself is settled at once;
+    after an edit they are not, so that all that contains the old one is read again.
     """
 
     function: Place
     handed: Handed
     told: Told
     nodes: tuple[Node, ...] = field(compare=False)
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,19 +144,49 @@ def traces(project: Project) -> Iterator[StepTrace]:
     for file in live(project).files:
         if file.is_quiet or file.is_foreign:
             continue
-        for scope in file.scopes.scopes:
-            at = Place(file, scope)
-            loops = step_loops(at)
-            for loop in (each for each in loops if not any(_is_in(each, other) for other in loops)):
-                env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
-                calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
-                reached.update(each.function.scope for call in calls for each in call.reached)
-                yield found
+        for at, loop in _outermost_loops(file):
+            found = _of_loop(at, loop)
+            calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
+            reached.update(each.function.scope for call in calls for each in call.reached)
+            yield found
     for step in step_functions(project):
-        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), ())
-        if step.scope not in reached and summary is not None and summary.nodes:
-            yield StepTrace(step, None, summary.nodes)
+        if step.scope not in reached and (trace := trace_of_function(step)) is not None and trace.nodes:
+            yield trace
+
+
+def trace_around(file: FileIndex, row: int) -> StepTrace | None:
+    """The trace of the step loop around a row of a file."""
+    for at, loop in _outermost_loops(file):
+        if loop.lineno <= row <= (loop.end_lineno or row):
+            return _of_loop(at, loop)
+    return None
+
+
+@query
+def trace_of_function(at: Place) -> StepTrace | None:
+    """What a function does that does a step, or a part of one, whenever something calls it."""
+    handed = dict(CallGraph.of(at.file.project).handed(at))
+    if at.scope.name == "forward":  # whatever calls it: its arguments are tensors
+        handed = {**dict.fromkeys(required_parameters(at.scope), GUESS), **handed}
+    summary = _summary(at, in_order(handed), ())
+    return StepTrace(at, None, summary.nodes) if summary is not None else None
+
+
+@query
+def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
+    """The step loops of a file, without those in another one, each with its function."""
+    found: list[tuple[Place, Loop]] = []
+    for at in (Place(file, scope) for scope in file.scopes.scopes):
+        loops = step_loops(at)
+        found += ((at, loop) for loop in loops if not any(_is_in(loop, other) for other in loops))
+    return found
+
+
+@query
+def _of_loop(at: Place, loop: Loop) -> StepTrace:
+    project = at.file.project
+    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -184,7 +228,8 @@ def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     node = at.scope.node
-    return Summary(at, handed, told, tuple(_Reader(at, env, told, None).block(node.body)))
+    nodes = tuple(_Reader(at, env, told, None).block(node.body))
+    return Summary(at, handed, told, nodes, at.file.project.memory.revision)
 
 
 class _Reader:
@@ -201,9 +246,18 @@ class _Reader:
         self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
-        """What statements do, one after the other."""
-        for node in body:
-            yield from self._statement(node)
+        """What statements do, one after the other; launches that follow each other are one node."""
+        launches: Launches | None = None
+        for node in (each for statement in body for each in self._statement(statement)):
+            if isinstance(node, Launches):
+                launches = replace(node, count=node.count + (launches.count if launches is not None else 0))
+                continue
+            if launches is not None:
+                yield launches
+                launches = None
+            yield node
+        if launches is not None:
+            yield launches
 
     def _statement(self, node: ast.stmt) -> Iterator[Node]:
         statement = self._statements.get(node)
@@ -268,23 +322,22 @@ class _Reader:
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
         around = comprehensions(self._at.scope)
-        for loop, events in groupby(events_at(point), key=lambda event: around.get(event[0])):
-            found = tuple(node for event in events for node in self._event(*event, point, runs))
+        for loop, events in groupby(events_at(point), key=lambda event: around.get(event.node)):
+            found = tuple(node for event in events for node in self._event(event, point, runs))
             if loop is None:
                 yield from found
             elif found:
                 yield self._in_comprehension(loop, found, around, statement)
 
-    def _event(self, node: ast.expr, kind: EventKind | None, point: Point, runs: Every) -> Iterator[Node]:
-        own = (
-            []
-            if kind not in (None, EventKind.LOG) or not isinstance(node, ast.Call)
-            else [*self._called(node, point, runs)]
-        )
-        if kind is not None and not any(isinstance(each, StepCall) for each in own):
-            yield StepEvent(kind, point, node, runs)
-        else:
+    def _event(self, found: Happening, point: Point, runs: Every) -> Iterator[Node]:
+        """An event, or what a call does; a log call of the project is followed to where it logs."""
+        is_followed = found.kind in (None, EventKind.LOG)
+        own = [*self._called(found.node, point, runs)] if is_followed and isinstance(found.node, ast.Call) else []
+        if found.kind is None or any(isinstance(each, StepEvent) for each in all_nodes(own)):
             yield from own
+        else:
+            often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
+            yield StepEvent(found.kind, point, found.node, often, found.why)
 
     def _in_comprehension(
         self, loop: ast.expr, body: tuple[Node, ...], around: Mapping[ast.AST, ast.expr], statement: Statement
@@ -309,6 +362,8 @@ class _Reader:
             yield StepCall(call, point.place, runs, tuple(reached), is_sure)
         if is_open or (not targets and self._may_lead_on(call, point, evaluator)):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
+        elif not targets and (evaluator.kind(call.func).tag == LAYER_TAG or evaluator.kind(call).is_tensor):
+            yield Launches(call, point.place, 1)
 
     def _may_be_another(self, call: ast.Call, point: Point) -> bool:
         """Whether a call of a model may run others than those known: a configuration says which is created."""
@@ -319,7 +374,9 @@ class _Reader:
         project = self._at.file.project
         model = model_of(call, evaluator)
         if model is not None:
-            methods = (Modules.of(project).method(part, "forward") for part in model.type.split(EITHER) if part)
+            parts = [part for part in model.type.split(EITHER) if part]
+            method = Modules.of(project).method
+            methods = (method(part, "__call__") or method(part, "forward") for part in parts)
             return [Callee(method) for method in methods if method is not None]
         found = CallGraph.of(project).callees(point.function, call, point.full_env)
         return [target for target in found if _is_followed(target.file, target.scope)]
@@ -348,7 +405,8 @@ class _Reader:
             return False
         if means_scaler(name.rpartition(".")[0]):
             return False  # ``scaler.scale(loss)`` of Paddle is one product
-        if (kind.guess or means_layer(name.rpartition(".")[2])) and not self._at.file.names.is_bound(
+        last = name.rpartition(".")[2]
+        if ((kind.guess and means_loss(last)) or means_layer(last)) and not self._at.file.names.is_bound(
             name.partition(".")[0]
         ):
             return is_looked_up(call.func, point.place)
@@ -364,6 +422,37 @@ class _Reader:
 def _is_followed(file: FileIndex, target: Scope) -> bool:
     """Whether what a call reaches is a part of the step: not an evaluation, and not code for something else."""
     return not (file.is_quiet or file.is_foreign or is_no_training(target.name) or is_trial(target.name))
+
+
+def without_launches(trace: StepTrace) -> StepTrace:
+    """A trace for people: without launches, and without what contains nothing else."""
+    known: dict[Summary, Summary] = {}  # a function may be reached by many calls
+
+    def inside(reached: Summary) -> Summary:
+        if reached not in known:
+            known[reached] = replace(reached, nodes=())  # for a function that calls itself
+            known[reached] = replace(reached, nodes=some(reached.nodes))
+        return known[reached]
+
+    def some(nodes: Iterable[Node]) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for node in nodes:
+            if isinstance(node, StepCall):
+                called = tuple(map(inside, node.reached))
+                if any(reached.nodes for reached in called):
+                    found.append(replace(node, reached=called))
+            elif isinstance(node, Repeat):
+                if body := some(node.body):
+                    found.append(replace(node, body=body))
+            elif isinstance(node, Alternatives):
+                arms = tuple((test, some(arm)) for test, arm in node.arms)
+                if any(arm for _, arm in arms):
+                    found.append(replace(node, arms=arms))
+            elif not isinstance(node, Launches):
+                found.append(node)
+        return tuple(found)
+
+    return replace(trace, nodes=some(trace.nodes))
 
 
 class Occurrence(NamedTuple):
