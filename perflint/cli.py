@@ -344,6 +344,8 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
     add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
     shown = "how steps are shown: text (default), json or html"
     add("--output-format", shown, choices=("text", "json", "html"), default="text", metavar="FORMAT")
+    add("--against", "show what is different from this git revision (or REV...) instead", metavar="REV")
+    add("--fail-on-more", "with --against: exit 1 if a step waits, copies, logs or saves more than it did")
     _add_settings(parser)
     parser.set_defaults(stdin_filename=None, force_exclude=False)
 
@@ -373,6 +375,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     _add_script_run(parser, "steps to measure (default: 50)")
     add = _adder(parser)
     add("--top", "lines of code to show (default: 10)", type=_count(1), default=10, metavar="N")
+    add("--budget", "exit 1 if a step did more than [tool.perflint.budget] or a sync-free comment allows")
     limit = "limit for the run (default: 600); nothing is reported if the steps are not finished by then"
     add("--time-limit", limit, type=_count(1), default=600, metavar="SECONDS")
     add("--json", "write all lines of code to this file", type=Path, metavar="FILE")

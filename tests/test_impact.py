@@ -238,8 +238,8 @@ def test_waits_right_behind_each_other_pay_off_together() -> None:
     impacts = _impacts(in_step("args.seen(x.numpy(), y.numpy())\nargs.last(loss.numpy())"), "PPF201")
     reason = "a wait for the device at each step, which pays off together with line"
     assert [(impact.level, impact.reason) for impact in impacts if impact] == [
-        (MEDIUM, f"{reason}s 12, 13"),
-        (MEDIUM, f"{reason}s 12, 13"),
+        (MEDIUM, f"{reason} 13"),
+        (MEDIUM, f"{reason} 13"),
         (MEDIUM, f"{reason} 12"),
     ]
 

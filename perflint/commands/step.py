@@ -6,6 +6,7 @@ import argparse
 import json
 
 from perflint.commands.read_files import read
+from perflint.commands.step_against import against
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.output.console import Console
@@ -22,6 +23,8 @@ def run(options: argparse.Namespace, console: Console) -> int:
         CommandError: a path does not exist, or the configuration cannot be used.
     """
     batch = read(options)
+    if options.against is not None:
+        return against(options, batch, console)
     found: list[StepTrace] = []
     with undisturbed():
         for sources in split(batch.sources).projects:

@@ -11,7 +11,7 @@ from perflint import catalogue
 from perflint.catalogue import MEDIUM_FROM_MS
 from perflint.findings import Confidence, Fix, Level, Related, imports_of, merged, overlap
 from perflint.lint.context import Draft, Shown
-from perflint.lint.step_waits import Loop, Places, Steps, loop_of
+from perflint.lint.step_waits import FindingSteps, Loop, Rows, loop_of
 
 # Groups the findings of a step loop whose costs are paid by one program in the same step.
 
@@ -175,7 +175,7 @@ def _named(group: list[Draft]) -> Draft:
     rows = sorted({other.line for other in others} - {first.line})
     if not others:
         return first
-    lines = f", at {Places((first.path, row) for row in rows).lines(first.path)}" if rows else ""
+    lines = f", at {Rows((first.path, row) for row in rows).lines(first.path)}" if rows else ""
     said = f" (and {len(others)} more{lines})"
     says = catalogue.shipped()[first.code].same_cause
     related = tuple(Related(first.path, row, says) for row in rows)
@@ -203,7 +203,7 @@ _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
 
-def joined(drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
+def joined(drafts: Sequence[Draft], steps: FindingSteps) -> list[Draft]:
     """The drafts of a whole project, with a common fix for those that only help together."""
     logs = _Logs(drafts)
     drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
@@ -232,7 +232,7 @@ def joined(drafts: Sequence[Draft], steps: Steps) -> list[Draft]:
     return _with_logs_that_win(drafts, logs, steps)
 
 
-def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs, steps: Steps) -> list[Draft]:
+def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs, steps: FindingSteps) -> list[Draft]:
     """The drafts, with words instead of guards that would leave the host waiting for the same value at each step.
 
     A guard around ``writer.add_scalar("loss", value)`` alone drops points of the curve, and gains nothing while ``value
@@ -255,7 +255,7 @@ def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs, steps: Steps) -> l
     return found
 
 
-def _where_it_wins(log: Draft, staying: Sequence[Draft], steps: Steps) -> Fix | None:
+def _where_it_wins(log: Draft, staying: Sequence[Draft], steps: FindingSteps) -> Fix | None:
     """The fix of a log line, in words if the read of its value stays.
 
     Args:
@@ -325,7 +325,7 @@ def _group_of(draft: Draft) -> _Group | None:
     return draft.code, loop_of(step), draft.path, draft.confidence is Confidence.LOW
 
 
-def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: Steps) -> Fix:
+def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: FindingSteps) -> Fix:
     """One fix for the members of a group; ``others``: the other host reads of the loop."""
     own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
     title, path = "; ".join(dict.fromkeys(fix.message for fix in own)), members[0].path
@@ -339,7 +339,7 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: 
         return Fix(title, (), Level.DISPLAY, _OVERLAP)
     gain = steps.gain(members, [other for other in beside if other not in staying])
     if (staying and gain is None) or (gain is not None and gain < MEDIUM_FROM_MS):
-        stays = Places([*((other.path, other.line) for other in staying), *steps.others(members, beside)])
+        stays = Rows([*((other.path, other.line) for other in staying), *steps.others(members, beside)])
         return Fix(title, (), Level.DISPLAY, _STAYS.format(lines=stays.lines(path)) if stays.count else _IDLE)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
@@ -355,7 +355,7 @@ def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
     return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)
 
 
-def _beside(members: Sequence[Draft], others: Iterable[Draft], steps: Steps) -> list[Draft]:
+def _beside(members: Sequence[Draft], others: Iterable[Draft], steps: FindingSteps) -> list[Draft]:
     """The other reads that the same step has, if they are at least as certain as those of a group."""
     least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
     sure = [other for other in others if other.confidence >= least]
@@ -368,4 +368,4 @@ def _has_edits(draft: Draft) -> bool:
 
 
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=Places((draft.path, draft.line) for draft in drafts).lines(path))
+    return words.format(lines=Rows((draft.path, draft.line) for draft in drafts).lines(path))

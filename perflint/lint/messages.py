@@ -11,8 +11,8 @@ from perflint.index.project import Project
 from perflint.lint import grouping
 from perflint.lint.context import Draft
 from perflint.lint.grouping import is_read
-from perflint.lint.step_waits import Places, Steps
-from perflint.lint.worth import Worth
+from perflint.lint.step_waits import FindingSteps, Rows
+from perflint.lint.worth import FindingWorth
 from perflint.stopwatch import phase
 from perflint.training.every import Interval
 from perflint.training.steps import Step
@@ -26,7 +26,7 @@ _MOST_CALLS = 3
 def write(drafts: list[Draft], project: Project, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
     """Findings with their messages: those about waits name the others of the step, which only pay off together."""
     drafts = grouping.without_wrapped_logs(drafts)
-    steps = Steps(project, drafts)
+    steps = FindingSteps(project, drafts)
     writer = _Writer(drafts, steps, rules, settings)
     told = grouping.told_once(grouping.joined(drafts, steps))
     groups = grouping.grouped(told, writer.gist) if settings.join_lines else [[draft] for draft in told]
@@ -43,9 +43,9 @@ class _Writer:
         settings: the settings of the project.
     """
 
-    def __init__(self, drafts: list[Draft], steps: Steps, rules: Mapping[str, Rule], settings: Settings) -> None:
+    def __init__(self, drafts: list[Draft], steps: FindingSteps, rules: Mapping[str, Rule], settings: Settings) -> None:
         self._steps = steps
-        self._worth = Worth(drafts, steps)
+        self._worth = FindingWorth(drafts, steps)
         self._rules = rules
         self._usual = {
             "workers": str(settings.default_workers),
@@ -81,7 +81,7 @@ class _Writer:
         """The other waits of the same step, in words."""
         if not is_read(group[0]):
             return ""
-        places = Places({*self._steps.others(group)} - {(draft.path, draft.line) for draft in group})
+        places = Rows({*self._steps.others(group)} - {(draft.path, draft.line) for draft in group})
         if not places.count:
             return ""
         more = "1 more wait" if places.count == 1 else f"{places.count} more waits"
@@ -102,7 +102,7 @@ def _more(group: Sequence[Draft]) -> str:
     rows = {draft.line for draft in others} - {first.line}
     if not rows:
         return f" This line has {len(group)} of these." if others else ""
-    return f" The same goes for {Places((first.path, row) for row in rows).lines(first.path)}."
+    return f" The same goes for {Rows((first.path, row) for row in rows).lines(first.path)}."
 
 
 def _where(step: Step, path: str, every: Interval | None) -> str:

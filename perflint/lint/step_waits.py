@@ -30,7 +30,7 @@ def loop_of(step: Step) -> Loop:
     return step.path, step.line, step.function
 
 
-class Places:
+class Rows:
     """Rows of files, in order; messages name a few of them."""
 
     def __init__(self, places: Iterable[tuple[str, int]]) -> None:
@@ -81,7 +81,7 @@ class _Traced:
         return self.models[wanted]
 
 
-class Steps:
+class FindingSteps:
     """The steps that the findings of a project belong to.
 
     Args:

@@ -9,7 +9,7 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
 from perflint.lint.grouping import PLAIN_LOG, is_log, is_read, role_of
 from perflint.lint.impacts import Cost, impact, row_from
-from perflint.lint.step_waits import Loop, Places, Steps, is_wait, loop_of
+from perflint.lint.step_waits import FindingSteps, Loop, Rows, is_wait, loop_of
 from perflint.trace.modelled_step import ModelledStep
 
 _WORTH_MS = 0.2
@@ -26,7 +26,7 @@ _READS = frozenset({"wait", "printed wait"})
 _Run = tuple[str, Loop, Fix]
 
 
-class Worth:
+class FindingWorth:
     """What the findings of a project are worth.
 
     A log line without a tensor costs little. It costs as much as a read if a value is read at each step only for it:
@@ -41,7 +41,7 @@ class Worth:
         steps: their steps.
     """
 
-    def __init__(self, drafts: Sequence[Draft], steps: Steps) -> None:
+    def __init__(self, drafts: Sequence[Draft], steps: FindingSteps) -> None:
         self._steps = steps
         self._told = {place for draft in drafts if _is_log(draft) and (place := _place(draft)) is not None}
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
@@ -120,7 +120,7 @@ class Worth:
 
 def _lines(step: ModelledStep, keys: Iterable[int], draft: Draft) -> str:
     """The rows of some waits in a message about another one, without its own row."""
-    found = Places({step.events[key].row for key in keys} - {(draft.path, draft.line)})
+    found = Rows({step.events[key].row for key in keys} - {(draft.path, draft.line)})
     return found.lines(draft.path) if found.count else ""
 
 

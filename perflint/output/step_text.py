@@ -9,8 +9,10 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
+from perflint.output.promises_text import promises, promises_json
 from perflint.text.visible import visible_line
-from perflint.trace.events import EventKind, StepEvent
+from perflint.trace.budget import COUNTS
+from perflint.trace.events import StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
@@ -38,12 +40,7 @@ OFTEN = {
     Often.SOMETIMES: "sometimes",
 }
 """How often something happens that does not happen at each step, for people."""
-_COUNTED = (
-    ("wait for the device", "waits for the device", lambda event: event.kind.waits),
-    ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
-    ("save", "saves", lambda event: event.kind is EventKind.SAVE),
-    ("collective", "collectives", lambda event: event.kind is EventKind.COLLECTIVE),
-)
+_COUNTED = [COUNTS[name] for name in ("waits", "logs", "saves", "collectives")]
 
 
 def text(trace: StepTrace, names: Mapping[str, str]) -> str:
@@ -51,13 +48,15 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
+    kept = [*promises(trace, names)]
     trace = without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     seen = set[Summary]()
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", seen, names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *batches(trace, names), *_aligned(rows), *totals(trace), *_possible(trace, seen, names)]
+    parts = (batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, seen, names))
+    lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
@@ -113,11 +112,11 @@ def _rows(
     for node in nodes:
         row = node.node.lineno
         if isinstance(node, StepEvent):
-            yield row, indent + _code(node.node), _said(node)
+            yield row, indent + code_of(node.node), _said(node)
         elif isinstance(node, StepCall):
             for reached in node.reached:
                 if reached.nodes:
-                    yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
+                    yield row, indent + code_of(node.node), _entered(node, reached, reached in seen, names)
                     if reached not in seen:
                         seen.add(reached)
                         yield from _rows(reached.nodes, inner, seen, names)
@@ -135,7 +134,7 @@ def _rows(
                     )
                     yield from _rows(arm, inner, seen, names)
         elif not isinstance(node, Launches):
-            yield row, f"{indent}? {_code(node.node)}", node.why
+            yield row, f"{indent}? {code_of(node.node)}", node.why
 
 
 def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
@@ -152,7 +151,8 @@ def _named(place: Place, names: Mapping[str, str]) -> str:
     return names.get(place.file.path, place.file.path)
 
 
-def _code(node: ast.AST) -> str:
+def code_of(node: ast.AST) -> str:
+    """The source of an expression in a few words of a row."""
     return _short(ast.unparse(node))
 
 
@@ -172,6 +172,7 @@ def _often(every: Every) -> str:
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
+    kept = promises_json(trace, names)
     trace = without_launches(trace)
     seen = set[Summary]()
     return {
@@ -183,6 +184,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "promises": kept,
         "nodes": _objects(trace.nodes, seen, names),
         "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in _shown(trace)],
     }
@@ -197,13 +199,13 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
         kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
-        return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
+        return {"type": "event", **found, **kind, **_when(node.every), "code": code_of(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]
         return {
             "type": "call",
             **found,
-            "code": _code(node.node),
+            "code": code_of(node.node),
             **_when(node.every),
             "sure": node.is_sure,
             "runs": runs,
@@ -215,7 +217,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
     assert not isinstance(node, Launches)
-    return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+    return {"type": "unknown", **found, "code": code_of(node.node), "why": node.why}
 
 
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def _loaders(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
         elif isinstance(node, ast.Call):
             yield from _called(each, node, seen)
         elif isinstance(node, ast.Attribute):
-            for value in _set_elsewhere(each, node):
-                yield from _loaders(value, seen)
+            for setting in _set_elsewhere(each, node):
+                yield from _loaders(setting, seen)
         elif each.is_known:
             yield from _object(each, seen)
 

@@ -542,3 +542,21 @@ def possible(trace: StepTrace) -> list[Summary]:
                 found[summary] = None
                 waiting += unknown_calls(summary.nodes)
     return list(found)
+
+
+def of_loop(at: Place, loop: Loop) -> StepTrace:
+    """What an iteration of any loop of a function does, whether it is a training step or not."""
+    env = Values.of(at.file.project).base_env(at, CallGraph.of(at.file.project).handed(at))
+    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
+
+
+def of_function(at: Place) -> StepTrace:
+    """What a call of a function does, with what its callers are known to pass."""
+    summary = _summary(at, in_order(CallGraph.of(at.file.project).handed(at)), ())
+    return StepTrace(at, None, summary.nodes if summary is not None else ())
+
+
+def reached(nodes: Iterable[Node]) -> list[Summary]:
+    """The functions that a step runs, each once for the arguments that it gets."""
+    found = (each for node in all_nodes(nodes) if isinstance(node, StepCall) for each in node.reached)
+    return list(dict.fromkeys(found))
