@@ -1,6 +1,6 @@
 """How much of what recorded runs did in a step ``perflint step`` shows, and how much of what it shows they did.
 
-    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--half tuned] [--lines] [--first]
+    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--half tuned] [--lines] [--first] [--page]
 
 CHECKOUTS holds each repository at its commit, as OWNER+NAME or NAME.  The runs are those of benchmarks/results/
 traces.json and runs.json: nothing is run here.  Of each run, the lines that did something in at least every second step
@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from trace_parts.against import KINDS, Compared, compare, total
+from trace_parts.against_page import page
 from trace_parts.programs import is_set_aside
 
 from perflint.flow.resolving import opened
@@ -31,6 +32,7 @@ from perflint.trace.step_trace import StepTrace, traces
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 KNOWN, RUNS, RESULT = (RESULTS / name for name in ("traces.json", "runs.json", "step_against_runs.json"))
+PAGE = ROOT / "docs" / "step-runs.md"
 TUNED, ASIDE = HALVES = ("tuned", "aside")
 
 
@@ -95,6 +97,9 @@ def rates(row: dict[str, list[int]]) -> str:
 def main() -> int:
     """Compare the runs, and print a row for each of the tuned ones."""
     options = _options()
+    if options.page:
+        PAGE.write_text(page(json.loads(RESULT.read_text(encoding="utf-8"))), encoding="utf-8")
+        return 0
     runs = {
         name: run
         for file in (KNOWN, RUNS)
@@ -150,6 +155,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", help="compare this program (may be repeated)")
     parser.add_argument("--half", choices=HALVES, action="append", help="compare this half; keep no figures")
     parser.add_argument("--lines", action="store_true", help="print the lines that differ, of the tuned half")
+    parser.add_argument("--page", action="store_true", help="write docs/step-runs.md again, and compare nothing")
     parser.add_argument("--first", action="store_true", help="keep the figures as the first ones")
     return parser.parse_args()
 

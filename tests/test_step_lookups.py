@@ -310,3 +310,12 @@ def test_what_one_method_makes_is_what_another_method_of_the_same_class_gets() -
 def test_a_log_call_of_the_project_is_followed_to_where_it_logs() -> None:
     logger = "class Log:\n    def info(self, text):\n        print(text)\n\n\nlogger = Log()\n"
     assert events(in_loop('logger.info("step")', before=logger))[2:] == [("train.py", 4, "log")]
+
+
+def test_an_item_of_a_list_of_layers_of_paddle_is_not_looked_up() -> None:
+    step = trace(
+        MODELS.replace("self.head = head", "self.parts = paddle.nn.LayerList([paddle.nn.Linear(4, 4)])")
+        .replace("return self.head(x)", "return self.parts[0](x)")
+        .replace("create(config.name)", "Net(None)")
+    )
+    assert unknown_calls(step.nodes) == []

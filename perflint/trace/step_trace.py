@@ -410,7 +410,7 @@ class _Reader:
             name.partition(".")[0]
         ):
             return is_looked_up(call.func, point.place)
-        if kind.tag == LAYER_TAG:
+        if kind.tag == LAYER_TAG or dotted(call.func) is None:
             return False
         first, _, rest = name.partition(".")
         own = first in self._at.scope.parameters and not (
