@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
+from perflint.bench.runner import watched_calls
 from perflint.inputs.paddle_versions import version_of
-from perflint.paddle.inside import DISTRIBUTED, INSIDE, TABLE, Does, PaddleCall, short
+from perflint.paddle.inside import DISTRIBUTED, INSIDE, SYNCHRONIZING, TABLE, UNKNOWN_SIZES, Does, PaddleCall, short
 from tests.paddle_inside import EXAMPLES
 
 paddle = pytest.importorskip("paddle")
@@ -121,6 +122,12 @@ def test_each_call_has_an_example_or_a_reason() -> None:
         if not call.startswith(DISTRIBUTED) and not call.endswith("empty_cache") and "cuda" not in call
     }
     assert left - EXAMPLES.keys() == NOT_HERE.keys()
+
+
+def test_the_recorder_watches_what_the_table_names() -> None:
+    """The recorder runs without perflint, so it has names of its own."""
+    assert set(watched_calls.WAITS) == {call.rpartition(".")[2] for call in SYNCHRONIZING}
+    assert set(watched_calls.SIZED) < UNKNOWN_SIZES
 
 
 @pytest.mark.parametrize(

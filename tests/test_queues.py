@@ -62,13 +62,13 @@ def test_a_step_is_as_long_as_the_slower_of_the_two() -> None:
 def test_the_host_is_at_most_a_full_queue_ahead() -> None:
     # 3,000 kernels, which the device is done with after 60 ms: the host is 20 ms ahead when it begins to wait,
     # and works 50 ms. Without a limit it would be ahead far enough for the device to go on meanwhile.
-    step = [Kernels(3000, 0.001, 0.02), HostWork(50.0)]
+    step: list[Part] = [Kernels(3000, 0.001, 0.02), HostWork(50.0)]
     assert step_ms(step) == pytest.approx(60.0 + 50.0 - 20.0, abs=0.1)
 
 
 def test_a_wait_right_behind_another_one_costs_nothing() -> None:
-    one = [FORWARD, BACKWARD, Wait(0), OPTIMIZER, HostWork(1.0)]
-    two = [FORWARD, BACKWARD, Wait(0), Wait(1), OPTIMIZER, HostWork(1.0)]
+    one: list[Part] = [FORWARD, BACKWARD, Wait(0), OPTIMIZER, HostWork(1.0)]
+    two: list[Part] = [FORWARD, BACKWARD, Wait(0), Wait(1), OPTIMIZER, HostWork(1.0)]
     assert step_ms(two) == pytest.approx(step_ms(one))
     assert step_ms(two, without=[0]) == pytest.approx(step_ms(two))
     assert step_ms(two, without=[0, 1]) < step_ms(two) - 1

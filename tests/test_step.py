@@ -135,7 +135,8 @@ def test_of_alternatives_the_longer_one_counts() -> None:
         ("args.scaler.step(optimizer)", ["inside", "optimizer"]),
         ("metric = paddle.metric.Accuracy()\nmetric.update(loss)", ["inside"]),
         ("args.scaler.update()", []),
-        ("metric = paddle.metric.Accuracy()\nmetric.update(args.correct)", []),
+        ("metric = paddle.metric.Accuracy()\nmetric.update(metric.compute(x, y))", ["inside"]),
+        ("metric = paddle.metric.Accuracy()\nmetric.update(loss.numpy())", ["read"]),
         ("plateau = paddle.optimizer.lr.ReduceOnPlateau(0.1)\nplateau.step(loss)", ["inside"]),
         ("plateau = paddle.optimizer.lr.ReduceOnPlateau(0.1)\nplateau.step(0.5)", []),
         ("criterion = paddle.nn.GaussianNLLLoss()\nargs.seen = criterion(x, y, x)", ["inside"]),
@@ -240,7 +241,7 @@ def test_a_function_that_two_calls_reach_is_written_out_once() -> None:
     step = trace(in_loop("read(loss)\nread(loss)", before=helper))
     first, second = (node["runs"][0] for node in as_json(step, {})["nodes"] if node["type"] == "call")
     assert (first["as_above"], len(first["nodes"])) == (False, 1)
-    assert second == {"function": "read", "as_above": True}
+    assert second == {"function": "read", "path": "train.py", "row": 4, "as_above": True}
     assert most_at_each_step(step.nodes, lambda event: event.kind.waits) == 2
 
 

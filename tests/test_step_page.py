@@ -81,6 +81,14 @@ def test_a_function_that_was_shown_is_a_link_to_it() -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_a_function_that_is_called_with_other_arguments_is_shown_again() -> None:
+    text = in_loop("show(loss, x)\nshow(loss, 1)", before="\n\ndef show(loss, more):\n    print(loss.item())\n")
+    found = page(text)
+    assert rows(found) == ["row unknown", "row step", "row step", *["row waits", "row logs"] * 2]
+    ids = [attributes["id"] for _, attributes in found.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
 def test_every_kind_of_event_can_be_filtered() -> None:
     style = page(BOTH).inside("style")
     kinds = {step_page._kind_of({"type": "event", "kind": kind.value, "waits": kind.waits}) for kind in EventKind}

@@ -88,9 +88,11 @@ def _holds(only: If | None, call: ast.Call, evaluator: Evaluator) -> bool:
     if only.test in (Condition.GIVEN, Condition.OFF):
         return (written is False) if only.test is Condition.OFF else written not in (None, False)
     kind = evaluator.kind(value)
-    is_one, is_any = kind.tag == TENSOR_TAG, kind.is_tensor
+    is_any = kind.is_tensor and not kind.guess
+    is_one = is_any and kind.tag == TENSOR_TAG
     return {
-        Condition.TENSOR: is_any,
+        Condition.TENSOR: kind.is_tensor,
+        Condition.MAYBE: not kind.is_host,
         Condition.ALONE: is_one,
         Condition.TENSORS: is_any and not is_one,
         Condition.DATA: not is_any,

@@ -75,7 +75,8 @@ class _Writer:
         impact = max(impacts, key=lambda found: found.milliseconds, default=None)
         places = tuple((draft.start, draft.end) for draft in group) if len(group) > 1 else ()
         fix = grouping.fix_of(group)
-        return Finding(*place, message, fix, related, statement, first.confidence, impact, places)
+        step = self._steps.said(first)
+        return Finding(*place, message, fix, related, statement, first.confidence, impact, places, step)
 
     def _beside(self, group: Sequence[Draft]) -> str:
         """The other waits of the same step, in words."""

@@ -12,8 +12,9 @@ from perflint.findings import Confidence
 from perflint.index.project import Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
+from perflint.text.visible import counted
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
-from perflint.trace.step_trace import StepTrace, trace_around, trace_of_function
+from perflint.trace.step_trace import StepTrace, of_function, trace_around
 from perflint.training.steps import Step
 
 _ENOUGH = 0.9
@@ -70,6 +71,12 @@ class _Traced:
     trace: StepTrace
     models: dict[Span | None, ModelledStep] = field(default_factory=dict)
     edits: dict[int, Edits] = field(default_factory=dict)
+    said: str = ""
+
+    @property
+    def usual(self) -> ModelledStep:
+        """The model in which of alternatives those with most waits run."""
+        return self._model(None)
 
     def showing(self, place: Span) -> ModelledStep | None:
         """The model in which a place runs; None if the trace has nothing there."""
@@ -157,6 +164,23 @@ class FindingSteps:
             return list(others)
         return [each for each in others if any(model.within(span_of(each)) for model in models)]
 
+    def said(self, draft: Draft) -> str:
+        """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
+        step = draft.step
+        if step is None:
+            return ""
+        where = f"{step.path}:{step.line}" if step.line else f"{step.path}, {step.function}"
+        traced = self._trace(step)
+        if traced is None:
+            return where
+        if not traced.said:
+            model = traced.usual
+            waits = {model.events[key].row for key in model.waits}
+            inside = {model.events[key].row for key in model.waits & model.inside_paddle}
+            words = f"waits for the device at {counted(len(waits), 'place')} of each step" if waits else "no wait found"
+            traced.said = f"{where}: {words}{f', {len(inside)} of them inside Paddle' if inside else ''}"
+        return traced.said
+
     def _found(self, draft: Draft, span: Span) -> Waits | None:
         traced = self._trace(draft.step) if draft.step is not None else None
         step = traced.showing(span) if traced is not None else None
@@ -179,7 +203,7 @@ class FindingSteps:
         if step.line:
             return trace_around(file, step.line)
         scopes = (scope for scope in file.scopes.scopes if scope.qualname == step.function)
-        return next((trace for scope in scopes if (trace := trace_of_function(Place(file, scope)))), None)
+        return next((trace for scope in scopes if (trace := of_function(Place(file, scope))).nodes), None)
 
 
 def span_of(draft: Draft) -> Span:

@@ -16,11 +16,13 @@ from perflint.bench import web_page
 from perflint.bench.figures import number, width
 from perflint.flow.branches import Often
 from perflint.output.step_text import OFTEN, as_json, batches, totals
+from perflint.output.verdict_text import verdict_lines
 from perflint.text.visible import counted
 from perflint.trace.events import EventKind
 from perflint.trace.modelled_step import ModelledStep, modelled
-from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Stretch, Wait, stretches
+from perflint.trace.queues import SMALL_KERNELS, HostWork, Stretch, Wait, stretches
 from perflint.trace.step_trace import StepTrace
+from perflint.trace.verdict import verdict
 
 _PARTS = web_page.templates(Path(__file__).with_name("step_page.html"))
 _STYLE = web_page.STYLE + Path(__file__).with_name("step_page.css").read_text(encoding="utf-8")
@@ -95,7 +97,10 @@ def _opening(trees: Sequence[_Tree], steps: Sequence[StepTrace]) -> str:
 
 
 def _section(tree: _Tree, step: StepTrace, names: Mapping[str, str]) -> str:
-    facts = (f"<p>{web_page.markup(line)}</p>" for line in (*batches(step, names), *totals(step)))
+    facts = (
+        f"<p>{web_page.markup(line)}</p>"
+        for line in (*verdict_lines(verdict(step), names), *batches(step, names), *totals(step))
+    )
     return _PARTS["step"].substitute(
         number=tree.number,
         path=web_page.markup(tree.step["path"]),
@@ -117,7 +122,6 @@ class _Tree:
         self.number, self.step = number, step
         self.counts: Counter[str] = Counter(_kind_of(row) for row in self.rows())
         self._first: dict[str, list[dict[str, Any]]] = {}
-        self._anchors: dict[str, str] = {}
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The events and the calls that could not be followed."""
@@ -147,38 +151,35 @@ class _Tree:
 
     def _call(self, node: dict[str, Any]) -> Iterator[str]:
         for run in node["runs"]:
-            name = ("" if node["sure"] else "perhaps ") + run["function"]
-            nodes = run.get("nodes", self._first.get(run["function"], []))
-            if nodes:
-                where = nodes[0]["path"]
-                said = name if where == node["path"] else f"{name} of {where}"
-                if run["as_above"]:
-                    to = self._anchors.get(run["function"], f"step{self.number}")
-                    yield self._row("above", node, node["code"], said, kinds=_kinds(nodes), to=to)
-                else:
-                    self._first.setdefault(run["function"], nodes)
-                    yield self._branch(node, node["code"], said, nodes, run["function"])
+            key, name = self.place(run), ("" if node["sure"] else "perhaps ") + run["function"]
+            nodes = run.get("nodes", self._first.get(key, []))
+            said = name if run["path"] == node["path"] else f"{name} of {run['path']}"
+            if nodes and run["as_above"]:
+                yield self._row("above", node, node["code"], said, kinds=_kinds(nodes), to=self._anchor(key))
+            elif nodes:
+                yield self._branch(node, node["code"], said, run)
+
+    def _anchor(self, key: str) -> str:
+        """The name in the page of a function, by its place."""
+        return f"step{self.number}-{[*self._first].index(key) + 1}"
 
     def _loop(self, node: dict[str, Any]) -> Iterator[str]:
-        yield self._branch(node, f"for each of {node['over']}", "again in each pass", node["nodes"])
+        yield self._branch(node, f"for each of {node['over']}", "again in each pass", node)
 
     def _choice(self, node: dict[str, Any]) -> Iterator[str]:
         for at, arm in enumerate(node["arms"]):
             if arm["nodes"]:
                 said = f"{'elif' if at else 'if'} {arm['test']}" if arm["test"] else "else"
-                yield self._branch(node, said, "", arm["nodes"])
+                yield self._branch(node, said, "", arm)
 
-    def _branch(
-        self, node: dict[str, Any], code: str, said: str, nodes: list[dict[str, Any]], function: str = ""
-    ) -> str:
+    def _branch(self, node: dict[str, Any], code: str, said: str, below: dict[str, Any]) -> str:
         """A call, a loop or an alternative, with what is below it; open if something waits there."""
-        kinds = _kinds(nodes)
-        anchor = ""
-        if function:
-            self._anchors.setdefault(function, f"step{self.number}-{len(self._anchors) + 1}")
-            anchor = f' id="{self._anchors[function]}"'
+        kinds, anchor = _kinds(below["nodes"]), ""
+        if "function" in below and self.place(below) not in self._first:  # with other arguments it may come again
+            self._first[self.place(below)] = below["nodes"]
+            anchor = f' id="{self._anchor(self.place(below))}"'
         is_open = " open" if {"waits", "copies"} & set(kinds.split()) else ""
-        inner = "".join(self._of(nodes))
+        inner = "".join(self._of(below["nodes"]))
         return self._row("branch", node, code, said, kinds=kinds, open=f"{anchor}{is_open}", rows=inner)
 
     def _row(self, part: str, node: dict[str, Any], code: str, said: str, **known: str) -> str:
@@ -223,8 +224,8 @@ def _timeline(tree: _Tree, step: ModelledStep) -> str:
     """Both queues of the modelled step; empty if nothing waits, since then only assumptions are left to show."""
     if not step.waits:
         return ""
-    now, then = step.milliseconds(), step.milliseconds(without=step.waits)
-    words = f"{number(now)} ms, and {number(then)} ms without any of its waits."
+    now, without = step.milliseconds(), step.milliseconds(without=step.waits)
+    words = f"{number(now)} ms, and {number(without)} ms without any of its waits."
     name = f"step{tree.number}-time"
     legend = (_PARTS["legend"].substitute(kind=kind, words=said) for kind, said in _LEGEND.items())
     draw: Callable[[float], web_page.Picture | None] = partial(_lanes, step)
@@ -236,7 +237,7 @@ def _timeline(tree: _Tree, step: ModelledStep) -> str:
 
 
 def _lanes(step: ModelledStep, room: float) -> web_page.Picture | None:
-    """What the host does, and below it what the device does, from left to right."""
+    """What the host does, and below it what the device does, from left to right, in the first typical training."""
     found = stretches(step.parts[0])
     ends = [max(each.host[1], each.device[1] if each.device else 0.0) for each in found]
     scale = web_page.Scale(0.0, max(ends), _LEFT, room)
@@ -282,7 +283,7 @@ def _class_of(stretch: Stretch) -> str:
     if isinstance(part, HostWork):
         return "host"
     alike = {SMALL_KERNELS.backward[1:]: "backward", SMALL_KERNELS.optimizer[1:]: "optimizer"}
-    return alike.get(part[1:], "forward") if isinstance(part, Kernels) else "host"
+    return alike.get(part[1:], "forward")
 
 
 def _words(step: ModelledStep, stretch: Stretch) -> str:

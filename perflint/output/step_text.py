@@ -10,6 +10,7 @@ from typing import Any
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
 from perflint.output.promises_text import promises, promises_json
+from perflint.output.verdict_text import verdict_lines
 from perflint.text.visible import visible_line
 from perflint.trace.budget import COUNTS
 from perflint.trace.events import StepEvent
@@ -29,6 +30,7 @@ from perflint.trace.step_trace import (
     unknown_calls,
     without_launches,
 )
+from perflint.trace.verdict import verdict
 
 _CODE = 60
 """The most characters of code in a row."""
@@ -49,13 +51,14 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
     kept = [*promises(trace, names)]
-    trace = without_launches(trace)
+    whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     seen = set[Summary]()
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", seen, names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    parts = (batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, seen, names))
+    told = verdict_lines(verdict(whole), names)
+    parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, seen, names))
     lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
@@ -222,7 +225,9 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
 
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     """What a function does, where it is first reached; later only that it is the same."""
-    known = {"function": reached.function.scope.qualname, "as_above": reached in seen}
+    function = reached.function
+    place = {"path": _named(function, names), "row": function.scope.row}
+    known = {"function": function.scope.qualname, **place, "as_above": reached in seen}
     if reached in seen:
         return known
     seen.add(reached)

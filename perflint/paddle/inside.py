@@ -43,6 +43,8 @@ class Condition(enum.Enum):
     """It is given, and is ``False``."""
     TENSOR = "a tensor"
     """It is a tensor, or a container with one."""
+    MAYBE = "no data of the host"
+    """It is not known to be anything else than a tensor."""
     DATA = "data of the host"
     """It is no tensor."""
     ALONE = "a tensor alone"
@@ -350,13 +352,13 @@ TABLE = (
     # -- metrics and `paddle.Model`
     _of(
         Does.READS, "copies what it gets into arrays", "metric.metrics.Accuracy.update", "metric.Accuracy.update"
-    )._replace(only=If(Condition.TENSOR, 0, "correct")),
+    )._replace(only=If(Condition.MAYBE, 0, "correct")),
     _of(
         Does.READS,
         "copies what it gets into arrays, and goes through them in Python",
         "metric.metrics.Precision.update",
         "metric.Precision.update metric.Recall.update metric.Auc.update",
-    )._replace(only=If(Condition.TENSOR, 0, "preds")),
+    )._replace(only=If(Condition.MAYBE, 0, "preds")),
     _of(
         Does.READS,
         "returns losses and metrics as arrays",

@@ -145,12 +145,12 @@ def traces(project: Project) -> Iterator[StepTrace]:
         if file.is_quiet or file.is_foreign:
             continue
         for at, loop in _outermost_loops(file):
-            found = _of_loop(at, loop)
+            found = of_loop(at, loop)
             calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
             reached.update(each.function.scope for call in calls for each in call.reached)
             yield found
     for step in step_functions(project):
-        if step.scope not in reached and (trace := trace_of_function(step)) is not None and trace.nodes:
+        if step.scope not in reached and (trace := of_function(step)).nodes:
             yield trace
 
 
@@ -158,18 +158,18 @@ def trace_around(file: FileIndex, row: int) -> StepTrace | None:
     """The trace of the step loop around a row of a file."""
     for at, loop in _outermost_loops(file):
         if loop.lineno <= row <= (loop.end_lineno or row):
-            return _of_loop(at, loop)
+            return of_loop(at, loop)
     return None
 
 
 @query
-def trace_of_function(at: Place) -> StepTrace | None:
-    """What a function does that does a step, or a part of one, whenever something calls it."""
+def of_function(at: Place) -> StepTrace:
+    """What a call of a function does, with what its callers are known to pass."""
     handed = dict(CallGraph.of(at.file.project).handed(at))
     if at.scope.name == "forward":  # whatever calls it: its arguments are tensors
         handed = {**dict.fromkeys(required_parameters(at.scope), GUESS), **handed}
     summary = _summary(at, in_order(handed), ())
-    return StepTrace(at, None, summary.nodes) if summary is not None else None
+    return StepTrace(at, None, summary.nodes if summary is not None else ())
 
 
 @query
@@ -183,7 +183,8 @@ def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
 
 
 @query
-def _of_loop(at: Place, loop: Loop) -> StepTrace:
+def of_loop(at: Place, loop: Loop) -> StepTrace:
+    """What an iteration of any loop of a function does, whether it is a training step or not."""
     project = at.file.project
     env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
     return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
@@ -542,18 +543,6 @@ def possible(trace: StepTrace) -> list[Summary]:
                 found[summary] = None
                 waiting += unknown_calls(summary.nodes)
     return list(found)
-
-
-def of_loop(at: Place, loop: Loop) -> StepTrace:
-    """What an iteration of any loop of a function does, whether it is a training step or not."""
-    env = Values.of(at.file.project).base_env(at, CallGraph.of(at.file.project).handed(at))
-    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
-
-
-def of_function(at: Place) -> StepTrace:
-    """What a call of a function does, with what its callers are known to pass."""
-    summary = _summary(at, in_order(CallGraph.of(at.file.project).handed(at)), ())
-    return StepTrace(at, None, summary.nodes if summary is not None else ())
 
 
 def reached(nodes: Iterable[Node]) -> list[Summary]:
