@@ -233,7 +233,7 @@ def test_a_step_that_no_loop_leads_to() -> None:
         """
     step = trace(dedent(agent))
     assert [each.event.kind.value for each in occurrences(step)] == ["copy", "backward", "optimizer", "read"]
-    assert text(step, {}).splitlines()[1] == " 5  def learn(self, obs, reward)  -- each call is a step"
+    assert " 5  def learn(self, obs, reward)  -- each call is a step" in text(step, {}).splitlines()
 
 
 def test_a_function_that_two_calls_reach_is_written_out_once() -> None:
@@ -263,6 +263,10 @@ def test_the_text() -> None:
     assert said == dedent(
         """\
         train.py, train
+        Verdict: likely held up by waits: 3 at each step, 3 of which can go.
+          1. remove the waits at net.py:11 and train.py:8, 21: at most 24% of the step
+          2. then train with paddle.amp, if a profile shows that kernels bound the step: at most 50% of the step that is left
+          What a sample costs to load, and how long kernels take, only a run shows: perflint profile.
         13  for step, (x, y) in enumerate(loader)  -- each iteration is a step
         14    net(x)  -- Net.forward of net.py
         11      (x > 0).any()  -- decides by a tensor: waits for the device

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import replace
 
 from perflint import catalogue
-from perflint.catalogue import MEDIUM_FROM_MS
 from perflint.findings import Confidence, Fix, Level, Related, imports_of, merged, overlap
 from perflint.lint.context import Draft, Shown
 from perflint.lint.step_waits import FindingSteps, Loop, Rows, loop_of
@@ -337,9 +336,9 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: 
     staying = [other for other in without_edits if not logs.hold(other)]
     if overlap(edits):
         return Fix(title, (), Level.DISPLAY, _OVERLAP)
-    gain = steps.gain(members, [other for other in beside if other not in staying])
-    if (staying and gain is None) or (gain is not None and gain < MEDIUM_FROM_MS):
-        stays = Rows([*((other.path, other.line) for other in staying), *steps.others(members, beside)])
+    pays_off = steps.pay_off(members)
+    if pays_off is False or (pays_off is None and staying):
+        stays = Rows([*((other.path, other.line) for other in staying), *steps.staying(members)])
         return Fix(title, (), Level.DISPLAY, _STAYS.format(lines=stays.lines(path)) if stays.count else _IDLE)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []

@@ -19,6 +19,8 @@ from perflint.training.steps import Step
 
 _ENOUGH = 0.9
 """The share of what all edits bring that the smallest set of them has to bring."""
+WORTH_MS = 0.2
+"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
 _MOST_TRIED = 60
 """How many findings of one step are tried one by one; with more, all of them count as one set."""
 _MOST_LINES = 6
@@ -112,24 +114,32 @@ class FindingSteps:
             self._known[span] = self._found(draft, span)
         return self._known[span]
 
-    def gain(self, drafts: Sequence[Draft], others: Iterable[Draft]) -> float | None:
-        """What a step gains without the waits of some findings, in milliseconds; None if that is not known.
+    def pay_off(self, drafts: Sequence[Draft]) -> bool | None:
+        """Whether a step gains something without the waits of some findings; None if that is not known.
 
-        Args:
-            drafts: findings of one step.
-            others: more of them.
+        It may gain only if other waits are gone too, but only if those can go.
         """
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return None
-        return waits.step.gain(_keys(waits.step, [*drafts, *others]))
+        step, everything = waits.step, self.edits(drafts[0], waits).all
+        keys = _keys(step, drafts)
+        return max(step.gain(keys), step.gain(keys, gone=everything - keys)) >= WORTH_MS
 
-    def others(self, drafts: Sequence[Draft], known: Iterable[Draft] = ()) -> list[tuple[str, int]]:
-        """The other waits of the step of some findings, besides those of some known ones: path and row of each."""
+    def staying(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The waits that stay in the step of some findings, whatever is done: path and row of each."""
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return []
-        left = waits.step.waits - _keys(waits.step, [*drafts, *known])
+        left = waits.step.waits - self.edits(drafts[0], waits).all - _keys(waits.step, drafts)
+        return [waits.step.events[key].row for key in sorted(left)]
+
+    def others(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The other waits of the step of some findings: path and row of each."""
+        waits = next(filter(None, map(self.waits, drafts)), None)
+        if waits is None:
+            return []
+        left = waits.step.waits - _keys(waits.step, drafts)
         return [waits.step.events[key].row for key in sorted(left)]
 
     def edits(self, draft: Draft, waits: Waits) -> Edits:

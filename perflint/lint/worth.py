@@ -9,11 +9,9 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
 from perflint.lint.grouping import PLAIN_LOG, is_log, is_read, role_of
 from perflint.lint.impacts import Cost, impact, row_from
-from perflint.lint.step_waits import FindingSteps, Loop, Rows, is_wait, loop_of
+from perflint.lint.step_waits import WORTH_MS, FindingSteps, Loop, Rows, is_wait, loop_of
 from perflint.trace.modelled_step import ModelledStep
 
-_WORTH_MS = 0.2
-"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
 _TOGETHER = "{reason}, which pays off together with {lines}"
 _BEHIND = "{reason}, right after another one"
 _BESIDE = "{reason}, where nothing is gained while it also waits at {lines}"
@@ -93,10 +91,10 @@ class FindingWorth:
         others = edits.all - keys
         usual = max(step.usual_gain(keys), step.usual_gain(keys, gone=others))
         level = max(cost.event.level_of(usual), ImpactLevel.MEDIUM)
-        if step.gain(keys) >= _WORTH_MS:
+        if step.gain(keys) >= WORTH_MS:
             return Impact(level, own.reason, usual)
         together = step.gain(edits.fewest) if keys & edits.fewest else 0.0
-        if step.gain(keys, gone=others) >= _WORTH_MS or together >= _WORTH_MS:
+        if step.gain(keys, gone=others) >= WORTH_MS or together >= WORTH_MS:
             lines = _lines(step, edits.fewest - keys, draft)
             return Impact(level, _TOGETHER.format(reason=own.reason, lines=lines) if lines else own.reason, usual)
         staying = _lines(step, step.waits - edits.all - keys, draft)
