@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
-from step_against_runs import rates, table
+from step_against_runs import PAGE, RESULT, rates, table
 from trace_parts.against import Compared, Times, compare, total
+from trace_parts.against_page import page
 from trace_parts.programs import PROGRAMS, is_set_aside
 
 from perflint.flow.resolving import opened
@@ -107,3 +109,17 @@ def test_about_half_of_the_programs_are_set_aside_by_their_names() -> None:
     aside = [program.name for program in PROGRAMS if is_set_aside(program.name)]
     assert len(PROGRAMS) >= 40
     assert len(PROGRAMS) * 0.35 < len(aside) < len(PROGRAMS) * 0.65
+
+
+def test_the_page_shows_the_first_figures_beside_the_last_ones() -> None:
+    counts = against(line("host read", 13, 2)).counts()
+    before = {**counts, "waits": [1, 0, 2, 1]}
+    halves = {"tuned": {"one": before}, "aside": {"two": counts}}
+    said = page({"first": halves, "last": {"tuned": {"one": counts}, "aside": {"two": counts}}})
+    assert "| one | 0/1, 1/2 → 1/1, 1/2 |" in said
+    assert "| two | 1/1, 1/2 |" in said
+    assert "| **shares** | 0.00, 0.50 → 1.00, 0.50 |" in said
+
+
+def test_the_page_is_that_of_the_kept_figures() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(json.loads(RESULT.read_text(encoding="utf-8")))
