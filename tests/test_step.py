@@ -274,7 +274,7 @@ def test_the_text() -> None:
         17    optimizer.step()  -- optimizer step
         19    record(loss, losses)  -- record
          8      loss.item()  -- reads a tensor: waits for the device
-        20    for each of [loss, out]
+        20    for each of [loss, out]  -- 2 times
         21      float(value.mean())  -- reads a tensor: waits for the device
         21      print(float(value.mean()))  -- logs
         22    if step % 100 == 0
