@@ -22,7 +22,7 @@ from perflint.trace.queues import HostWork, Kernels, Part, step_ms
 from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
 
 _WORTH = 0.02
-"""The share of a step from which on an edit is worth it."""
+"""The share of a step, at most, from which on an edit is worth it."""
 _ENOUGH = 0.9
 """The share of what the absence of all waits brings that the fewest of them have to bring."""
 _MOST_TRIED = 60
@@ -103,7 +103,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
     while choices:
         edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
         best = max(edits, key=lambda edit: edit.usual)
-        (plan if best.usual >= _WORTH else rest).append(best)
+        (plan if best.most >= _WORTH else rest).append(best)
         state = _with(state, best.kind, choices.pop(best.kind)[0])
     if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
         # comes last, since source does not show how long kernels take
