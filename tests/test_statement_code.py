@@ -190,6 +190,7 @@ def test_code_that_libcst_cannot_parse_is_not_changed() -> None:
         ("f(\n    a,\n    b,\n)\n", 1, "f(\n    a,\n)\n"),
         ("f(\n    a,  # one\n    b)\n", 0, "f(\n    # one\n    b)\n"),
         ("f(\n    a,  # one\n    b)\n", 1, "f(\n    a,  # one\n    )\n"),
+        ("f(\n    a,  # one\n    b,\n)\n", 1, "f(\n    a,  # one\n)\n"),
         ("f(a=1, b=(2))\n", 1, "f(a=1)\n"),
     ],
 )

@@ -107,14 +107,10 @@ class _InBackground(WithArgument):
             inner = self.indent + one_level(self.indent)
             if len(inner + own + copy) >= _WIDTH:
                 copy = "\n".join(["{", *(inner + one_level(self.indent) + part for part in self.copy), f"{inner}}}"])
-            first, *rows = (
-                cst.ParenthesizedWhitespace(last_line=cst.SimpleWhitespace(indent))
-                for indent in (inner, *(inner for _ in others), self.indent)
-            )
-            state, *others = (
-                each.with_changes(comma=cst.Comma(whitespace_after=row))
-                for each, row in zip((state, *others), rows, strict=True)
-            )
+            indents = (inner, *(inner for _ in others), self.indent)
+            first, *rows = (cst.ParenthesizedWhitespace(last_line=cst.SimpleWhitespace(each)) for each in indents)
+            pairs = zip((state, *others), rows, strict=True)
+            state, *others = (each.with_changes(comma=cst.Comma(whitespace_after=row)) for each, row in pairs)
             call = call.with_changes(whitespace_before_args=first)
         args = [state.with_changes(value=self.expression(copy)), *others]
         return call.with_changes(func=self.expression(self.name), args=args)

@@ -47,13 +47,10 @@ class WithArgument(StatementEdit):
             if isinstance(behind, cst.ParenthesizedWhitespace):
                 between = between.with_changes(first_line=behind.first_line)
                 behind = behind.with_changes(first_line=cst.TrailingWhitespace())
-        if comma is not None:
-            added = added.with_changes(comma=cst.Comma(whitespace_after=behind))
-        else:
-            added = added.with_changes(whitespace_after_arg=behind)
-            last = last.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
-        last = last.with_changes(comma=(comma or cst.Comma()).with_changes(whitespace_after=between))
-        return call.with_changes(args=[*others, last, added])
+        end = {"comma": cst.Comma(whitespace_after=behind)} if comma is not None else {"whitespace_after_arg": behind}
+        comma, nothing = (comma or cst.Comma()).with_changes(whitespace_after=between), cst.SimpleWhitespace("")
+        last = last.with_changes(comma=comma, whitespace_after_arg=nothing)
+        return call.with_changes(args=[*others, last, added.with_changes(**end)])
 
 
 class WithoutArgument(StatementEdit):
@@ -66,8 +63,13 @@ class WithoutArgument(StatementEdit):
         args = list(call.args)
         at = next(at for at, argument in enumerate(args) if argument.value is self.nodes[1])
         own = args.pop(at)
-        if args and at == len(args) and "#" not in cst.Module([]).code_for_node(args[-1]):
-            args[-1] = args[-1].with_changes(comma=own.comma, whitespace_after_arg=own.whitespace_after_arg)
+        if args and at == len(args):
+            space = getattr(own.comma, "whitespace_after", own.whitespace_after_arg)
+            before = cst.ensure_type(args[-1].comma, cst.Comma).whitespace_after
+            if "#" not in cst.Module([]).code_for_node(before):
+                args[-1] = args[-1].with_changes(comma=own.comma, whitespace_after_arg=own.whitespace_after_arg)
+            elif isinstance(space, cst.ParenthesizedWhitespace):
+                args[-1] = args[-1].with_deep_changes(before, last_line=space.last_line)
         return call.with_changes(args=args)
 
 

@@ -164,8 +164,7 @@ def _copy_of(trip: Trip, context: Context) -> str:
 
 def _stay(call: ast.Call, trip: Trip, context: Context) -> Fix:
     """``x.cpu().cuda()`` as ``x``."""
-    edits = context.instead(call, source_of(on_device(trip.tensor), context))
-    return replace(RULE.words("CPU"), edits=edits)
+    return replace(RULE.words("CPU"), edits=context.instead(call, source_of(on_device(trip.tensor), context)))
 
 
 def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
