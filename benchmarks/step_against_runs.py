@@ -25,7 +25,17 @@ from perflint.inputs.projects import split
 from perflint.run.discovery import read_all
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.loading import loadings
-from perflint.trace.step_trace import Alternatives, Node, Occurrence, Repeat, StepCall, StepTrace, occurrences, traces
+from perflint.trace.step_trace import (
+    Alternatives,
+    Launches,
+    Node,
+    Occurrence,
+    Repeat,
+    StepCall,
+    StepTrace,
+    occurrences,
+    traces,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = ROOT / "benchmarks" / "results" / "traces.json"
@@ -33,14 +43,15 @@ RESULT = ROOT / "benchmarks" / "results" / "step_against_runs.json"
 OFTEN = 0.5
 """The share of steps from which on an event counts as one of each step."""
 KINDS = {
-    "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE},
+    "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.INSIDE},
     "sized by values": {EventKind.SIZE, EventKind.READ, EventKind.DECISION},
-    "to_tensor": {EventKind.COPY},
+    "to_tensor": {EventKind.COPY, EventKind.DEVICE_COPY, EventKind.INSIDE},
     "log": {EventKind.LOG},
     "save": {EventKind.SAVE},
 }
 """The events of a static trace that a recorded one may be."""
 SEEN = {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.COPY, EventKind.LOG, EventKind.SAVE}
+SEEN |= {EventKind.DEVICE_COPY, EventKind.INSIDE}
 """The events that a recorder sees."""
 
 
@@ -95,7 +106,7 @@ def _certain(nodes: Iterable[Node]) -> Iterator[StepEvent]:
         elif isinstance(node, Repeat):
             yield from _certain(node.body)
         else:
-            assert isinstance(node, (StepCall, Alternatives)) or node.why
+            assert isinstance(node, (StepCall, Alternatives, Launches)) or node.why
 
 
 def _loads(run: dict[str, Any], project: Iterable[StepTrace]) -> tuple[int, int]:

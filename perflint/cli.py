@@ -228,8 +228,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     named = ", ".join(FORMATS)
     add("--output-format", f"how findings are shown: {named} (default: full)", choices=FORMATS, metavar="FORMAT")
     add("--output-file", "write the findings to this file instead of standard output", type=Path, metavar="FILE")
-    groups = "group the findings under a heading for each file or rule: none (default), file, rule"
-    add("--group-by", groups, choices=("none", "file", "rule"), default="none", metavar="WHAT")
+    groups = "group the findings under a heading for each file, rule or step: none (default), file, rule, step"
+    add("--group-by", groups, choices=("none", "file", "rule", "step"), default="none", metavar="WHAT")
     where = "also write the findings to FILE in this format; FILE - is standard output (repeatable)"
     add("--output", where, type=_output, action="append", default=[], metavar="FORMAT:FILE")
     _add_colour(add)
@@ -342,8 +342,10 @@ def _add_step(parser: argparse.ArgumentParser) -> None:
     )
     add = _adder(parser)
     add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
-    shown = "how steps are shown: text (default) or json"
-    add("--output-format", shown, choices=("text", "json"), default="text", metavar="FORMAT")
+    shown = "how steps are shown: text (default), json or html"
+    add("--output-format", shown, choices=("text", "json", "html"), default="text", metavar="FORMAT")
+    add("--against", "show what is different from this git revision (or REV...) instead", metavar="REV")
+    add("--fail-on-more", "with --against: exit 1 if a step waits, copies, logs or saves more than it did")
     _add_settings(parser)
     parser.set_defaults(stdin_filename=None, force_exclude=False)
 
@@ -373,6 +375,7 @@ def _add_profile(parser: argparse.ArgumentParser) -> None:
     _add_script_run(parser, "steps to measure (default: 50)")
     add = _adder(parser)
     add("--top", "lines of code to show (default: 10)", type=_count(1), default=10, metavar="N")
+    add("--budget", "exit 1 if a step did more than [tool.perflint.budget] or a sync-free comment allows")
     limit = "limit for the run (default: 600); nothing is reported if the steps are not finished by then"
     add("--time-limit", limit, type=_count(1), default=600, metavar="SECONDS")
     add("--json", "write all lines of code to this file", type=Path, metavar="FILE")

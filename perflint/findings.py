@@ -127,7 +127,8 @@ class Finding:
     ``start``/``end``: the expression itself, as character offsets. ``statement``: the offsets of the statement around
     it; its first and last lines may carry the ``# noqa``, as may each line of the expression. ``impact``: None if there
     is nothing to gain, as in a file that is not Python. ``places``: the offsets of each of its expressions, if it is
-    about several neighbouring lines: the first one begins at ``start``, the last one ends at ``end``.
+    about several neighbouring lines: the first one begins at ``start``, the last one ends at ``end``. ``step``: the
+    step that it belongs to, with what that waits for, in words; empty if it belongs to none.
     """
 
     code: str
@@ -141,6 +142,7 @@ class Finding:
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
     impact: Impact | None = field(default=None, compare=False)
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    step: str = field(default="", compare=False)
 
     @property
     def starts(self) -> tuple[int, ...]:

@@ -39,6 +39,9 @@ class Question(Protocol):
 class Memory(dict[Any, dict[Any, Any]]):
     """The remembered answers of one project: for each question, the answers by their arguments."""
 
+    revision = 0
+    """How often files have been edited, if the memory tracks that."""
+
     def __init__(self) -> None:
         super().__init__()
         self.asked: list[Any] = []

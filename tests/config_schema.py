@@ -18,7 +18,7 @@ from perflint import catalogue
 from perflint.configuration import toml_text
 from perflint.configuration.config_files import DEFAULT_EXCLUDE, describe
 from perflint.configuration.keys import MOST_NUMBER
-from perflint.configuration.settings import Settings
+from perflint.configuration.settings import BUDGETED, Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "schemas" / "perflint.json"
@@ -97,6 +97,13 @@ _PATTERNS = _array_of("pattern")
 _SWITCH = {"type": "boolean"}
 _LEVEL = {"type": "string", "enum": ["low", "medium", "high"]}
 _CALLS = {"anyOf": [_array_of("function"), _table_of("function", "call")]}
+_LIMITS = {"type": "object", "properties": {name: _number(0) for name in BUDGETED}, "additionalProperties": False}
+_BUDGET = {
+    "type": "object",
+    "properties": {name: {"anyOf": [_number(0), _LIMITS]} for name in BUDGETED},
+    "propertyNames": {"anyOf": [{"enum": [*BUDGETED]}, _named("pattern")]},
+    "additionalProperties": _LIMITS,
+}
 SCHEMAS: Mapping[str, Schema] = {
     "select": _RULES,
     "ignore": _RULES,
@@ -108,6 +115,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "context": _array_of("text"),
     "baseline": _named("text"),
     "profile": _named("text"),
+    "budget": _BUDGET,
     "default-workers": _number(1),
     "log-interval": _number(2),
     "min-confidence": _LEVEL,

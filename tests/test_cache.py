@@ -285,15 +285,16 @@ def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Outp
 def with_digest(text: str) -> bytes:
     """An entry that somebody has made up, and whose digest is right."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"perflint cache entry 5 {digest}\n{text}".encode()
+    return f"perflint cache entry 6 {digest}\n{text}".encode()
 
 
 def made_up(**changes: object) -> bytes:
     """An entry with one finding, in which some values are others."""
-    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact", "places")
+    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact")
+    names = (*names, "places", "step")
     values: dict[str, object] = dict.fromkeys(names)
     values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
-    values |= {"confidence": 2, "places": [], **changes}
+    values |= {"confidence": 2, "places": [], "step": "", **changes}
     return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
 
 

@@ -96,6 +96,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         context = ["src"]
         baseline = "known.json"
         profile = "train.json"
+        budget = { waits = 2 }
         default-workers = 8
         log-interval = 50
         min-confidence = "high"
@@ -125,6 +126,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         context=("src",),
         baseline="known.json",
         profile="train.json",
+        budget={"waits": 2},
         default_workers=8,
         log_interval=50,
         min_confidence=Confidence.HIGH,

@@ -48,7 +48,7 @@ def test_the_pages_say_what_each_key_is_for_and_its_default(page: str, end: str)
 def test_the_examples_of_the_pages_are_right(page: str) -> None:
     examples = re.findall(r"^```toml\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     tables = [toml_text.parse(example) for example in examples]
-    assert len(tables) == 3
+    assert len(tables) == 4
     for read in tables:
         jsonschema.validate(read["tool"]["perflint"] if "tool" in read else read, made())
     assert f"#:schema {URL}\n" in examples[1]

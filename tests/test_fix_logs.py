@@ -471,7 +471,7 @@ def train(model, loader, optimizer, writer, epochs, losses):
 def test_a_value_that_is_read_for_log_lines_goes_under_their_guard() -> None:
     found = check(_READ_FIRST)
     assert [item.code for item in found] == ["PPF201", "PPF201", "PPF405", "PPF405"]
-    assert "(1 more host read in the same step: line 15)" in found[0].message
+    assert "(1 more wait in the same step: line 15)" in found[0].message
     logs, rest = _READ_FIRST.split("            average"), "            average"
     moved = "".join(f"    {row}\n" for row in (rest + logs[1]).splitlines())
     expected = f"{logs[0]}            if i % 10 == 0:\n{moved}"

@@ -55,16 +55,19 @@ def test_the_least_sure_of_them_decides() -> None:
     assert fixed(text, "PPF201") == text
 
 
-@pytest.mark.parametrize(
-    "other",
-    ["args.seen = loss.item()", "if loss > 9:\n    raise RuntimeError", "args.rows[int(y[0])] = 1"],
-)
-def test_words_where_another_read_of_the_step_stays(other: str) -> None:
-    text = script("total = 0.0", f"total += loss.item()\n{other}", "return total")
+def test_words_where_a_read_right_behind_it_stays() -> None:
+    text = script("total = 0.0", "total += loss.item()\nif loss > 9:\n    raise RuntimeError", "return total")
     fix = fixes(text)[0]
     assert (fix.level, fix.edits) == (Level.DISPLAY, ())
     assert "at line 13, which no edit removes" in fix.reason
     assert fixed(text, *READS, level=Level.UNSAFE) == text
+
+
+@pytest.mark.parametrize("other", ["args.seen = loss.item()", "args.rows[int(y[0])] = 1"])
+def test_edits_where_a_person_can_remove_the_other_read(other: str) -> None:
+    found = fixes(script("total = 0.0", f"total += loss.item()\n{other}", "return total"))[0]
+    assert found.edits
+    assert found.level is Level.UNSAFE
 
 
 def test_a_read_that_stays_under_a_guard_is_no_reason() -> None:
@@ -143,7 +146,7 @@ def test_a_read_that_a_comment_keeps_stays() -> None:
     assert "at line 13" in fix.reason
 
 
-def test_a_read_in_a_helper_of_another_file_stays() -> None:
+def test_a_read_in_a_helper_of_another_file_can_go_too() -> None:
     files = {
         "helper.py": "def show(board, value):\n    board.last = value.item()\n",
         PATH: script(
@@ -151,9 +154,9 @@ def test_a_read_in_a_helper_of_another_file_stays() -> None:
         ),
     }
     found = [item for item in check(files, "PPF201") if item.path == PATH and ".item" in item.message]
-    assert [item.fix.edits for item in found if item.fix is not None] == [()]
-    assert found[0].fix is not None
-    assert "at line helper.py:2" in found[0].fix.reason
+    assert all(item.fix is not None and item.fix.edits for item in found)
+    assert found[0].impact is not None
+    assert found[0].impact.reason.endswith("pays off together with line helper.py:2")
 
 
 def test_reads_of_two_loops_are_two_fixes() -> None:

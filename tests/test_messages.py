@@ -19,24 +19,24 @@ def test_the_loop_is_named_by_its_line() -> None:
     text = message(in_step("meter.update(loss.item())"))
     assert "`loss.item()`" in text
     assert "each step of the loop at line 7;" in text
-    assert "more host read" not in text
+    assert "more wait" not in text
 
 
 def test_the_other_reads_of_the_loop_are_listed() -> None:
     text = in_step("a.update(loss.item())\nb.update(loss.numpy())\nprint(loss)\nprint(step)")
     found = check(text, "PPF2", "PPF4")
     assert [item.code for item in found] == ["PPF201", "PPF201", "PPF202", "PPF405"]
-    assert "each step of the loop at line 7 (2 more host reads in the same step: lines 13, 14)" in found[0].message
-    assert "(2 more host reads in the same step: lines 12, 14)" in found[1].message
-    assert "(2 more host reads in the same step: lines 12, 13)" in found[2].message
-    assert "more host read" not in found[3].message
+    assert "each step of the loop at line 7 (2 more waits in the same step: lines 13, 14)" in found[0].message
+    assert "(2 more waits in the same step: lines 12, 14)" in found[1].message
+    assert "(2 more waits in the same step: lines 12, 13)" in found[2].message
+    assert "more wait" not in found[3].message
 
 
 def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
     found = check(in_step("a.update(loss.item(), loss.numpy())\nb.update(float(loss))"), "PPF201")
-    assert "(1 more host read in the same step: line 13)" in found[0].message
-    assert "(1 more host read in the same step: line 13)" in found[1].message
-    assert "(1 more host read in the same step: line 12)" in found[2].message
+    assert "(1 more wait in the same step: line 13)" in found[0].message
+    assert "(1 more wait in the same step: line 13)" in found[1].message
+    assert "(1 more wait in the same step: line 12)" in found[2].message
 
 
 @pytest.mark.parametrize(
@@ -46,31 +46,31 @@ def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
         ("if args.a:\n    p.update(loss.item())\nelif args.b:\n    q.update(loss.item())", [0, 0]),
         ("if args.a:\n    p.update(loss.item())\nif args.b:\n    q.update(loss.item())", [1, 1]),
         ("for a in args.all:\n    if a:\n        p.update(x.item())\n    else:\n        q.update(x.item())", [1, 1]),
-        ("p.update(loss.item())\nif args.a:\n    q.update(loss.item())\nelse:\n    r.update(loss.item())", [2, 1, 1]),
+        ("p.update(loss.item())\nif args.a:\n    q.update(loss.item())\nelse:\n    r.update(loss.item())", [1, 1, 1]),
     ],
 )
 def test_the_other_arm_of_a_test_does_not_run_in_the_same_step(body: str, others: list[int]) -> None:
     for found, count in zip(check(in_step(body), "PPF201"), others, strict=True):
-        assert (f"({count} more host read" in found.message) == (count > 0)
+        assert (f"({count} more wait" in found.message) == (count > 0)
 
 
 def test_arms_count_on_the_way_to_a_helper() -> None:
     text = in_step("if args.a:\n    note(loss)\nelse:\n    seen.update(loss.item())")
     found = check(text.replace("def train", "def note(value):\n    value.item()\n\n\ndef train"), "PPF201")
     assert len(found) == 2
-    assert not any("more host read" in item.message for item in found)
+    assert not any("more wait" in item.message for item in found)
 
 
 def test_many_reads_are_cut_short() -> None:
     found = check(in_step("a.update(loss.item())\n" * 9), "PPF201")
-    assert "(8 more host reads in the same step: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message
+    assert "(8 more waits in the same step: lines 13, 14, 15, 16, 17, 18, ...)" in found[0].message
 
 
 def test_reads_of_another_loop_are_another_matter() -> None:
     step = in_step("a.update(loss.item())")
     second = step.split("\n\n\n")[1].replace("train", "train_more")
     for found in check(f"{step}\n\n{second}", "PPF201"):
-        assert "more host read" not in found.message
+        assert "more wait" not in found.message
 
 
 def test_another_file_is_named_by_its_path() -> None:
@@ -84,9 +84,9 @@ def test_another_file_is_named_by_its_path() -> None:
     assert "`note(loss)` reads the device in log.py:2" in call.message
     assert call.message.endswith("keep the values on the device, and call it every 10 steps.")
     assert in_log.path == "log.py"
-    assert "each call reached from the loop at train.py:8 through train.py:13 (1 more host read" in in_log.message
-    assert "(1 more host read in the same step: line train.py:14)" in in_log.message
-    assert "each step of the loop at line 8 (1 more host read in the same step: line log.py:2)" in in_train.message
+    assert "each call reached from the loop at train.py:8 through train.py:13 (1 more wait" in in_log.message
+    assert "(1 more wait in the same step: line train.py:14)" in in_log.message
+    assert "each step of the loop at line 8 (1 more wait in the same step: line log.py:2)" in in_train.message
     assert in_log.related == (
         Related("train.py", 13, "called here, on the way from the loop"),
         Related("train.py", 8, "the step loop"),
@@ -170,9 +170,9 @@ def test_the_reads_of_another_subclass_are_another_program() -> None:
     files = {"experiment.py": EXPERIMENT, "one.py": CHILD.format(name="One"), "two.py": CHILD.format(name="Two")}
     found = check(files, "PPF201")
     assert [item.path for item in found] == ["one.py", "one.py", "two.py", "two.py"]
-    assert "each call reached from the loop at experiment.py:3 through experiment.py:4 (1 more host" in found[0].message
-    assert "(1 more host read in the same step: line 12)" in found[0].message
-    assert "(1 more host read in the same step: line 11)" in found[3].message
+    assert "each call reached from the loop at experiment.py:3 through experiment.py:4 (1 more wait" in found[0].message
+    assert "(1 more wait in the same step: line 12)" in found[0].message
+    assert "(1 more wait in the same step: line 11)" in found[3].message
 
 
 def test_the_reads_of_two_helpers_belong_together() -> None:
@@ -183,8 +183,8 @@ def test_the_reads_of_two_helpers_belong_together() -> None:
     }
     found = [item for item in check(files, "PPF201") if item.path != "train.py"]
     assert [item.path for item in found] == ["one.py", "two.py"]
-    assert "(1 more host read in the same step: line two.py:2)" in found[0].message
-    assert "(1 more host read in the same step: line one.py:2)" in found[1].message
+    assert "(1 more wait in the same step: line two.py:2)" in found[0].message
+    assert "(1 more wait in the same step: line one.py:2)" in found[1].message
 
 
 def test_a_step_function_known_by_its_name() -> None:

@@ -57,7 +57,7 @@ def test_neighbours_are_one_finding() -> None:
     assert text[found.start : found.end].endswith("loss.mean().item()")
     row = Source(PATH, text).lines.position(found.end)[0]
     assert found.message.endswith(f" The same goes for line {row}.")
-    assert "more host read" not in found.message
+    assert "more wait" not in found.message
 
 
 def test_each_line_by_itself_where_the_settings_say_so() -> None:
@@ -93,10 +93,12 @@ def test_two_on_one_line_are_one_finding() -> None:
     assert found.message.endswith(" This line has 2 of these.")
 
 
-def test_what_costs_less_is_reported_apart() -> None:
-    """The second read of a line only copies what the first one has waited for."""
+def test_two_waits_on_a_line_are_one_finding_since_they_pay_off_together() -> None:
     body = "a.append((loss.item(), loss.mean().item()))"
-    assert [str(item.impact.level) for item in _check(body) if item.impact] == ["medium", "low"]
+    (found,) = _check(body)
+    assert found.impact is not None
+    assert found.impact.reason == "a wait for the device at each step"
+    assert found.message.endswith(" This line has 2 of these.")
 
 
 def test_a_comment_silences_its_own_line_alone() -> None:

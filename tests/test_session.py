@@ -235,7 +235,7 @@ STATEMENTS = (
     'paddle.set_device("cpu")',
 )
 NAMES = ("other", "update", "train_step", "Net", "forward", "helper")
-_READS_ELSEWHERE = re.compile(r" \(\d+ more host reads? in the same step: [^)]*\)")
+_READS_ELSEWHERE = re.compile(r" \(\d+ more waits? in the same step: [^)]*\)")
 
 
 def found_in(files: dict[str, Source], path: str) -> list[Finding]:

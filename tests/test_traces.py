@@ -170,7 +170,7 @@ def test_a_statement_is_one_place_and_so_is_the_head_of_a_loop(tmp_path: Path) -
 def test_a_message_lists_lines(tmp_path: Path) -> None:
     data = {
         "code": "PPF201",
-        "message": "`loss.item()` ... at line 3 (2 more host reads there: lines 5, 9); keep it",
+        "message": "`loss.item()` ... at line 3 (2 more waits there: lines 5, 9); keep it",
         "impact": {"level": "medium"},
         "confidence": "high",
         "filename": str(tmp_path / "a.py"),

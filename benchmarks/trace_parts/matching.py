@@ -64,7 +64,7 @@ class Found:
 
 
 def _listed(message: str) -> list[int]:
-    """The lines of "(3 more host reads there: lines 4, 5, 9)"."""
+    """The lines of "(3 more waits there: lines 4, 5, 9)"."""
     found = re.search(r"\(\d+ more [^)]*?lines? ([\d, ]+)", message)
     return [int(row) for row in re.findall(r"\d+", found[1])] if found else []
 

@@ -10,6 +10,8 @@ import argparse
 import os
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from perflint import catalogue
@@ -17,6 +19,7 @@ from perflint.catalogue import FILE_CODES
 from perflint.commands import CommandError, as_command_error, refuse_options
 from perflint.commands.filters import Filter
 from perflint.commands.read_files import STDIN, Batch, common_directory
+from perflint.commands.step_against import files_then, newly_met, reading
 from perflint.configuration.settings import Settings, selected
 from perflint.files.plain_files import from_here, outside, repository
 from perflint.findings import Finding, Related, by_place
@@ -26,11 +29,14 @@ from perflint.lint.unused_noqa import CODE as UNUSED
 from perflint.output import summary
 from perflint.output.console import Console
 from perflint.run.discovery import SUFFIX
+from perflint.run.engine import undisturbed
+from perflint.run.sources_then import RunReads
 from perflint.suppress import baseline
 from perflint.suppress.baseline import Baseline, BaselineError, Entry
 from perflint.suppress.noqa import with_noqa_as_fix
 from perflint.text.source import Source, UnreadableSource, read
 from perflint.text.visible import listed
+from perflint.trace.difference import SeenEvent
 
 
 def filters_of_old_code(options: argparse.Namespace, batch: Batch) -> list[Filter]:
@@ -43,7 +49,7 @@ def filters_of_old_code(options: argparse.Namespace, batch: Batch) -> list[Filte
     filters: list[Filter] = [known] if known is not None else []
     if options.changed_since is not None:
         paths = options.paths if not options.stdin_filename else [options.stdin_filename]
-        filters.append(OnChangedLines(options.changed_since, paths, batch))
+        filters.append(OnChangedLines(options.changed_since, paths, batch, reading(options, batch)))
     return filters
 
 
@@ -54,13 +60,15 @@ class OnChangedLines(Filter):
     """Leaves out findings on lines that have not changed since a revision.
 
     A finding stays if it, its statement, or a place that explains it (the loop that makes it hot, a call that leads
-    there) was changed: then the change caused it, or made it costly.
+    there) was changed: then the change caused it, or made it costly. It also stays if a training step meets it now, and
+    did not before, as where a new call leads there from another file.
 
     Raises:
         CommandError: git cannot list the changes.
     """
 
-    def __init__(self, revision: str, paths: Sequence[Path], batch: Batch) -> None:
+    def __init__(self, revision: str, paths: Sequence[Path], batch: Batch, now: RunReads) -> None:
+        self._now = now
         self._before = dict(batch.sources)
         self._is_piped = batch.piped is not None
         self._revision = revision
@@ -75,8 +83,42 @@ class OnChangedLines(Filter):
         known: dict[str, Changed] = {}
         with as_command_error(GitError, place=f"--changed-since {self._revision}: "):
             left = [finding for finding in findings if self._stays(finding, sources, known)]
+            if len(left) < len(findings):
+                stays = {*left}
+                brought = (self._brought(each, sources, known) for each in findings if each not in stays)
+                left = by_place([*left, *(each for each in brought if each is not None)])
         self._left_out = len(findings) - len(left)
         return left
+
+    def _brought(self, finding: Finding, sources: Mapping[str, Source], known: dict[str, Changed]) -> Finding | None:
+        """A finding on lines that have not changed, but that a change has brought into a step; None for any other."""
+        text = sources[finding.path].text
+        same = text == self._now.sources[finding.path].text if finding.path in self._now.sources else False
+        for met in self._new_events.get(finding.path, ()):
+            start, end = met.event.point.file.source.lines.span(met.event.node)
+            is_it = (
+                finding.start < end and start < finding.end if same else met.code in text[finding.start : finding.end]
+            )
+            if is_it:
+                place = self._cause(met, sources, known)
+                return replace(finding, related=tuple(dict.fromkeys((*finding.related, place))))
+        return None
+
+    def _cause(self, met: SeenEvent, sources: Mapping[str, Source], known: dict[str, Changed]) -> Related:
+        """The changed call that leads from a step to an event; the first call, if none of them has changed."""
+        said = f"brings it into the step, since {self._revision}"
+        places = [Related(call.place.file.path, call.node.lineno, said) for call in met.occurrence.calls]
+        own = Related(met.event.point.file.path, met.event.row, f"met at more steps than in {self._revision}")
+        return next((each for each in places if self._is_touched(each, sources, known)), [*places, own][0])
+
+    @cached_property
+    def _new_events(self) -> Mapping[str, list[SeenEvent]]:
+        """What steps meet now and did not before, by file."""
+        found: dict[str, list[SeenEvent]] = defaultdict(list)
+        with undisturbed():
+            for met in newly_met(self._now, files_then(self._now.paths, self._now.sources, self._revision)):
+                found[met.event.point.file.path].append(met)
+        return found
 
     def closing(self) -> str:
         """How many findings were left out."""

@@ -23,23 +23,32 @@ from perflint.bench.variants import VariantFiles
 from perflint.commands import CommandError, as_command_error
 from perflint.commands.print_report import insist_inside
 from perflint.commands.read_files import resolve_settings
+from perflint.configuration.settings import Settings
 from perflint.files import writing
 from perflint.inputs import git
+from perflint.inputs.projects import imported_files
 from perflint.output.console import Console
+from perflint.profile.measured_budget import budget_lines, measured_budget
 from perflint.profile.profile_page import profile_page
-from perflint.profile.profile_report import summed_up
+from perflint.profile.profile_report import ProfileReport, summed_up
 from perflint.profile.profile_text import profile_table
-from perflint.text.visible import palette
+from perflint.run import discovery
+from perflint.text.source import Source
+from perflint.text.visible import palette, visible_line
+from perflint.trace.budget import SYNC_FREE
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Run the script and report; return 0.
+    """Run the script and report; return 1 with ``--budget`` if a step did more than it may, else 0.
 
     Raises:
         CommandError: the script does not exist, fails or makes no steps, or a file cannot be written.
     """
     insist_possible(options)
-    plan = plan_run(options, resolve_settings(options, [options.script]).root, seed=None, profile=True)
+    settings = resolve_settings(options, [options.script])
+    plan = plan_run(options, settings.root, seed=None, profile=True)
+    if options.budget:
+        _insist_on_budget(options.script, settings)
     console.note(f"perflint profile RUNS {options.script}, in a copy of {plan.root}")
     bench = Bench(plan, options.time_limit)
     with errors_for_people():
@@ -50,11 +59,32 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.write(
         profile_table(report, shutil.get_terminal_size().columns, options.top, palette(sys.stdout, options.color))
     )
+    found = measured_budget(report, plan.root, _loaded(report, plan.root), settings) if options.budget else None
+    for line in budget_lines(found) if found is not None else ():
+        console.write(f"{visible_line(line)}\n")
     if options.json:
-        write_file(options.json, json.dumps(report.to_json(), indent=1, ensure_ascii=False) + "\n")
+        data = {**report.to_json(), **({"budget": found.to_json()} if found is not None else {})}
+        write_file(options.json, json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     if options.html:
         write_file(options.html, profile_page(report, options.top))
-    return 0
+    return 1 if found is not None and found.is_exceeded else 0
+
+
+def _insist_on_budget(script: Path, settings: Settings) -> None:
+    """Raises CommandError if nothing says what a step may do, before a run that could take long."""
+    files = [script, *imported_files([script], settings.root)]
+    sources, _ = discovery.read_all(files)
+    if not settings.budget and not any(SYNC_FREE.search(source.text) for source in sources.values()):
+        raise CommandError(
+            "--budget: nothing says what a step may do: set waits = 2 in [tool.perflint.budget], or mark a loop with "
+            "# perflint: sync-free"
+        )
+
+
+def _loaded(report: ProfileReport, root: Path) -> dict[str, Source]:
+    """The files of the project that a script has loaded, by their full paths."""
+    sources, _ = discovery.read_all(sorted(root / path for path in report.files))
+    return sources
 
 
 # -- what all commands that run a script share ------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from perflint.configuration.settings import ALL, DeclaredCall, specificity
+from perflint.configuration.settings import ALL, BUDGETED, DeclaredCall, specificity
 from perflint.configuration.toml_text import cut, quoted, with_kind
 from perflint.findings import Confidence, ImpactLevel
 from perflint.inputs.paddle_versions import version_of
@@ -162,6 +162,31 @@ def _declared_call(name: str, entry: Any, first: str, others: tuple[str, ...]) -
     return DeclaredCall(inner.get(first, ""), inner.get("position"), inner.get("default", 0))
 
 
+def _budget(value: Any) -> dict[str, int | dict[str, int]] | None:
+    """A budget: limits by what they limit, or tables of such limits by patterns of files."""
+    if not isinstance(value, Mapping):
+        return None
+
+    def read(item: tuple[str, Any]) -> int | dict[str, int]:
+        name, limit = item
+        if not isinstance(limit, Mapping):
+            return _limit("", name, limit)
+        _check_pattern("budget", name)
+        return dict(zip(limit, each(limit.items(), lambda inner: _limit(f"{quoted(name)}: ", *inner)), strict=True))
+
+    return dict(zip(value, each(value.items(), read), strict=True))
+
+
+def _limit(where: str, name: str, limit: Any) -> int:
+    if name not in BUDGETED:
+        hint = _suggestion(name, BUDGETED) or f"the keys are {', '.join(BUDGETED)}"
+        raise ConfigError(f"{where}{cut(name)}: there is no such key; {hint}")
+    count = _whole_number(0)
+    if count.read(limit) is None:
+        raise ConfigError(f"{where}{name}: found {with_kind(limit)}, expected {count.expected}")
+    return int(limit)
+
+
 _RULES = _Key('a list of rules, such as ["PPF1", "PPF202"]', _strings, selects=True)
 _SWITCH = _Key("true or false", lambda value: value if isinstance(value, bool) else None)
 _PATHS = _Key('a list of directories and files, such as ["."] or ["src", "tools"]', _strings)
@@ -198,6 +223,9 @@ _KEYS: Mapping[str, _Key] = {
     "context": _PATHS,
     "baseline": _file("perflint-baseline.json"),
     "profile": _file("train-profile.json"),
+    "budget": _Key(
+        f"a table with {', '.join(BUDGETED)}, or from patterns to such tables, such as {{ waits = 2 }}", _budget
+    ),
     "default-workers": _whole_number(1),
     "log-interval": _whole_number(2),
     "min-confidence": _of_levels(Confidence),

@@ -31,11 +31,37 @@ class DeclaredCall:
     default: int = 0
 
 
+BUDGETED = ("waits", "copies", "logs", "saves", "collectives")
+"""What a budget can limit: how many of them a training step has at most."""
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """The budgets of the steps of a project: the table of the configuration, and the directory of its paths."""
+
+    table: Mapping[str, int | Mapping[str, int]] = field(default_factory=dict)
+    root: Path = Path()
+
+    def of(self, paths: Iterable[str]) -> dict[str, int]:
+        """What a step may have of each kind, whose loop or whose program is in these files.
+
+        >>> Budgets({"waits": 2, "tools/*.py": {"waits": 1}}).of(["tools/train.py"])
+        {'waits': 1}
+        """
+        found = {name: limit for name, limit in self.table.items() if isinstance(limit, int)}
+        places = [relative(path, str(self.root)) for path in paths] if len(found) < len(self.table) else []
+        for pattern, limits in self.table.items():
+            if isinstance(limits, Mapping) and any(map(Patterns([pattern]).covers, places)):
+                found |= limits
+        return found
+
+
 @dataclass(frozen=True)
 class Settings:
     """The settings of a run. Each field is the key of the same name (``_`` for ``-``) in ``[tool.perflint]``.
 
     ``context``: paths relative to ``root`` whose files are read as part of the project, but not reported.
+    ``budget``: what a training step may have at most, by ``BUDGETED``; or a table of these by a pattern of files.
     ``profile``: a profile, relative to ``root``, that findings are ranked by; empty: none.
     ``select`` None means the rules that are on by default; entries are prefixes (``PPF2``) or ``ALL``.
     ``join_lines``: whether findings of one rule on neighbouring lines with the same cause are reported as one.
@@ -59,6 +85,7 @@ class Settings:
     context: tuple[str, ...] = ()
     baseline: str = ""
     profile: str = ""
+    budget: Mapping[str, int | Mapping[str, int]] = field(default_factory=dict)
     default_workers: int = 4
     log_interval: int = 10
     min_confidence: Confidence = Confidence.MEDIUM
@@ -77,6 +104,11 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict)
     whole_project: bool = False
     passed_over: tuple[Path, ...] = ()
+
+    @property
+    def budgets(self) -> Budgets:
+        """The budgets of steps."""
+        return Budgets(self.budget, self.root)
 
     @cached_property
     def patterns_of_files(self) -> Patterns:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from perflint.facts.paddle_calls import log_family
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.uses import uses_in
@@ -21,7 +22,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters
 from perflint.syntax.scopes import Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import base_of, walk
-from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, draws_batch, means_logger
+from perflint.syntax.vocabulary import draws_batch
 from perflint.training.steps import Point
 
 _BUILTINS = frozenset(
@@ -255,16 +256,11 @@ def _changes(call: ast.Call, at: Place, may_write: bool) -> bool:
     if may_write:
         targets = CallGraph.of(at.file.project).callees(at, call, {})
         return any(target.sure and not _changes_nothing(target.place, True) for target in targets)
-    return not _logs(call) and not only_reads(at, call, {})
+    return not _writes_text(call, at) and not only_reads(at, call, {})
 
 
-def _logs(call: ast.Call) -> bool:
-    """Whether a call in a function prints or logs."""
-    if isinstance(call.func, ast.Name):
-        return call.func.id in PRINTS
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    receiver = dotted(call.func.value) or ""
-    return (call.func.attr in LOGGER_METHODS and means_logger(receiver)) or (
-        call.func.attr in ("write", "flush") and receiver.startswith("sys.std")
-    )
+def _writes_text(call: ast.Call, at: Place) -> bool:
+    """Whether a call in a function prints or logs, or writes to the standard output itself."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("write", "flush"):
+        return (dotted(call.func.value) or "").startswith("sys.std")
+    return log_family(call, at.file.names) == "text"

@@ -12,6 +12,7 @@ from perflint.flow.calls import CallGraph
 from perflint.flow.known_values import Known
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
+from perflint.paddle.inside import SAVES
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
@@ -97,7 +98,6 @@ def _makes_buffer(made: ast.expr | None, file: FileIndex) -> bool:
 # calls under such a test, and one at the end of an epoch that is known to have few steps.  A save that happens once,
 # at the end, or only when the model is better than before, does not count.
 
-SAVES = frozenset({"paddle.save", "paddle.static.save", "paddle.jit.save", "paddle.fluid.save"})
 _PARTS_OF_PROGRAMS = frozenset(
     f"paddle.{module}.{name}"
     for module in ("fluid.io", "static.io", "static")

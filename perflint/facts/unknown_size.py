@@ -12,6 +12,7 @@ from perflint.flow.evaluate import Evaluator
 from perflint.flow.uses import Use, UseSearch, ends, uses
 from perflint.index.kinds import LAYER_TAG, UNKNOWN_TAG, Kind
 from perflint.paddle.call_results import LOSS_FUNCTIONS
+from perflint.paddle.inside import UNKNOWN_SIZES
 from perflint.syntax.bindings import Mention
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import arguments_of
@@ -23,10 +24,6 @@ from perflint.training.steps import Point, of_point, points_of
 # Finds operations with a result of a size that only the device knows, so that the host waits for it.
 
 MASK = "x[mask]"
-OPERATIONS = frozenset(
-    {"nonzero", "masked_select", "unique", "unique_consecutive", "where", "repeat_interleave", "bincount"}
-)
-"""Functions of Paddle, some of them only with some of their arguments."""
 
 
 @of_point
@@ -39,9 +36,9 @@ def dynamic_op(point: Point, node: ast.expr) -> tuple[str, Confidence] | None:
         return None
     owner, _, last = point.file.names.resolve(dotted(node.func) or "").rpartition(".")
     if owner in ("paddle", "paddle.tensor", "paddle.fluid.layers"):
-        is_found = last in OPERATIONS and _is_dynamic(last, node.args, node.keywords, evaluator)
+        is_found = last in UNKNOWN_SIZES and _is_dynamic(last, node.args, node.keywords, evaluator)
         return (last, Confidence.HIGH) if is_found else None
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in OPERATIONS:
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in UNKNOWN_SIZES:
         return None
     kind = evaluator.kind(node.func.value)
     if not kind.is_tensor or not _is_dynamic(node.func.attr, [node.func.value, *node.args], node.keywords, evaluator):
@@ -297,7 +294,7 @@ class _Dense(UseSearch):
     def _is_own(self, call: ast.Call) -> bool:
         """Whether a call is of something that the project defines, judging by names."""
         is_of_paddle = self._names.resolve(dotted(call.func) or "").startswith("paddle.")
-        return not is_of_paddle and terminal(call) not in OPERATIONS | _PICKING
+        return not is_of_paddle and terminal(call) not in UNKNOWN_SIZES | _PICKING
 
     def _fills(self, node: ast.stmt) -> bool:
         """Whether a statement assigns a number to the selected places."""

@@ -18,6 +18,7 @@ from perflint.facts.accumulators import (
 from perflint.flow.branches import EACH_STEP, Often
 from perflint.flow.uses import ScopeUses, Use, UseKind, UseSearch, is_stored, uses, uses_in
 from perflint.index.project import Place
+from perflint.paddle.inside import OF_A_TENSOR, SHAPED
 from perflint.syntax.bindings import Mention, targets_of
 from perflint.syntax.names import Names, dotted, plain_names
 from perflint.syntax.scopes import LOOPS, Statement, statements_calling, terminal
@@ -33,16 +34,6 @@ from perflint.training.steps import Point, Step, points_of
 GIVE_A_NUMBER = frozenset({"int", "float", "max", "min", "round", "abs", "sum"})
 """Functions of Python that compute a number from numbers."""
 
-_OF_A_TENSOR = frozenset(
-    {"reshape", "view", "expand", "tile", "broadcast_to", "split", "chunk", "narrow", "repeat", "one_hot"}
-)
-"""Functions of ``_SHAPED`` whose first argument is a tensor, unless they are its methods."""
-_SHAPED = _OF_A_TENSOR | {
-    *("zeros", "ones", "full", "empty", "arange", "linspace", "eye"),
-    *("rand", "randn", "randint", "randperm"),
-}
-"""Functions whose numbers are shapes, or counts of their results."""
-
 
 def sizes_in(node: ast.AST, names: Names) -> list[ast.AST]:
     """The direct parts of an expression that are sizes: ``[n, 4]`` in ``x.reshape([n, 4])``, ``n`` in ``:n``."""
@@ -55,13 +46,13 @@ def _sizes_given(call: ast.Call, names: Names) -> list[ast.AST]:
     """The arguments of a call without the tensor: not ``x`` in ``paddle.reshape(x, [n, 4])``."""
     given = [child for child in children(call) if child is not call.func]
     is_function = names.resolve(dotted(call.func) or "").startswith(("paddle.", "numpy."))
-    return given[1:] if is_function and terminal(call) in _OF_A_TENSOR else given
+    return given[1:] if is_function and terminal(call) in OF_A_TENSOR else given
 
 
 def _takes_sizes(call: ast.Call) -> bool:
     """Whether the number arguments of a call are shapes, or counts of its results."""
     name = dotted(call.func) or terminal(call) or ""
-    return name == "range" or name.rpartition(".")[2] in _SHAPED
+    return name == "range" or name.rpartition(".")[2] in SHAPED
 
 
 # Finds log statements that show a value at each step: keeping the value on the device would only move the read there.

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
+from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import Kind
-from perflint.index.project import Place, Project
-from perflint.paddle.host_reads import ARRAY_FUNCTIONS, CONVERSIONS, COPYING_METHODS
 from perflint.syntax.bindings import loads_of, targets_and_values
-from perflint.syntax.names import dotted, names_in, plain_names, stored_names
+from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import LOOPS, Scope, Statement, candidates, headers, leaf, operands, own_parts, terminal
+from perflint.syntax.scopes import LOOPS, Scope, Statement, leaf, operands, own_parts, terminal
 from perflint.syntax.tree import children, walk
-from perflint.training.every import call_path
-from perflint.training.looks import Reads, reads_tensor
-from perflint.training.repeats import Repeat, is_at_each_pass
-from perflint.training.steps import Point, Step, of_point, points_of
+from perflint.training.steps import Point, of_point, points_of
 
 # Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``.
 
@@ -84,7 +80,6 @@ _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
-_COLLECTIVES = frozenset({"all_reduce", "all_gather", "reduce_scatter", "alltoall"})
 _PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _NEAR = 3
@@ -210,7 +205,8 @@ def _needs_a_size(point: Point) -> bool:
 
 def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
     """Whether a statement computes a value for ``all_reduce`` or the like, which waits for other processes anyway."""
-    if any(terminal(call) in _COLLECTIVES for call in point.statement.calls):
+    names = point.file.names
+    if any(is_exchange(call, names) for call in point.statement.calls):
         return True
     statement = point.statement.node
     if not isinstance(statement, ast.Assign) or statement.value is not node or len(statement.targets) != 1:
@@ -218,7 +214,7 @@ def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
     name = dotted(statement.targets[0])
     readers = _loads_after(point, name) if name is not None else iter(())
     return any(
-        terminal(call) in _COLLECTIVES and name in map(dotted, arguments_of(call))
+        is_exchange(call, names) and name in map(dotted, arguments_of(call))
         for reader in readers
         for call in reader.calls
     )
@@ -342,88 +338,12 @@ def _is_part_of_number(value: ast.AST, node: ast.expr) -> bool:
     )
 
 
-# Finds where a forward pass waits for the device anyway, besides at one of its statements.
-#
-# ``score = score * paddle.to_tensor(2.0)`` copies a constant and waits for the device to do so. If the same forward
-# pass tests ``if (score > 0).any():``, or selects ``score[mask]``, fixing the copy gains little.
-
-
-@of_point
-def wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
-    """Path and row of another wait, in the functions that lead from a forward pass to a statement of it.
-
-    It runs whenever the statement does: all tests around it are also around the statement, or around the call that
-    leads there. None if no such wait is known.
-    """
-    return _first_on_the_way(point, step, _waits)
-
-
-@of_point
-def repeated_wait_beside(point: Point, step: Step) -> tuple[str, int] | None:
-    """The same for a wait in each iteration of a loop, which is not an operation of unknown size."""
-    return _first_on_the_way(point, step, _waits_again)
-
-
-def _first_on_the_way(point: Point, step: Step, waits: Callable[[Point], bool]) -> tuple[str, int] | None:
-    for at, statement in call_path(point.file.project, point, step):
-        row = _first_wait(at, statement, waits, within=statement is not point.statement)
-        if row is not None:
-            return at.file.path, row
-    return None
-
-
-def _first_wait(at: Place, statement: Statement, waits: Callable[[Point], bool], within: bool) -> int | None:
-    """The row of the first statement of a function that waits, and that runs whenever another one does.
-
-    ``within``: whether the other one itself counts, because it only leads to the wait in question.
-    """
-    known, around = points_of(at.file), {id(link.node) for link in statement.around}
-    for other in at.scope.statements:
-        point = known.get(other.node) if within or other is not statement else None
-        if point is not None and _runs_with(other, around) and waits(point):
-            return at.file.row(other.node)
-    return None
-
-
-def _runs_with(other: Statement, around: set[int]) -> bool:
-    """Whether only tests that are known to be true, and no ``except``, are around a statement."""
-    return all(id(link.node) in around or not isinstance(link.node, (ast.If, ast.Try)) for link in other.around)
-
-
-@of_point
-def _waits(point: Point) -> bool:
-    """Whether a statement reads a tensor, decides on one, or needs one for the size of another."""
-    if _reads_or_decides(point):
-        return True
-    evaluator = Evaluator(point.file, point.full_env)
-    headers_of = headers(point.statement.node)
-    return any(_has_unknown_size(part, point, evaluator) for header in headers_of for part in walk(header))
-
-
-@of_point
-def _waits_again(point: Point) -> bool:
-    """Whether a statement in a loop reads a tensor, or decides on one."""
-    return point.statement.loop is not None and _reads_or_decides(point)
-
-
-@of_point
-def _reads_or_decides(point: Point) -> bool:
-    evaluator = Evaluator(point.file, point.full_env)
-    if any(asked and is_asked(item, evaluator.kind(item)) for item, asked in candidates(point.statement.node)):
-        return True
-    return any(reads_tensor(call, evaluator, point.file) or _in_helper(point, call) for call in point.statement.calls)
+# Finds where the host needs a tensor to go on: to decide, or for the size of another.
 
 
 def is_asked(node: ast.expr, kind: Kind) -> bool:
     """Whether a tensor decides; an argument of a forward pass is usually a tensor, but alone in a test it is a flag."""
     return kind.is_tensor and not (kind.guess and isinstance(node, (ast.Name, ast.Attribute)))
-
-
-def _has_unknown_size(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
-    """Whether an expression's result has a size that only the device knows: ``x[mask]``, ``paddle.zeros([count])``."""
-    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
-        return True
-    return sizes_on_the_device(node, point, evaluator)
 
 
 def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bool:
@@ -441,81 +361,3 @@ def _parts(size: ast.AST) -> list[ast.expr]:
 def _is_on_the_device(size: ast.expr, point: Point, evaluator: Evaluator) -> bool:
     kind = evaluator.kind(size)
     return kind.is_tensor and not kind.guess and not is_in_host_memory(size, point)
-
-
-def _in_helper(point: Point, call: ast.Call) -> bool:
-    return Reads.of(point.file.project).in_call(point.function, call, point.full_env) is not None
-
-
-# Finds reads that make the host wait repeatedly in one step, because the device gets work between two of them.
-#
-# ``for x in batch: if (x > 0).any(): ...`` waits in each iteration. ``for loss in losses: loss.item()`` waits for the
-# device once: after the first iteration, everything that the others read is computed.
-
-_PICKS = frozenset({"items", "keys", "values"})
-"""Methods that return the entries of a dict, such as one of losses."""
-_GIVES_WHAT_IS_THERE = frozenset(
-    {*COPYING_METHODS, *CONVERSIONS, *ARRAY_FUNCTIONS, "detach", "len", "str", "format"}
-    | {"astype", "cast", "reshape", "squeeze", "flatten", "mean", "sum", "get", "range", "enumerate", "zip", "round"}
-)
-"""Calls that read a value, or give the device almost nothing to do."""
-_FEW = 8
-
-
-def waits_again(project: Project, point: Point, step: Step, node: ast.expr, repeat: Repeat) -> bool:
-    """Whether an expression waits in each of many iterations of a loop, for the work of that iteration.
-
-    Args:
-        project: the project of the statement.
-        point: the facts at the statement.
-        step: the step that it belongs to.
-        node: what is read.
-        repeat: the loop inside the step that repeats it.
-    """
-    goes_over = _gone_over(repeat[1])
-    if goes_over is None or _has_few(goes_over) or not is_at_each_pass(project, point, step, repeat):
-        return False
-    if any("param" in name.lower() for name in names_in(goes_over)):
-        return True
-    is_dict = isinstance(goes_over, ast.Call) and terminal(goes_over) in _PICKS
-    return not is_dict and _is_worked_out(node, point.statement, point.scope, repeat[1])
-
-
-def _gone_over(loop: ast.stmt | ast.expr) -> ast.expr | None:
-    """The iterable of a loop or a comprehension."""
-    if isinstance(loop, (ast.For, ast.AsyncFor)):
-        return loop.iter
-    generators = getattr(loop, "generators", [])
-    return generators[0].iter if generators else None
-
-
-def _has_few(node: ast.expr) -> bool:
-    """Whether a loop is known to have few iterations: ``for x in (a, b)``, ``for i in range(2)``."""
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return len(node.elts) < _FEW
-    if isinstance(node, ast.Call) and terminal(node) in ("enumerate", "zip"):
-        return any(map(_has_few, node.args))
-    last = node.args[-1] if isinstance(node, ast.Call) and terminal(node) == "range" and node.args else None
-    return isinstance(last, ast.Constant) and isinstance(last.value, int) and last.value < _FEW
-
-
-def _is_worked_out(node: ast.expr, statement: Statement, scope: Scope, loop: ast.AST) -> bool:
-    """Whether the device computes in an iteration what is read there, possibly through a name bound earlier in it."""
-    if _works(node):
-        return True
-    within = set(walk(loop)) if statement.node in walk(loop) else None
-    return any(
-        binding.value is not None and _works(binding.value)
-        for item in walk(node)
-        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load)
-        for binding in before(item.id, statement, scope)
-        if within is None or binding.statement.node in within
-    )
-
-
-def _works(node: ast.expr) -> bool:
-    return any(
-        isinstance(item, (ast.BinOp, ast.Compare))
-        or (isinstance(item, ast.Call) and terminal(item) not in _GIVES_WHAT_IS_THERE)
-        for item in walk(node)
-    )

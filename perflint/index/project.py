@@ -364,6 +364,7 @@ class Project:
     ``parts``: the parts that answer questions about the project, one of each class.
     ``loaders``: the functions that create loaders, by qualified name, as declared in the configuration.
     ``inputs``: what the files of other kinds say that belong to the project.
+    ``budgets``: what its training steps may have at most.
 
     Args:
         sources: every readable file by path.
@@ -385,7 +386,7 @@ class Project:
         self.memory = Memory() if memory is None else memory
         self.parts: dict[type, Any] = {}
         settings = settings or Settings()
-        self.loaders, self.inputs = settings.loaders, settings.inputs
+        self.loaders, self.inputs, self.budgets = settings.loaders, settings.inputs, settings.budgets
         self.broken: dict[str, Exception] = {}
         self.on_parse: Callable[[], None] | None = None
         """Called when a file is parsed, which shows how far the analysis is: most of its time precedes the checks."""

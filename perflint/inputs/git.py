@@ -305,7 +305,7 @@ class _Tree:
     def __init__(self, top: Path, commit: str, names: Sequence[str]) -> None:
         self._top = top
         self._commit = commit
-        self._kept = frozenset(top / os.fsdecode(name) for name in ask(top, "ls-files", "-z").split(b"\0") if name)
+        self._kept = _tracked(top)
         self._changed = {top / name: changed for name, changed in _hunks(self._diff(names))}
 
     def of(self, path: Path) -> Changed:
@@ -351,6 +351,56 @@ def _name(shown: bytes) -> str:
     if shown.startswith(b'"') and shown.endswith(b'"'):
         shown = shown[1:-1].decode("unicode_escape").encode("latin-1")  # the escapes of C are among those of Python
     return os.fsdecode(shown[2:]) if shown != b"/dev/null" else ""
+
+
+# --- files as they were in a revision
+
+_RAW = ("--raw", "-z", "--no-abbrev", "--no-renames", "--no-relative")
+_PLAIN = b":100"
+"""How the entry of a file that was a plain one begins, and not a link or a submodule."""
+
+
+class FilesThen:
+    """The files of the repository around a directory as they were in a revision; nothing is checked out.
+
+    ``changed``: the objects of the files that are different now, by real path; None for those that did not exist.
+
+    Args:
+        directory: a directory of the working tree.
+        revision: anything that names one commit for git, or ``A...`` for the last commit that ``A`` and HEAD share.
+        names: patterns for the names of the files of interest.
+
+    Raises:
+        git.GitError: git is not installed, has no such revision, or there is no repository.
+    """
+
+    def __init__(self, directory: Path, revision: str, names: Sequence[str]) -> None:
+        self._top = top_of(directory)
+        self._kept = _tracked(self._top)
+        self.changed: dict[Path, str | None] = {}
+        entries = diff(self._top, *_RAW, commit_of(self._top, revision), "--", *names).split(b"\0")
+        for entry, name in zip(entries[::2], entries[1::2], strict=False):
+            known = entry.split()[2].decode() if entry.startswith(_PLAIN) else None
+            self.changed[self._top / os.fsdecode(name)] = known
+
+    def is_changed(self, path: str) -> bool:
+        """Whether a file was another one, or none; files of other repositories count as the same."""
+        real = Path(os.path.realpath(path))
+        return real in self.changed or (_top_of(real.parent) == self._top and real not in self._kept)
+
+    def data(self, path: str) -> bytes | None:
+        """What a changed file contained; None if it did not exist.
+
+        Raises:
+            git.GitError: git cannot read it, as in a clone that has only parts of the history.
+        """
+        known = self.changed.get(Path(os.path.realpath(path)))
+        return None if known is None else ask(self._top, "cat-file", "blob", known)
+
+
+def _tracked(top: Path) -> frozenset[Path]:
+    """The files of a working tree that git tracks."""
+    return frozenset(top / os.fsdecode(name) for name in ask(top, "ls-files", "-z").split(b"\0") if name)
 
 
 def rows_of(text: str, start: int, end: int) -> tuple[int, int]:

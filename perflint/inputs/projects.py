@@ -192,7 +192,7 @@ _MOST = 1000
 """The most files to find: a check of one file should not take as long as one of a large repository."""
 
 
-def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
+def imported_files(files: Iterable[Path], root: Path, texts: Mapping[str, str] | None = None) -> list[Path]:
     """The files that some files import, and those that these import, in the order in which they were found.
 
     Modules are searched for next to the file that imports them, and in the directories above it, up to the top of its
@@ -201,13 +201,14 @@ def imported_files(files: Iterable[Path], root: Path) -> list[Path]:
     Args:
         files: the files, relative to the current directory.
         root: the directory of the configuration, which is a project too.
+        texts: by real path, what some files contain in place of what is on the disk.
     """
     waiting = [*files]
     seen = {os.path.realpath(path) for path in waiting}
     found: list[Path] = []
     tops = {path: project_top(path.parent.absolute(), root.absolute()) for path in waiting}
     for path in waiting:  # grows during the loop
-        for module in _modules(path, tops[path]):
+        for module in _modules(path, tops[path], text=(texts or {}).get(os.path.realpath(path))):
             real = os.path.realpath(module)
             if real not in seen and len(found) < _MOST:
                 seen.add(real)
@@ -235,10 +236,10 @@ def importer_of(files: Iterable[Path], others: Iterable[Path], top: Path) -> Pat
     return None
 
 
-def _modules(path: Path, top: Path, words: Iterable[str] = ("import",)) -> Iterator[Path]:
-    """The files of the modules that a file imports, if its text has one of these words."""
+def _modules(path: Path, top: Path, words: Iterable[str] = ("import",), text: str | None = None) -> Iterator[Path]:
+    """The files of the modules that a file imports, if its text (default: that on the disk) has one of these words."""
     try:
-        text = plain_files.read(path).decode("utf-8", "replace")
+        text = plain_files.read(path).decode("utf-8", "replace") if text is None else text
     except OSError:
         return  # its errors are reported where it is checked
     if not any(word in text for word in words):

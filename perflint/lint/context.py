@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from perflint.suppress import noqa
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, nth_in_block
 from perflint.training import every as frequency
-from perflint.training.every import Arms, Interval, arms_of, is_never_reached
+from perflint.training.every import Interval, is_never_reached
 from perflint.training.outcomes import often
 from perflint.training.steps import Point, Step, points_of
 
@@ -68,9 +68,6 @@ class Draft:
     cost: Cost | None = None
     every: Interval | None = None
     """How many steps lie between two runs of the place; None if it runs at each step."""
-
-    arms: Arms = field(default_factory=dict)
-    """The arms of tests that lead to it within a step."""
 
     shown: Shown = ()
     """The log lines at each step that are the only use of the value that is read."""
@@ -334,8 +331,6 @@ class Context:
         known = catalogue.events()[event] if event else self.rules[code].event
         asked = node if isinstance(node, ast.expr) else None
         costs = cost(known, asked, self.point, step, every) if known is not None else None
-        project, point = self.file.project, self.point
-        arms = arms_of(project, point, step) if point is not None and step is not None else {}
         self.drafts.append(
             Draft(
                 code,
@@ -354,7 +349,6 @@ class Context:
                 otherwise,
                 costs,
                 every,
-                arms,
                 shown,
                 read_for,
                 guarded,

@@ -4,48 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from itertools import chain, islice
 
 from perflint import catalogue
 from perflint.findings import Confidence, Fix, Level, Related, imports_of, merged, overlap
 from perflint.lint.context import Draft, Shown
-from perflint.training.every import Arms, exclude
-from perflint.training.steps import Step
+from perflint.lint.step_waits import FindingSteps, Loop, Rows, loop_of
 
 # Groups the findings of a step loop whose costs are paid by one program in the same step.
 
 TENSOR_LOG, PLAIN_LOG, READ = "tensor log", "plain log", "read"
 """Log lines that read a tensor, log lines that read none, and host reads."""
-
-_MOST_LINES = 6
-_MOST_TRAILS = 500
-"""How many paths from one loop to its reads are compared; with more, all are assumed to run in one program."""
-Loop = tuple[str, int, str]
-"""Path and line of a step loop, and the function of the step."""
-
-Trail = tuple[tuple[str, int], ...]
-"""The path from a loop to a place: path and line of each call, then of the place."""
-
-
-def loop_of(step: Step) -> Loop:
-    """The loop of a step."""
-    return step.path, step.line, step.function
-
-
-def trail_of(draft: Draft, step: Step) -> Trail:
-    """The path from the loop of a step to a finding."""
-    return (*step.via, (draft.path, draft.line))
-
-
-def may_meet(first: Trail, second: Trail) -> bool:
-    """Whether two places can run in one program: a call that leads to two files reaches only one of them."""
-    for (path, line), (other_path, other_line) in zip(first, second, strict=False):
-        if path != other_path or line != other_line:
-            return path == other_path
-    return True
 
 
 def is_read(draft: Draft) -> bool:
@@ -61,65 +31,6 @@ def is_log(draft: Draft) -> bool:
 def role_of(draft: Draft) -> str:
     """What a finding is among those of its step."""
     return catalogue.shipped()[draft.code].role
-
-
-class LoopReads:
-    """The host reads of one loop, by the paths that lead to them."""
-
-    def __init__(self, trails: Mapping[Trail, Arms]) -> None:
-        self._trails = trails
-        self._places: dict[tuple[object, ...], LoopPlaces] = {}
-        self._files: dict[Trail, set[str]] = defaultdict(set)
-        """Which calls follow the same calls."""
-        for trail in trails if len(trails) <= _MOST_TRAILS else ():
-            for at, (path, _) in enumerate(trail):
-                self._files[trail[:at]].add(path)
-
-    def beside(self, trail: Trail) -> LoopPlaces:
-        """The reads that a program pays for in the same step as one of them, including that one."""
-        # They depend only on the calls that lead to several files, which file this one goes to, and which arms of the
-        # tests it is in that not all reads share.
-        forks = [at for at in range(len(trail)) if len(self._files.get(trail[:at], ())) > 1]
-        arms = {test: value for test, value in self._trails[trail].items() if test in self._divided}
-        way = (tuple((trail[:at], trail[at][0]) for at in forks), tuple(arms.items()))
-        if way not in self._places:
-            met = [other for other in self._trails if not forks or may_meet(trail, other)]
-            self._places[way] = LoopPlaces(other[-1] for other in met if not exclude(arms, self._trails[other]))
-        return self._places[way]
-
-    @cached_property
-    def _divided(self) -> frozenset[tuple[str, int]]:
-        """The tests that have some of the reads in one arm, and others in the other."""
-        known = self._trails if len(self._trails) <= _MOST_TRAILS else {}
-        values: dict[tuple[str, int], set[bool]] = defaultdict(set)
-        for arms in known.values():
-            for test, value in arms.items():
-                values[test].add(value)
-        return frozenset(test for test, found in values.items() if len(found) > 1)
-
-
-class LoopPlaces:
-    """Rows of files, in order; messages name a few of them."""
-
-    def __init__(self, places: Iterable[tuple[str, int]]) -> None:
-        known = sorted(set(places))
-        self.count = len(known)
-        self._rows: dict[str, list[int]] = defaultdict(list)
-        for path, row in known:
-            self._rows[path].append(row)
-
-    def without(self, places: Collection[tuple[str, int]]) -> int:
-        """The number of places without some of them."""
-        return self.count - sum(row in self._rows.get(path, ()) for path, row in places)
-
-    def lines(self, path: str, without: Collection[tuple[str, int]] = ()) -> str:
-        """The places as text for a message in a file: ``lines 3, 8``, ``line other.py:4``."""
-        here = (str(row) for row in self._rows.get(path, ()) if (path, row) not in without)
-        others = ((where, row) for where, rows in self._rows.items() if where != path for row in rows)
-        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) not in without)
-        count = self.without(without)
-        shown = ", ".join(islice(chain(here, elsewhere), _MOST_LINES))
-        return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > _MOST_LINES else ''}"
 
 
 # Combines findings of one rule at neighbouring statements into one finding, which one edit fixes.
@@ -263,7 +174,7 @@ def _named(group: list[Draft]) -> Draft:
     rows = sorted({other.line for other in others} - {first.line})
     if not others:
         return first
-    lines = f", at {LoopPlaces((first.path, row) for row in rows).lines(first.path)}" if rows else ""
+    lines = f", at {Rows((first.path, row) for row in rows).lines(first.path)}" if rows else ""
     said = f" (and {len(others)} more{lines})"
     says = catalogue.shipped()[first.code].same_cause
     related = tuple(Related(first.path, row, says) for row in rows)
@@ -286,11 +197,12 @@ _NEEDS_GUARD_AROUND = (
     "no gain until the reads at {lines} are gone from most steps, with the logs around them, whose fix guards both"
 )
 _MOVES = "no gain while each step reads the value at {lines}: read it under the same test"
+_IDLE = "no gain: the device has next to nothing to do when the step gets there"
 _OVERLAP = "the edits for the reads of this loop overlap"
 _Group = tuple[str, Loop, str, bool]
 
 
-def joined(drafts: Sequence[Draft]) -> list[Draft]:
+def joined(drafts: Sequence[Draft], steps: FindingSteps) -> list[Draft]:
     """The drafts of a whole project, with a common fix for those that only help together."""
     logs = _Logs(drafts)
     drafts = [_as_its_logs_allow(draft, logs) if draft.logs else draft for draft in drafts]
@@ -310,16 +222,16 @@ def joined(drafts: Sequence[Draft]) -> list[Draft]:
             if catalogue.shipped()[code].role == READ
             else []
         )
-        fix = _fix(members, others, logs)
+        fix = _fix(members, others, logs, steps)
         if len(members) <= _MOST_TOGETHER or not fix.edits:
             fixes[group] = fix
     drafts = [
         draft if (group := _group_of(draft)) not in fixes else replace(draft, fix=fixes[group]) for draft in drafts
     ]
-    return _with_logs_that_win(drafts, logs)
+    return _with_logs_that_win(drafts, logs, steps)
 
 
-def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
+def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs, steps: FindingSteps) -> list[Draft]:
     """The drafts, with words instead of guards that would leave the host waiting for the same value at each step.
 
     A guard around ``writer.add_scalar("loss", value)`` alone drops points of the curve, and gains nothing while ``value
@@ -338,18 +250,19 @@ def _with_logs_that_win(drafts: Sequence[Draft], logs: _Logs) -> list[Draft]:
         if loop is None or not staying.get(loop) or not _has_edits(draft):
             found.append(draft)
         else:
-            found.append(replace(draft, fix=_where_it_wins(draft, staying[loop])))
+            found.append(replace(draft, fix=_where_it_wins(draft, staying[loop], steps)))
     return found
 
 
-def _where_it_wins(log: Draft, staying: Sequence[Draft]) -> Fix | None:
+def _where_it_wins(log: Draft, staying: Sequence[Draft], steps: FindingSteps) -> Fix | None:
     """The fix of a log line, in words if the read of its value stays.
 
     Args:
         log: the log line, with edits.
         staying: the reads of its loop that no edit takes away.
+        steps: the steps of the project.
     """
-    own = [read for read in _beside([log], staying) if _is_for(read.shown, log)]
+    own = [read for read in _beside([log], staying, steps) if _is_for(read.shown, log)]
     if log.fix is None or not own:
         return log.fix
     return Fix(log.fix.message, (), Level.DISPLAY, _said(_MOVES, own, log.path))
@@ -411,18 +324,22 @@ def _group_of(draft: Draft) -> _Group | None:
     return draft.code, loop_of(step), draft.path, draft.confidence is Confidence.LOW
 
 
-def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs) -> Fix:
+def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: FindingSteps) -> Fix:
     """One fix for the members of a group; ``others``: the other host reads of the loop."""
     own = list(dict.fromkeys(draft.fix for draft in members if draft.fix is not None))
     title, path = "; ".join(dict.fromkeys(fix.message for fix in own)), members[0].path
     if len(own) > 1:
         title += _said(_ONE_FIX, members, path)
     edits = merged(edit for fix in own for edit in fix.edits)
-    beside = _beside(members, others)
+    beside = _beside(members, others, steps)
     without_edits = [other for other in beside if not _has_edits(other)]
     staying = [other for other in without_edits if not logs.hold(other)]
-    if staying or overlap(edits):
-        return Fix(title, (), Level.DISPLAY, _said(_STAYS, staying, path) if staying else _OVERLAP)
+    if overlap(edits):
+        return Fix(title, (), Level.DISPLAY, _OVERLAP)
+    pays_off = steps.pay_off(members)
+    if pays_off is False or (pays_off is None and staying):
+        stays = Rows([*((other.path, other.line) for other in staying), *steps.staying(members)])
+        return Fix(title, (), Level.DISPLAY, _STAYS.format(lines=stays.lines(path)) if stays.count else _IDLE)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
     needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
@@ -437,16 +354,11 @@ def _trust(fixes: Sequence[Fix], needs: Sequence[str]) -> tuple[Level, str]:
     return min(level, Level.UNSAFE) if needs else level, "; ".join(reasons)
 
 
-def _beside(members: Sequence[Draft], others: Iterable[Draft]) -> list[Draft]:
-    """The other reads that a program pays for together with those of a group, if they are at least as certain."""
+def _beside(members: Sequence[Draft], others: Iterable[Draft], steps: FindingSteps) -> list[Draft]:
+    """The other reads that the same step has, if they are at least as certain as those of a group."""
     least = min(Confidence.MEDIUM, min(draft.confidence for draft in members))
-    ways = {draft.step.via: trail_of(draft, draft.step) for draft in members if draft.step is not None}
-    return [
-        other
-        for other in others
-        if other.confidence >= least and other.step is not None
-        if any(may_meet(way, trail_of(other, other.step)) for way in ways.values())
-    ]
+    sure = [other for other in others if other.confidence >= least]
+    return steps.together(members, sure)
 
 
 def _has_edits(draft: Draft) -> bool:
@@ -455,4 +367,4 @@ def _has_edits(draft: Draft) -> bool:
 
 
 def _said(words: str, drafts: Iterable[Draft], path: str) -> str:
-    return words.format(lines=LoopPlaces((draft.path, draft.line) for draft in drafts).lines(path))
+    return words.format(lines=Rows((draft.path, draft.line) for draft in drafts).lines(path))

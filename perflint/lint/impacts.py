@@ -7,20 +7,17 @@ from dataclasses import dataclass, replace
 
 from perflint.catalogue import Event
 from perflint.facts.programs import Devices, is_toy
-from perflint.facts.unknown_size import dynamic_op
-from perflint.facts.waits import goes_into_a_collective, needed_for, repeated_wait_beside, wait_beside, waits_again
+from perflint.facts.waits import goes_into_a_collective, needed_for
 from perflint.findings import Impact
 from perflint.syntax.vocabulary import evaluates, is_no_training
 from perflint.training.every import Interval
 from perflint.training.intent import only_predicts
-from perflint.training.repeats import passes_before, repeat_of
+from perflint.training.repeats import repeat_of
 from perflint.training.steps import Point, Step
 
 _WAIT, _COPY, _BATCH = "wait", "copy", "batch"
 WAITS = frozenset({_WAIT, _COPY, "printed wait"})
 """Events for which the host waits for the device: they cost nothing if the CPU is the only device."""
-_ITSELF = 0.04
-"""Milliseconds of the host's own work for a copy (``events.yaml``): its whole cost if something else waits too."""
 _PREDICTING = "in the forward pass of a layer that only predicts"
 _REPEATED = 8
 """How often a loop inside a step is assumed to run."""
@@ -28,18 +25,11 @@ _REPEATED = 8
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of one finding by itself: ``milliseconds`` per step, for an event that happens ``often`` times per step.
-
-    ``repeat``: path and row of the loop inside the step in whose iterations it happens. ``again``: whether the host
-    waits again in each of them. ``passes``: how many backward passes precede it in its step, if it is a wait.
-    """
+    """The cost of one finding by itself: ``milliseconds`` per step, for an event that happens ``often`` per step."""
 
     event: Event
     milliseconds: float
     often: str
-    repeat: tuple[str, int] | None = None
-    again: bool = False
-    passes: int = 0
 
 
 def cost(
@@ -65,22 +55,11 @@ def cost(
         return Cost(event, 0.0, idle)
     project = point.file.project
     loop = repeat_of(project, point, step, node)
-    if event.name == _COPY and step.forward:
-        waits = _waits_anyway(point, step, loop is None)
-        if waits:
-            return Cost(event, _ITSELF, waits)
     milliseconds = event.forward if step.forward else event.milliseconds
     if loop is not None and event.adds_up:
         milliseconds *= _REPEATED
     once = "in each forward pass" if step.forward else "at each step"
-    found = Cost(
-        event,
-        milliseconds,
-        once if loop is None else "several times at each step",
-        repeat=(loop[0], loop[1].lineno) if loop is not None else None,
-        again=loop is not None and node is not None and waits_again(project, point, step, node, loop),
-        passes=passes_before(project, point, step) if event.name in WAITS else 0,
-    )
+    found = Cost(event, milliseconds, once if loop is None else "several times at each step")
     reason = _needed(event, node, point, step)
     return replace(found, milliseconds=0.0, often=reason) if reason else found
 
@@ -98,31 +77,9 @@ def _needed(event: Event, node: ast.expr | None, point: Point, step: Step) -> st
     if node is None:
         return ""
     if event.name == _WAIT:
-        return needed_for(point, node, step.forward) or _beside_one_that_stays(point, node, step)
+        return needed_for(point, node, step.forward)
     is_for_all = event.name == _COPY and goes_into_a_collective(point, node)
     return "beside a collective, which waits anyway" if is_for_all else ""
-
-
-def _waits_anyway(point: Point, step: Step, once: bool) -> str:
-    """Why a copy in a forward pass costs hardly more than its own work, in words; ``""`` if it costs a wait.
-
-    More than one call away from the pass, usually something else waits as well: a pass is followed that far because it
-    leads to a wait, or to functions that may contain one.
-    """
-    if once and len(step.calls) > 1:
-        return "deep in each forward pass"
-    return _anyway(wait_beside(point, step), point)
-
-
-def _beside_one_that_stays(point: Point, node: ast.expr, step: Step) -> str:
-    """Why giving an operation a known size gains little; ``""`` if it saves the wait."""
-    is_mended_alone = step.forward and dynamic_op(point, node) is not None
-    return _anyway(repeated_wait_beside(point, step), point) if is_mended_alone else ""
-
-
-def _anyway(wait: tuple[str, int] | None, point: Point) -> str:
-    """In words, that a forward pass waits at another place, too; ``""`` if it does not."""
-    return f"in a forward pass that waits anyway, at line {row_from(*wait, point.file.path)}" if wait else ""
 
 
 def row_from(path: str, row: int, seen_from: str) -> str:

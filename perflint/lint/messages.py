@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.findings import Finding, Related
+from perflint.index.project import Project
 from perflint.lint import grouping
 from perflint.lint.context import Draft
-from perflint.lint.costs import Costs
-from perflint.lint.grouping import Loop, LoopPlaces, LoopReads, Trail, is_read, loop_of, trail_of
+from perflint.lint.grouping import is_read
+from perflint.lint.step_waits import FindingSteps, Rows
+from perflint.lint.worth import FindingWorth
 from perflint.stopwatch import phase
-from perflint.training.every import Arms, Interval
+from perflint.training.every import Interval
 from perflint.training.steps import Step
 
 _READ_FOR_IT = ", for which line {row} reads the device"
@@ -22,11 +23,12 @@ _MOST_CALLS = 3
 
 
 @phase("messages")
-def write(drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
-    """Findings with their messages: host reads of a loop name each other, since fixing only one gains nothing."""
+def write(drafts: list[Draft], project: Project, rules: Mapping[str, Rule], settings: Settings) -> list[Finding]:
+    """Findings with their messages: those about waits name the others of the step, which only pay off together."""
     drafts = grouping.without_wrapped_logs(drafts)
-    writer = _Writer(drafts, rules, settings)
-    told = grouping.told_once(grouping.joined(drafts))
+    steps = FindingSteps(project, drafts)
+    writer = _Writer(drafts, steps, rules, settings)
+    told = grouping.told_once(grouping.joined(drafts, steps))
     groups = grouping.grouped(told, writer.gist) if settings.join_lines else [[draft] for draft in told]
     return [writer.finding(group) for group in groups]
 
@@ -35,18 +37,15 @@ class _Writer:
     """Writes the findings of a project.
 
     Args:
-        drafts: all drafts of the project; messages name others of the same loop.
+        drafts: all drafts of the project.
+        steps: their steps; messages name other waits of the same one.
         rules: the rules by their codes.
         settings: the settings of the project.
     """
 
-    def __init__(self, drafts: list[Draft], rules: Mapping[str, Rule], settings: Settings) -> None:
-        trails: dict[Loop, dict[Trail, Arms]] = defaultdict(dict)
-        for draft in drafts:
-            if draft.step is not None and is_read(draft):
-                trails[loop_of(draft.step)][trail_of(draft, draft.step)] = draft.arms
-        self._reads = {loop: LoopReads(found) for loop, found in trails.items()}
-        self._costs = Costs(drafts)
+    def __init__(self, drafts: list[Draft], steps: FindingSteps, rules: Mapping[str, Rule], settings: Settings) -> None:
+        self._steps = steps
+        self._worth = FindingWorth(drafts, steps)
         self._rules = rules
         self._usual = {
             "workers": str(settings.default_workers),
@@ -57,13 +56,13 @@ class _Writer:
 
     def gist(self, draft: Draft) -> Hashable:
         """The message and impact level of a finding, without its own expression and the other reads of its loop."""
-        impact = self._costs.impact(draft)
+        impact = self._worth.impact(draft)
         return self._message(draft, {"what": ""}, ""), None if impact is None else impact.level
 
     def finding(self, group: Sequence[Draft]) -> Finding:
         """The finding of a draft, or of several at neighbouring lines."""
         first, last = group[0], group[-1]
-        beside = _beside(group, first.step, self._reads) if first.step is not None else ""
+        beside = self._beside(group)
         message = self._message(first, {}, beside) + _more(group)
         related = tuple(dict.fromkeys(place for draft in group for place in draft.related))
         if first.step is not None:
@@ -72,17 +71,28 @@ class _Writer:
         if len(group) > 1 and first.statement is not None and last.statement is not None:
             statement = first.statement[0], last.statement[1]
         place = first.code, first.path, first.start, max(draft.end for draft in group)
-        impacts = [impact for draft in group if (impact := self._costs.impact(draft)) is not None]
+        impacts = [impact for draft in group if (impact := self._worth.impact(draft)) is not None]
         impact = max(impacts, key=lambda found: found.milliseconds, default=None)
         places = tuple((draft.start, draft.end) for draft in group) if len(group) > 1 else ()
         fix = grouping.fix_of(group)
-        return Finding(*place, message, fix, related, statement, first.confidence, impact, places)
+        step = self._steps.said(first)
+        return Finding(*place, message, fix, related, statement, first.confidence, impact, places, step)
+
+    def _beside(self, group: Sequence[Draft]) -> str:
+        """The other waits of the same step, in words."""
+        if not is_read(group[0]):
+            return ""
+        places = Rows({*self._steps.others(group)} - {(draft.path, draft.line) for draft in group})
+        if not places.count:
+            return ""
+        more = "1 more wait" if places.count == 1 else f"{places.count} more waits"
+        return f" ({more} in the same step: {places.lines(group[0].path)})"
 
     def _message(self, draft: Draft, other: Mapping[str, str], beside: str) -> str:
         fields = {**self._usual, **draft.fields, **other}
         if draft.step is not None:
             where = draft.fields.get("where") or _where(draft.step, draft.path, draft.every)
-            reader = self._costs.reader(draft)
+            reader = self._worth.reader(draft)
             fields["where"] = where + (_READ_FOR_IT.format(row=reader) if reader else "") + beside
         return " ".join((fields.pop("message", "") or self._rules[draft.code].message).format(**fields).split())
 
@@ -93,20 +103,7 @@ def _more(group: Sequence[Draft]) -> str:
     rows = {draft.line for draft in others} - {first.line}
     if not rows:
         return f" This line has {len(group)} of these." if others else ""
-    return f" The same goes for {LoopPlaces((first.path, row) for row in rows).lines(first.path)}."
-
-
-def _beside(group: Sequence[Draft], step: Step, reads: Mapping[Loop, LoopReads]) -> str:
-    """The other host reads that a program pays for together with those of a group, in words."""
-    first = group[0]
-    if not is_read(first):
-        return ""
-    own = {(draft.path, draft.line) for draft in group}
-    together = reads[loop_of(step)].beside(trail_of(first, step))
-    count = together.without(own)
-    if not count:
-        return ""
-    return f" ({count} more host read{'s' if count > 1 else ''} in the same step: {together.lines(first.path, own)})"
+    return f" The same goes for {Rows((first.path, row) for row in rows).lines(first.path)}."
 
 
 def _where(step: Step, path: str, every: Interval | None) -> str:

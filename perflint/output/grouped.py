@@ -9,24 +9,43 @@ from dataclasses import replace
 from perflint.findings import Finding
 from perflint.output.concise import mark_of
 from perflint.output.report import Report, facts, json_text
-from perflint.text.visible import counted, visible_path
+from perflint.text.visible import counted, visible_line, visible_path
 
-BY_RULE = "rule"
+BY_RULE, BY_STEP = "rule", "step"
+_NO_STEP = "outside of steps"
 
 
 def render_groups(report: Report, by: str, render_group: Callable[[Report], Iterator[str]]) -> Iterator[str]:
-    """The findings by ``rule`` (the most frequent one first) or by ``file``, keeping the order of the report."""
+    """The findings by ``rule`` (the most frequent one first), by ``step`` (that with most to gain first) or ``file``.
+
+    Within a group, they keep the order of the report; those of a step are sorted by what they gain.
+    """
     groups: dict[str, list[Finding]] = {}
     for finding in report.findings:
-        groups.setdefault(finding.code if by == BY_RULE else finding.path, []).append(finding)
+        names = {BY_RULE: finding.code, BY_STEP: finding.step or _NO_STEP}
+        groups.setdefault(names.get(by, finding.path), []).append(finding)
     if by == BY_RULE:
         groups = dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
+    elif by == BY_STEP:
+        known = {name: sorted(found, key=_least_gain_last) for name, found in groups.items()}
+        groups = dict(sorted(known.items(), key=lambda group: (_least_gain_last(group[1][0]), group[0])))
     for name, findings in groups.items():
-        shown = f"{name} {facts(name).name}" if by == BY_RULE else visible_path(name)
+        shown = (
+            f"{name} {facts(name).name}"
+            if by == BY_RULE
+            else visible_line(name)
+            if by == BY_STEP
+            else visible_path(name)
+        )
         count = counted(len(findings), "finding")
         yield report.palette.bold(f"{shown}: {count}") + "\n\n"
         chunks = "".join(render_group(replace(report, findings=findings)))
         yield chunks if chunks.endswith("\n\n") else chunks + "\n"
+
+
+def _least_gain_last(finding: Finding) -> tuple[float, ...]:
+    impact = finding.impact
+    return (-impact.level, -impact.milliseconds) if impact is not None else (1.0, 0.0)
 
 
 def render_counts(report: Report) -> Iterator[str]:

@@ -95,8 +95,8 @@ def json_text(value: object, indent: int | None = None) -> str:
 
 # -- facts of a code --------------------------------------------------------------------------------------------------
 
-_NO_BOTTLENECK = FILE_CODES | {"PPF002"}
-"""PPF002 is about comments."""
+_NO_BOTTLENECK = FILE_CODES | {"PPF002", "PPF004"}
+"""PPF002 and PPF004 are about comments and settings."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,15 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
+from perflint.output.promises_text import promises, promises_json
+from perflint.output.verdict_text import verdict_lines
 from perflint.text.visible import visible_line
-from perflint.trace.events import WORDS, EventKind, StepEvent
+from perflint.trace.budget import COUNTS
+from perflint.trace.events import StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
     Alternatives,
+    Launches,
     Node,
     Repeat,
     StepCall,
@@ -21,23 +25,21 @@ from perflint.trace.step_trace import (
     most_at_each_step,
     occurrences,
     unknown_calls,
+    without_launches,
 )
+from perflint.trace.verdict import verdict
 
 _CODE = 60
 """The most characters of code in a row."""
-_OFTEN = {
+OFTEN = {
     Often.EVERY_N: "every n steps",
     Often.EACH_EPOCH: "each epoch",
     Often.ONCE: "once",
     Often.NEVER: "never",
     Often.SOMETIMES: "sometimes",
 }
-_COUNTED = (
-    ("wait for the device", "waits for the device", lambda event: event.kind.waits),
-    ("log line", "log lines", lambda event: event.kind is EventKind.LOG),
-    ("save", "saves", lambda event: event.kind is EventKind.SAVE),
-    ("collective", "collectives", lambda event: event.kind is EventKind.COLLECTIVE),
-)
+"""How often something happens that does not happen at each step, for people."""
+_COUNTED = [COUNTS[name] for name in ("waits", "logs", "saves", "collectives")]
 
 
 def text(trace: StepTrace, names: Mapping[str, str]) -> str:
@@ -45,17 +47,20 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
 
     A row that leads into another file says into which; the rows below it that are indented further are of that file.
     """
+    kept = [*promises(trace, names)]
+    whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
     rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
     digits = len(str(max(row for row, _, _ in rows)))
     lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    lines = [heading, *_batches(trace, names), *lines, *_totals(trace)]
+    told = verdict_lines(verdict(whole), names)
+    lines = [heading, *told, *batches(trace, names), *lines, *totals(trace), *kept]
     return "".join(visible_line(line) + "\n" for line in lines)
 
 
-def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     """Where the batches come from."""
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
@@ -64,7 +69,8 @@ def _batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
-def _totals(trace: StepTrace) -> Iterator[str]:
+def totals(trace: StepTrace) -> Iterator[str]:
+    """What it has at most at each step, in sentences, the main one first."""
     counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
     parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
@@ -84,11 +90,11 @@ def _rows(
     for node in nodes:
         row = node.node.lineno
         if isinstance(node, StepEvent):
-            yield row, indent + _code(node.node), _said(node)
+            yield row, indent + code_of(node.node), _said(node)
         elif isinstance(node, StepCall):
             for reached in node.reached:
                 if reached.nodes:
-                    yield row, indent + _code(node.node), _entered(node, reached, reached in seen, names)
+                    yield row, indent + code_of(node.node), _entered(node, reached, reached in seen, names)
                     if reached not in seen:
                         seen.add(reached)
                         yield from _rows(reached.nodes, inner, seen, names)
@@ -104,8 +110,8 @@ def _rows(
                         "",
                     )
                     yield from _rows(arm, inner, seen, names)
-        else:
-            yield row, f"{indent}? {_code(node.node)}", node.why
+        elif not isinstance(node, Launches):
+            yield row, f"{indent}? {code_of(node.node)}", node.why
 
 
 def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[str, str]) -> str:
@@ -122,7 +128,8 @@ def _named(place: Place, names: Mapping[str, str]) -> str:
     return names.get(place.file.path, place.file.path)
 
 
-def _code(node: ast.AST) -> str:
+def code_of(node: ast.AST) -> str:
+    """The source of an expression in a few words of a row."""
     return _short(ast.unparse(node))
 
 
@@ -133,15 +140,17 @@ def _short(code: str) -> str:
 
 def _said(event: StepEvent) -> str:
     often = _often(event.every)
-    return f"{WORDS[event.kind]}, {often}" if often else WORDS[event.kind]
+    return f"{event.words}, {often}" if often else event.words
 
 
 def _often(every: Every) -> str:
-    return _OFTEN.get(every.often, "")
+    return OFTEN.get(every.often, "")
 
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
+    kept = promises_json(trace, names)
+    trace = without_launches(trace)
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
         "row": trace.row,
@@ -151,6 +160,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "promises": kept,
         "nodes": _objects(trace.nodes, set(), names),
     }
 
@@ -163,14 +173,14 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     place = node.point.place if isinstance(node, StepEvent) else node.place
     found: dict[str, Any] = {"path": _named(place, names), "row": node.node.lineno}
     if isinstance(node, StepEvent):
-        kind = {"kind": node.kind.value, "waits": node.kind.waits}
-        return {"type": "event", **found, **kind, **_when(node.every), "code": _code(node.node)}
+        kind = {"kind": node.kind.value, "waits": node.kind.waits, "what": node.words}
+        return {"type": "event", **found, **kind, **_when(node.every), "code": code_of(node.node)}
     if isinstance(node, StepCall):
         runs = [_reached(each, seen, names) for each in node.reached]
         return {
             "type": "call",
             **found,
-            "code": _code(node.node),
+            "code": code_of(node.node),
             **_when(node.every),
             "sure": node.is_sure,
             "runs": runs,
@@ -180,12 +190,15 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}
-    return {"type": "unknown", **found, "code": _code(node.node), "why": node.why}
+    assert not isinstance(node, Launches)
+    return {"type": "unknown", **found, "code": code_of(node.node), "why": node.why}
 
 
 def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     """What a function does, where it is first reached; later only that it is the same."""
-    known = {"function": reached.function.scope.qualname, "as_above": reached in seen}
+    function = reached.function
+    place = {"path": _named(function, names), "row": function.scope.row}
+    known = {"function": function.scope.qualname, **place, "as_above": reached in seen}
     if reached in seen:
         return known
     seen.add(reached)

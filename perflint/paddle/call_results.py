@@ -253,18 +253,3 @@ def _dataset(last: str) -> Kind:
     if last == "IterableDataset":
         return ITERABLE
     return DATASET if last.endswith("Dataset") or last == "Subset" else UNKNOWN
-
-
-# Calls whose result the host waits for, besides reads of tensors.
-
-DISTRIBUTED = ("paddle.distributed.", "paddle.fluid.dygraph.parallel.")
-"""The modules with the calls in which all processes take part."""
-COLLECTIVES = frozenset({"all_reduce", "all_gather", "all_gather_object", "reduce", "reduce_scatter"})
-"""Those of their functions that join the values of all processes."""
-MEETINGS = COLLECTIVES | {"broadcast", "barrier", "alltoall"}
-"""All of their functions in which the processes wait for each other."""
-SYNCHRONIZING = frozenset(
-    {"paddle.device.synchronize", "paddle.device.cuda.synchronize"}
-    | {"paddle.device.cuda.empty_cache", "paddle.cuda.empty_cache", "paddle.device.xpu.empty_cache"}
-)
-"""Functions that wait until the device is done with everything."""

@@ -18,6 +18,7 @@ from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, named, rule
+from perflint.paddle.inside import MODEL_SAVE, SAVES
 from perflint.rules import guard
 from perflint.rules.arguments import declaration
 from perflint.rules.edits import WithArgument, indentation, insert_row_after_loop, one_level
@@ -208,15 +209,15 @@ def _model(call: ast.Call, context: Context) -> str | None:
 # PPF401 and PPF402: checkpoints saved synchronously in the step loop, or at each epoch.
 
 _WITH_OPTIMIZER, _PRETRAINED = "whole save", "pretrained save"
-SAVES = saves.SAVES | {"paddle.Model.save"}
+_SAVES = SAVES | {MODEL_SAVE}
 
-_SAVE_NAMES = {name.rpartition(".")[2] for name in SAVES} | {"save_dygraph"}
+_SAVE_NAMES = {name.rpartition(".")[2] for name in _SAVES} | {"save_dygraph"}
 
 
 @rule(IN_STEP.code, at=At.STEP, calls=_SAVE_NAMES, declared="checkpoint_calls")
 def save_in_step(call: ast.Call, context: Context) -> None:
     """Report a checkpoint written at each step."""
-    is_save = context.callee(call) in SAVES and not writes_memory(call, context.here.function)
+    is_save = context.callee(call) in _SAVES and not writes_memory(call, context.here.function)
     if is_save or declaration(call, context.settings.checkpoint_calls, context):
         context.report(guard.checkpoint_fix(context))
 

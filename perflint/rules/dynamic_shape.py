@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from itertools import islice
 
 from perflint.catalogue import shipped
-from perflint.facts.unknown_size import OPERATIONS, Form, dense_form, dynamic_op
+from perflint.facts.unknown_size import Form, dense_form, dynamic_op
 from perflint.facts.waits import test_for
 from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.paddle.inside import UNKNOWN_SIZES
 from perflint.paddle.tensor_methods import COMPARING
 from perflint.rules.excuses import is_untrained
 from perflint.rules.spelled import paddle_at
@@ -41,10 +42,10 @@ def _is_worth_asking(node: ast.Call | ast.Subscript) -> bool:
     """Whether an expression looks as if of unknown size: computing kinds is slow, and most indices are numbers."""
     if isinstance(node, ast.Subscript):
         return not isinstance(node.slice, (ast.Constant, ast.Slice))
-    return terminal(node) in OPERATIONS or isinstance(node.func, ast.Name)
+    return terminal(node) in UNKNOWN_SIZES or isinstance(node.func, ast.Name)
 
 
-@rule(RULE.code, at=At.HOT, find_at=_operations, clues=OPERATIONS | _BESIDE, claims=False)
+@rule(RULE.code, at=At.HOT, find_at=_operations, clues=UNKNOWN_SIZES | _BESIDE, claims=False)
 def dynamic_shape(found: tuple[str, Confidence], context: Context) -> None:
     """Report an operation whose result has a size that the host must wait for."""
     point, expression, step = context.here, context.node, context.running

@@ -11,7 +11,7 @@ from itertools import dropwhile, takewhile
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.saves import PATH_POSITION, SAVES, targets_of, uses_a_checkpoint, writes_memory
+from perflint.facts.saves import PATH_POSITION, targets_of, uses_a_checkpoint, writes_memory
 from perflint.findings import Confidence, Fix, Level, Related
 from perflint.flow.branches import is_left_out
 from perflint.flow.calls import CallGraph, CallSite, Certainty
@@ -23,6 +23,7 @@ from perflint.index.project import FileIndex, Part, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.paddle.call_results import PARALLEL
+from perflint.paddle.inside import SAVES
 from perflint.query import query
 from perflint.rules.edits import block_of, call_in, has_own_rows, put_under
 from perflint.rules.spelled import spelling

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from perflint.configuration.settings import level_for
 from perflint.facts.effects import effect_at, keeps_state
+from perflint.facts.paddle_calls import log_family as log_of
 from perflint.findings import Edit, Fix, Level
 from perflint.flow.branches import Often
 from perflint.lint.context import TOO_MANY, Context, shorten
@@ -26,7 +27,7 @@ from perflint.syntax.names import dotted, stored_names
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Scope, terminal
 from perflint.syntax.tree import children, walk
-from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_settings
+from perflint.syntax.vocabulary import means_settings
 from perflint.training.counting import StepIndex, handed_counter, step_index
 from perflint.training.every import every
 from perflint.training.intent import says_predict
@@ -35,7 +36,6 @@ from perflint.training.steps import Point, points_of
 # Finds which calls log, in which way, and whether they read a tensor for it.
 
 TENSOR_LOG, PLAIN_LOG = "PPF202", "PPF405"
-_RUNS = frozenset({"wandb.log", "swanlab.log", "mlflow.log_metric", "mlflow.log_metrics"})
 
 
 def log_family(call: ast.Call, context: Context) -> str:
@@ -45,25 +45,7 @@ def log_family(call: ast.Call, context: Context) -> str:
     """
     if declaration(call, context.settings.logging_calls, context) is not None:
         return "declared"
-    function = call.func
-    if isinstance(function, ast.Name):
-        return "text" if function.id in PRINTS and not context.file.names.is_bound(function.id) else ""
-    if not isinstance(function, ast.Attribute):
-        return ""
-    method = function.attr
-    if method in RECORDERS:
-        return "record"
-    if method in PROGRESS:
-        return "progress"
-    if context.name(function) in _RUNS:
-        return "record"
-    if method in LOGGER_METHODS:
-        receiver = dotted(function.value) or context.text(function.value)
-        if method == "write":
-            return "text" if receiver.endswith(("tqdm", "pbar")) else ""
-        if means_logger(receiver) and not receiver.endswith(("math", "np", "paddle", "catalog", "dialog")):
-            return "text"
-    return ""
+    return log_of(call, context.file.names)
 
 
 def code_of(call: ast.Call, context: Context) -> str:

@@ -13,7 +13,7 @@ from perflint.flow.uses import uses_in
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.paddle.call_results import COLLECTIVES, DISTRIBUTED
+from perflint.paddle.inside import COLLECTIVES, DISTRIBUTED
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of

@@ -45,7 +45,7 @@ from perflint.text.source import Source
 
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
-_MARK = BEGINNING + b"5 "
+_MARK = BEGINNING + b"6 "
 """The version of the format, increased when the following data is written differently."""
 
 

@@ -159,7 +159,7 @@ class _Run:
         codes = with_waits(self.codes, catalogue.shipped())
         try:
             drafts, broken = Examination(index, self.settings, codes).find(checked)
-            return findings_of(drafts, broken, project, self.settings, self.codes)
+            return findings_of(drafts, broken, project, index, self.settings, self.codes)
         finally:
             if not last:
                 index.close()
@@ -209,6 +209,7 @@ def findings_of(
     drafts: list[Draft],
     broken: Mapping[str, Exception],
     sources: Mapping[str, Source],
+    project: Project,
     settings: Settings,
     codes: frozenset[str],
     path: str | None = None,
@@ -218,12 +219,13 @@ def findings_of(
     Args:
         drafts: all drafts of the project: those of one file say how many others its loop has.
         broken: the errors of files that do not parse.
-        sources: the files of the project by path.
+        sources: the files of the project by path; one that does not parse may be newer than in the project.
+        project: the project, whose steps are known.
         settings: the settings of the run.
         codes: the rules that are reported.
         path: the file whose findings are wanted; None: all files.
     """
-    written = messages.write(drafts, catalogue.shipped(), settings)
+    written = messages.write(drafts, project, catalogue.shipped(), settings)
     found = [finding for finding in written if finding.code in codes and path in (None, finding.path)]
     if "PPF001" in codes:
         found += [_syntax_error(sources[at], error) for at, error in broken.items() if path in (None, at)]

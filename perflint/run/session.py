@@ -248,7 +248,7 @@ class _Kept:
 
     def _findings(self, drafts: list[Draft], path: str | None = None) -> list[Finding]:
         """The findings of drafts, or only of those in one file, for whose messages the others are needed."""
-        found = engine.findings_of(drafts, self._broken, self.sources, self._settings, self._codes, path)
+        found = engine.findings_of(drafts, self._broken, self.sources, self.project, self._settings, self._codes, path)
         return by_place(engine.kept(found, self.sources, self._settings, self._around))
 
     def _follow(self, only: Collection[FileIndex] | None = None) -> None:

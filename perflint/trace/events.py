@@ -6,20 +6,20 @@ import ast
 import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from perflint.facts.saves import SAVES
+from perflint.facts.paddle_calls import done_by, log_family, shown_tensors
 from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
-from perflint.index.kinds import LAYER_TAG, Kind
-from perflint.paddle.call_results import DISTRIBUTED, MEETINGS, SYNCHRONIZING
+from perflint.index.kinds import LAYER_TAG, UNKNOWN, Kind
 from perflint.paddle.host_reads import COPYING_METHODS
+from perflint.paddle.inside import Does
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
-from perflint.syntax.scopes import candidates, own_parts, terminal
+from perflint.syntax.scopes import candidates, own_parts
 from perflint.syntax.tree import children
-from perflint.syntax.vocabulary import LOGGER_METHODS, PRINTS, PROGRESS, RECORDERS, means_logger, means_scaler
 from perflint.training import evidence
 from perflint.training.looks import reads_tensor
 from perflint.training.steps import Point
@@ -32,8 +32,9 @@ class EventKind(enum.Enum):
     DECISION = "decision"
     SIZE = "size"
     SYNCHRONIZE = "synchronize"
-    SCALER = "scaler"
+    INSIDE = "inside"
     COPY = "copy"
+    DEVICE_COPY = "device copy"
     LOG = "log"
     SAVE = "save"
     COLLECTIVE = "collective"
@@ -49,7 +50,7 @@ class EventKind(enum.Enum):
 
 
 _WAITS = frozenset(
-    {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.SYNCHRONIZE, EventKind.SCALER, EventKind.COPY}
+    {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.SYNCHRONIZE, EventKind.INSIDE, EventKind.COPY}
 )
 
 WORDS = {
@@ -57,8 +58,9 @@ WORDS = {
     EventKind.DECISION: "decides by a tensor: waits for the device",
     EventKind.SIZE: "has a size that only the device knows: waits for it",
     EventKind.SYNCHRONIZE: "waits for the device",
-    EventKind.SCALER: "tests for overflow: waits for the device",
+    EventKind.INSIDE: "waits for the device inside Paddle",
     EventKind.COPY: "copies host data to the device, and waits for it",
+    EventKind.DEVICE_COPY: "copies a tensor on the device",
     EventKind.LOG: "logs",
     EventKind.SAVE: "writes a file",
     EventKind.COLLECTIVE: "waits for the other processes",
@@ -69,42 +71,74 @@ WORDS = {
 }
 """What an event does, for people."""
 
-_BY_NAME = {
-    "gc.collect": EventKind.COLLECT,
-    "time.sleep": EventKind.PAUSE,
-    "paddle.to_tensor": EventKind.COPY,
-    **dict.fromkeys(SAVES, EventKind.SAVE),
-    **dict.fromkeys(SYNCHRONIZING, EventKind.SYNCHRONIZE),
+_OF_PYTHON = {"gc.collect": EventKind.COLLECT, "time.sleep": EventKind.PAUSE}
+_KINDS = {
+    Does.READS: EventKind.INSIDE,
+    Does.SIZES: EventKind.SIZE,
+    Does.WAITS: EventKind.SYNCHRONIZE,
+    Does.COPIES: EventKind.COPY,
+    Does.DUPLICATES: EventKind.DEVICE_COPY,
+    Does.WRITES: EventKind.SAVE,
+    Does.PRINTS: EventKind.LOG,
+    Does.MEETS: EventKind.COLLECTIVE,
 }
+"""The event that a call of Paddle is, by what the table of its calls says."""
+_EXPLAINED = frozenset({Does.READS, Does.SIZES, Does.PRINTS})
+"""What nobody expects of a call: the table says why it does."""
+
+
+class Happening(NamedTuple):
+    """An expression that is evaluated, and the event that it is.
+
+    Attributes:
+        node: the expression.
+        kind: the event; None for a call that is no event by itself: it may lead to some.
+        why: what in Paddle makes it one, in words; "" if the code itself shows it.
+        is_sure: whether it is one with each release of Paddle.
+    """
+
+    node: ast.expr
+    kind: EventKind | None
+    why: str = ""
+    is_sure: bool = True
 
 
 @dataclass(frozen=True)
 class StepEvent:
-    """Something that a step does: what, where, and how often."""
+    """Something that a step does: what, where, and how often; ``why``: what in Paddle does it, in words."""
 
     kind: EventKind
     point: Point
     node: ast.expr
     every: Every
+    why: str = ""
 
     @property
     def row(self) -> int:
         """The row of the file."""
         return self.node.lineno
 
+    @property
+    def words(self) -> str:
+        """What it does, for people."""
+        if not self.why:
+            return WORDS[self.kind]
+        return f"{self.why}: waits for the device" if self.kind.waits else self.why
 
-def events_at(point: Point) -> Iterator[tuple[ast.expr, EventKind | None]]:
-    """The expressions of a statement in the order in which Python evaluates them, each with the event that it is.
 
-    None for a call that is no event by itself: it may lead to some.
-    """
+def events_at(point: Point) -> Iterator[Happening]:
+    """The events of a statement in the order in which Python evaluates it, and the calls that may lead to some."""
     evaluator = Evaluator(point.file, point.full_env)
     asked = {item for item, is_test in candidates(point.statement.node) if is_test}
     for part in own_parts(point.statement.node):
         for node in _evaluated(part):
-            kind = _kind(node, point, evaluator, node in asked)
-            if kind is not None or isinstance(node, ast.Call):
-                yield node, kind
+            for shown in shown_tensors(node, evaluator, point.file.names):
+                yield Happening(shown, EventKind.READ, "shows a tensor")
+            found = list(_of_call(node, point, evaluator)) if isinstance(node, ast.Call) else []
+            kind = None if found else _of_value(node, point, evaluator, node in asked)
+            if kind is not None or (isinstance(node, ast.Call) and not found):
+                found = [Happening(node, kind)]
+            yield from found
 
 
 def _evaluated(part: ast.AST) -> Iterator[ast.expr]:
@@ -120,59 +154,46 @@ def _evaluated(part: ast.AST) -> Iterator[ast.expr]:
             waiting += [(child, False) for child in reversed(list(children(node)))]
 
 
-def _kind(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth: bool) -> EventKind | None:
-    if isinstance(node, ast.Call):
-        found = _of_call(node, point, evaluator)
-        if found is not None:
-            return found
+def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_truth: bool) -> EventKind | None:
+    """The event that an expression is because of what it is computed from, or asked for."""
     if is_asked_for_truth and is_asked(node, evaluator.kind(node)):
         return EventKind.DECISION
-    if isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
+    is_read = isinstance(getattr(node, "ctx", None), (ast.Load, type(None)))  # ``x[mask] = 0`` has the size of ``x``
+    if is_read and isinstance(node, (ast.Call, ast.Subscript)) and dynamic_op(point, node) is not None:
         return EventKind.SIZE
     return EventKind.SIZE if sizes_on_the_device(node, point, evaluator) else None
 
 
-def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> EventKind | None:
-    name = point.file.names.resolve(dotted(call.func) or "")
-    method = terminal(call) or ""
+def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Happening]:
+    """The events that a call is because of what it calls: ``scaler.step`` tests for overflow, and steps."""
     if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator):
-        return EventKind.READ
-    if name in _BY_NAME:
-        return _BY_NAME[name]
-    if method == "update" and isinstance(call.func, ast.Attribute) and _is_metric(evaluator.kind(call.func.value)):
-        return EventKind.READ
-    if method in MEETINGS and name.startswith(DISTRIBUTED):
-        return EventKind.COLLECTIVE
-    if _logs(call, method):
-        return EventKind.LOG
+        yield Happening(call, EventKind.READ)
+        return
+    name = point.file.names.resolve(dotted(call.func) or "")
+    if name in _OF_PYTHON:
+        yield Happening(call, _OF_PYTHON[name])
+    known = next(done_by(call, evaluator, point.file), None)
+    if known is not None:
+        why = known.why if known.entry.does in _EXPLAINED else ""
+        yield Happening(call, _KINDS[known.entry.does], why, known.is_sure)
+    elif log_family(call, point.file.names):
+        yield Happening(call, EventKind.LOG)
+    method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if method == "backward":
-        return EventKind.BACKWARD
-    if method in ("step", "minimize") and isinstance(call.func, ast.Attribute):
-        if means_scaler(dotted(call.func.value) or ""):
-            return EventKind.SCALER
-        if evidence.takes_optimizer_step(call):
-            return EventKind.OPTIMIZER
-    return None
+        yield Happening(call, EventKind.BACKWARD)
+    if method in ("step", "minimize") and evidence.takes_optimizer_step(call) and not _schedules(call, evaluator):
+        yield Happening(call, EventKind.OPTIMIZER)
 
 
-def _is_metric(kind: Kind) -> bool:
-    """Whether something is a metric of Paddle, whose ``update`` copies what it gets into arrays."""
-    return kind.type.startswith("paddle.metric.")
+def _schedules(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a method is one of a schedule of learning rates, which updates no weights."""
+    owner = evaluator.kind(call.func.value) if isinstance(call.func, ast.Attribute) else UNKNOWN
+    return owner.type.startswith("paddle.optimizer.lr.")
 
 
 def _copies(call: ast.Call, evaluator: Evaluator) -> bool:
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in COPYING_METHODS
     return is_method and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).is_tensor
-
-
-def _logs(call: ast.Call, method: str) -> bool:
-    if isinstance(call.func, ast.Name):
-        return method in PRINTS
-    if not isinstance(call.func, ast.Attribute):
-        return False
-    if method in RECORDERS or method in PROGRESS:
-        return True
-    return method in LOGGER_METHODS and means_logger(dotted(call.func.value) or "")
 
 
 def model_of(call: ast.Call, evaluator: Evaluator) -> Kind | None:

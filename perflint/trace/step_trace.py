@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,11 +19,12 @@ from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
-from perflint.index.kinds import EITHER, GUESS, UNKNOWN, UNKNOWN_TAG
+from perflint.index.kinds import EITHER, GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import required_parameters
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
 from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
@@ -77,20 +78,34 @@ class Unknown:
     why: str
 
 
-Node = StepEvent | StepCall | Repeat | Alternatives | Unknown
+@dataclass(frozen=True)
+class Launches:
+    """Operations that the host gives to the device one after the other, without any event in between.
+
+    ``count``: how many; a layer of Paddle counts as one.
+    """
+
+    node: ast.expr
+    place: Place
+    count: int
+
+
+Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 
 
 @dataclass(frozen=True)
 class Summary:
     """What one call of a function does in a step.
 
-    Summaries of one function for the same arguments are equal: so a function that calls itself is settled at once.
+    Summaries of one function for the same arguments are equal, so a function that calls itself is settled at once;
+    after an edit they are not, so that all that contains the old one is read again.
     """
 
     function: Place
     handed: Handed
     told: Told
     nodes: tuple[Node, ...] = field(compare=False)
+    revision: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,19 +136,50 @@ def traces(project: Project) -> Iterator[StepTrace]:
     for file in live(project).files:
         if file.is_quiet or file.is_foreign:
             continue
-        for scope in file.scopes.scopes:
-            at = Place(file, scope)
-            loops = step_loops(at)
-            for loop in (each for each in loops if not any(_is_in(each, other) for other in loops)):
-                env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-                found = StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
-                calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
-                reached.update(each.function.scope for call in calls for each in call.reached)
-                yield found
+        for at, loop in _outermost_loops(file):
+            found = of_loop(at, loop)
+            calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
+            reached.update(each.function.scope for call in calls for each in call.reached)
+            yield found
     for step in step_functions(project):
-        summary = _summary(step, in_order(CallGraph.of(project).handed(step)), ())
-        if step.scope not in reached and summary is not None and summary.nodes:
-            yield StepTrace(step, None, summary.nodes)
+        if step.scope not in reached and (trace := of_function(step)).nodes:
+            yield trace
+
+
+def trace_around(file: FileIndex, row: int) -> StepTrace | None:
+    """The trace of the step loop around a row of a file."""
+    for at, loop in _outermost_loops(file):
+        if loop.lineno <= row <= (loop.end_lineno or row):
+            return of_loop(at, loop)
+    return None
+
+
+@query
+def of_function(at: Place) -> StepTrace:
+    """What a call of a function does, with what its callers are known to pass."""
+    handed = dict(CallGraph.of(at.file.project).handed(at))
+    if at.scope.name == "forward":  # whatever calls it: its arguments are tensors
+        handed = {**dict.fromkeys(required_parameters(at.scope), GUESS), **handed}
+    summary = _summary(at, in_order(handed), ())
+    return StepTrace(at, None, summary.nodes if summary is not None else ())
+
+
+@query
+def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
+    """The step loops of a file, without those in another one, each with its function."""
+    found: list[tuple[Place, Loop]] = []
+    for at in (Place(file, scope) for scope in file.scopes.scopes):
+        loops = step_loops(at)
+        found += ((at, loop) for loop in loops if not any(_is_in(loop, other) for other in loops))
+    return found
+
+
+@query
+def of_loop(at: Place, loop: Loop) -> StepTrace:
+    """What an iteration of any loop of a function does, whether it is a training step or not."""
+    project = at.file.project
+    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -167,7 +213,8 @@ def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     node = at.scope.node
-    return Summary(at, handed, told, tuple(_Reader(at, env, told, None).block(node.body)))
+    nodes = tuple(_Reader(at, env, told, None).block(node.body))
+    return Summary(at, handed, told, nodes, at.file.project.memory.revision)
 
 
 class _Reader:
@@ -184,9 +231,18 @@ class _Reader:
         self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
-        """What statements do, one after the other."""
-        for node in body:
-            yield from self._statement(node)
+        """What statements do, one after the other; launches that follow each other are one node."""
+        launches: Launches | None = None
+        for node in (each for statement in body for each in self._statement(statement)):
+            if isinstance(node, Launches):
+                launches = replace(node, count=node.count + (launches.count if launches is not None else 0))
+                continue
+            if launches is not None:
+                yield launches
+                launches = None
+            yield node
+        if launches is not None:
+            yield launches
 
     def _statement(self, node: ast.stmt) -> Iterator[Node]:
         statement = self._statements.get(node)
@@ -246,11 +302,12 @@ class _Reader:
         """The events of the statement's own expressions, and what its calls do."""
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
-        for node, kind in events_at(point):
-            if kind is not None:
-                yield StepEvent(kind, point, node, runs)
-            elif isinstance(node, ast.Call):
-                yield from self._called(node, point, runs)
+        for found in events_at(point):
+            if found.kind is not None:
+                often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
+                yield StepEvent(found.kind, point, found.node, often, found.why)
+            elif isinstance(found.node, ast.Call):
+                yield from self._called(found.node, point, runs)
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
@@ -260,6 +317,8 @@ class _Reader:
             yield StepCall(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
         elif not targets and self._may_lead_on(call, evaluator):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
+        elif not targets and (evaluator.kind(call.func).tag == LAYER_TAG or evaluator.kind(call).is_tensor):
+            yield Launches(call, point.place, 1)
 
     def _targets(self, call: ast.Call, point: Point, evaluator: Evaluator) -> list[Callee]:
         project = self._at.file.project
@@ -302,6 +361,37 @@ class _Reader:
 def _is_followed(file: FileIndex, target: Scope) -> bool:
     """Whether what a call reaches is a part of the step: not an evaluation, and not code for something else."""
     return not (file.is_quiet or file.is_foreign or is_no_training(target.name) or is_trial(target.name))
+
+
+def without_launches(trace: StepTrace) -> StepTrace:
+    """A trace for people: without launches, and without what contains nothing else."""
+    known: dict[Summary, Summary] = {}  # a function may be reached by many calls
+
+    def inside(reached: Summary) -> Summary:
+        if reached not in known:
+            known[reached] = replace(reached, nodes=())  # for a function that calls itself
+            known[reached] = replace(reached, nodes=some(reached.nodes))
+        return known[reached]
+
+    def some(nodes: Iterable[Node]) -> tuple[Node, ...]:
+        found: list[Node] = []
+        for node in nodes:
+            if isinstance(node, StepCall):
+                called = tuple(map(inside, node.reached))
+                if any(reached.nodes for reached in called):
+                    found.append(replace(node, reached=called))
+            elif isinstance(node, Repeat):
+                if body := some(node.body):
+                    found.append(replace(node, body=body))
+            elif isinstance(node, Alternatives):
+                arms = tuple((test, some(arm)) for test, arm in node.arms)
+                if any(arm for _, arm in arms):
+                    found.append(replace(node, arms=arms))
+            elif not isinstance(node, Launches):
+                found.append(node)
+        return tuple(found)
+
+    return replace(trace, nodes=some(trace.nodes))
 
 
 class Occurrence(NamedTuple):
@@ -372,3 +462,9 @@ def unknown_calls(nodes: Iterable[Node]) -> list[Unknown]:
     """The calls of a step that could not be followed, each once."""
     found = (node for node in _all(nodes) if isinstance(node, Unknown))
     return list({node.node: node for node in found}.values())
+
+
+def reached(nodes: Iterable[Node]) -> list[Summary]:
+    """The functions that a step runs, each once for the arguments that it gets."""
+    found = (each for node in _all(nodes) if isinstance(node, StepCall) for each in node.reached)
+    return list(dict.fromkeys(found))

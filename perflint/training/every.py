@@ -7,7 +7,7 @@ leads to, including the calls on the way: which test decides on which steps it r
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -483,32 +483,3 @@ def whole_number(node: ast.expr, place: Place) -> int | None:
 
 def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-# Finds the arms of ``if`` statements around a place: the two arms of one test do not run in the same step.
-
-Arms = Mapping[tuple[str, int], bool]
-"""Path and row of each ``if`` around a place, up to the step loop, with what its test has to be."""
-
-
-def arms_of(project: Project, point: Point, step: Step) -> Arms:
-    """The arms that lead to a statement in a step.
-
-    Those in a loop inside the step do not count: ``for x in batch: (if x: a() else: b())`` runs both in one step.
-    """
-    found: dict[tuple[str, int], bool] = {}
-    for at, statement in call_path(project, point, step):
-        last = step_loop(statement, at.file.path, step)
-        for link in statement.around:
-            if link.node is last:
-                break
-            if isinstance(link.node, LOOPS) and link.branch == "body":
-                found.clear()
-            elif isinstance(link.node, ast.If):
-                found[at.file.path, link.node.lineno] = link.branch == "body"
-    return found
-
-
-def exclude(one: Arms, other: Arms) -> bool:
-    """Whether two places are in different arms of one test."""
-    return any(other.get(test, value) != value for test, value in one.items())

@@ -1,22 +1,20 @@
-"""Where in a step a statement runs: in which loop inside the step, and after how many backward passes."""
+"""In which loop inside a step a statement runs."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
-from perflint.index.project import Place, Project
-from perflint.query import query
+from perflint.index.project import Project
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import all_parameters, keyword_parameter
 from perflint.syntax.reaching import is_mutated
 from perflint.syntax.scopes import Loop, Scope, Statement, once, own_parts, terminal
-from perflint.syntax.tree import children, walk
+from perflint.syntax.tree import children
 from perflint.training.every import call_path, step_loop
 from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
 from perflint.training.steps import Point, Step
-from perflint.training.training_calls import TrainingCalls
 
 # Finds loops inside a step that repeat a place, in any of the calls that lead to it.
 
@@ -41,19 +39,6 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
         if innermost is not None and innermost is not last:
             return at.file.path, innermost
     return None
-
-
-def is_at_each_pass(project: Project, point: Point, step: Step, repeat: Repeat) -> bool:
-    """Whether no ``if`` is between a statement, or the calls that lead to it, and a loop that repeats it."""
-    for _, statement in call_path(project, point, step):
-        if any(item is repeat[1] for part in own_parts(statement.node) for item in walk(part)):
-            return True
-        for link in statement.around:
-            if link.node is repeat[1]:
-                return True
-            if isinstance(link.node, ast.If):
-                return False
-    return False
 
 
 def _takes_one_keyword(loop: Loop, scope: Scope, caller: Statement | None) -> bool:
@@ -97,27 +82,3 @@ def _repeated_in(statement: Statement) -> Iterator[tuple[ast.AST, ast.expr]]:
             once[item.generators[0].iter] = around
             around = around if any(map(filters_select_one, item.generators)) else item
         waiting += [(child, around) for child in children(item)]
-
-
-# Finds which part of a step a place is in: how many backward passes precede it in the step.
-#
-# A read makes the host wait for all work queued on the device since the last one. A backward pass is most of that
-# work.
-
-
-def passes_before(project: Project, point: Point, step: Step) -> int:
-    """How many statements with a backward pass, or with a call that leads to one, precede a statement in a step."""
-    count = 0
-    for at, statement in call_path(project, point, step):
-        last = step_loop(statement, at.file.path, step)
-        count += sum(
-            other.start < statement.start and (last is None or other.is_in(last)) for other in _training_statements(at)
-        )
-    return count
-
-
-@query
-def _training_statements(at: Place) -> tuple[Statement, ...]:
-    """The statements of a function with a backward pass, or with a call that leads to one."""
-    trains = TrainingCalls.of(at.file.project).call_trains
-    return tuple(each for each in at.scope.statements if any(trains(at, call) for call in each.calls))

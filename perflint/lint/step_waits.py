@@ -1,0 +1,257 @@
+"""The steps that findings belong to: which waits each finding is about, and what the step gains without them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import NamedTuple
+
+from perflint.findings import Confidence
+from perflint.index.project import Place, Project
+from perflint.lint.context import Draft
+from perflint.lint.impacts import WAITS
+from perflint.text.visible import counted
+from perflint.trace.modelled_step import ModelledStep, Span, modelled
+from perflint.trace.step_trace import StepTrace, of_function, trace_around
+from perflint.training.steps import Step
+
+_ENOUGH = 0.9
+"""The share of what all edits bring that the smallest set of them has to bring."""
+WORTH_MS = 0.2
+"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
+_MOST_TRIED = 60
+"""How many findings of one step are tried one by one; with more, all of them count as one set."""
+_MOST_LINES = 6
+Loop = tuple[str, int, str]
+"""Path and line of a step loop, and the function of the step."""
+
+
+def loop_of(step: Step) -> Loop:
+    """The loop of a step."""
+    return step.path, step.line, step.function
+
+
+class Rows:
+    """Rows of files, in order; messages name a few of them."""
+
+    def __init__(self, places: Iterable[tuple[str, int]]) -> None:
+        known = sorted(set(places))
+        self.count = len(known)
+        self._rows: dict[str, list[int]] = defaultdict(list)
+        for path, row in known:
+            self._rows[path].append(row)
+
+    def lines(self, path: str) -> str:
+        """The places as text for a message in a file: ``lines 3, 8``, ``line other.py:4``."""
+        here = map(str, self._rows.get(path, ()))
+        elsewhere = (f"{where}:{row}" for where, rows in self._rows.items() if where != path for row in rows)
+        shown = ", ".join(islice(chain(here, elsewhere), _MOST_LINES))
+        return f"line{'s' if self.count > 1 else ''} {shown}{', ...' if self.count > _MOST_LINES else ''}"
+
+
+class Waits(NamedTuple):
+    """The waits that a finding is about, by their keys in the model of its step."""
+
+    step: ModelledStep
+    keys: frozenset[int]
+
+
+@dataclass
+class Edits:
+    """The waits that the findings of a step are about, and the fewest that bring nearly as much as all."""
+
+    all: frozenset[int]
+    fewest: frozenset[int]
+
+
+@dataclass
+class _Traced:
+    """The trace of a step, with its models: the usual one, and those in which certain places run."""
+
+    trace: StepTrace
+    models: dict[Span | None, ModelledStep] = field(default_factory=dict)
+    edits: dict[int, Edits] = field(default_factory=dict)
+    said: str = ""
+
+    @property
+    def usual(self) -> ModelledStep:
+        """The model in which of alternatives those with most waits run."""
+        return self._model(None)
+
+    def showing(self, place: Span) -> ModelledStep | None:
+        """The model in which a place runs; None if the trace has nothing there."""
+        return next((model for wanted in (None, place) if (model := self._model(wanted)).within(place)), None)
+
+    def _model(self, wanted: Span | None) -> ModelledStep:
+        if wanted not in self.models:
+            self.models[wanted] = modelled(self.trace, wanted)
+        return self.models[wanted]
+
+
+class FindingSteps:
+    """The steps that the findings of a project belong to.
+
+    Args:
+        project: the project, whose steps are known.
+        drafts: all drafts of the project.
+    """
+
+    def __init__(self, project: Project, drafts: Iterable[Draft]) -> None:
+        self._project = project
+        self._traced: dict[Loop, _Traced | None] = {}
+        self._known: dict[Span, Waits | None] = {}
+        self._drafts: dict[Loop, list[Draft]] = defaultdict(list)
+        for draft in drafts:
+            if draft.step is not None:
+                self._drafts[loop_of(draft.step)].append(draft)
+
+    def waits(self, draft: Draft) -> Waits | None:
+        """The waits that a finding is about; None if the trace of its step does not have them."""
+        span = span_of(draft)
+        if span not in self._known:
+            self._known[span] = self._found(draft, span)
+        return self._known[span]
+
+    def pay_off(self, drafts: Sequence[Draft]) -> bool | None:
+        """Whether a step gains something without the waits of some findings; None if that is not known.
+
+        It may gain only if other waits are gone too, but only if those can go.
+        """
+        waits = next(filter(None, map(self.waits, drafts)), None)
+        if waits is None:
+            return None
+        step, everything = waits.step, self.edits(drafts[0], waits).all
+        keys = _keys(step, drafts)
+        return max(step.gain(keys), step.gain(keys, gone=everything - keys)) >= WORTH_MS
+
+    def staying(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The waits that stay in the step of some findings, whatever is done: path and row of each."""
+        waits = next(filter(None, map(self.waits, drafts)), None)
+        if waits is None:
+            return []
+        left = waits.step.waits - self.edits(drafts[0], waits).all - _keys(waits.step, drafts)
+        return [waits.step.events[key].row for key in sorted(left)]
+
+    def others(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
+        """The other waits of the step of some findings: path and row of each."""
+        waits = next(filter(None, map(self.waits, drafts)), None)
+        if waits is None:
+            return []
+        left = waits.step.waits - _keys(waits.step, drafts)
+        return [waits.step.events[key].row for key in sorted(left)]
+
+    def edits(self, draft: Draft, waits: Waits) -> Edits:
+        """What the findings of the same step can do together."""
+        assert draft.step is not None
+        loop = loop_of(draft.step)
+        traced = self._traced[loop]
+        assert traced is not None
+        if id(waits.step) not in traced.edits:
+            traced.edits[id(waits.step)] = _edits(waits.step, self._drafts[loop])
+        return traced.edits[id(waits.step)]
+
+    def same_event(self, draft: Draft) -> list[Draft]:
+        """The findings about the same event that the same step has, this one among them."""
+        assert draft.step is not None
+        assert draft.cost is not None
+        name = draft.cost.event.name
+        others = [each for each in self._drafts[loop_of(draft.step)] if each.cost and each.cost.event.name == name]
+        return [draft, *self.together([draft], [each for each in others if each is not draft])]
+
+    def together(self, drafts: Sequence[Draft], others: Sequence[Draft]) -> list[Draft]:
+        """Those of some other findings that one step may have together with some that share a loop.
+
+        Of alternatives, a step has one; of several functions that a call may lead to, it runs one.
+        """
+        step = drafts[0].step
+        traced = self._trace(step) if step is not None and others else None
+        if traced is None:
+            return list(others)
+        models = [model for each in drafts if (model := traced.showing(span_of(each))) is not None]
+        if not models:
+            return list(others)
+        return [each for each in others if any(model.within(span_of(each)) for model in models)]
+
+    def said(self, draft: Draft) -> str:
+        """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
+        step = draft.step
+        if step is None:
+            return ""
+        where = f"{step.path}:{step.line}" if step.line else f"{step.path}, {step.function}"
+        traced = self._trace(step)
+        if traced is None:
+            return where
+        if not traced.said:
+            model = traced.usual
+            waits = {model.events[key].row for key in model.waits}
+            inside = {model.events[key].row for key in model.waits & model.inside_paddle}
+            words = f"waits for the device at {counted(len(waits), 'place')} of each step" if waits else "no wait found"
+            traced.said = f"{where}: {words}{f', {len(inside)} of them inside Paddle' if inside else ''}"
+        return traced.said
+
+    def _found(self, draft: Draft, span: Span) -> Waits | None:
+        traced = self._trace(draft.step) if draft.step is not None else None
+        step = traced.showing(span) if traced is not None else None
+        if step is None:
+            return None
+        keys = step.within(span) & step.waits
+        return Waits(step, keys) if keys else None
+
+    def _trace(self, step: Step) -> _Traced | None:
+        loop = loop_of(step)
+        if loop not in self._traced:
+            trace = self._trace_of(step)
+            self._traced[loop] = _Traced(trace) if trace is not None else None
+        return self._traced[loop]
+
+    def _trace_of(self, step: Step) -> StepTrace | None:
+        file = self._project.files.get(step.path)
+        if file is None:
+            return None
+        if step.line:
+            return trace_around(file, step.line)
+        scopes = (scope for scope in file.scopes.scopes if scope.qualname == step.function)
+        return next((trace for scope in scopes if (trace := of_function(Place(file, scope))).nodes), None)
+
+
+def span_of(draft: Draft) -> Span:
+    """The place of a finding."""
+    return Span(draft.path, draft.start, draft.end)
+
+
+def _keys(step: ModelledStep, drafts: Iterable[Draft]) -> frozenset[int]:
+    """The waits of a step that some findings are about."""
+    return frozenset().union(*(step.within(span_of(each)) for each in drafts)) & step.waits
+
+
+def _edits(step: ModelledStep, drafts: Sequence[Draft]) -> Edits:
+    """What can go away from a step: all of it, and the fewest waits that bring nearly as much.
+
+    That is more than findings are about: a message names the others, without which nothing would be gained.
+    """
+    about = {step.within(span_of(each)) & step.waits for each in drafts if _is_removable(each)} - {frozenset()}
+    staying = _keys(step, [each for each in drafts if is_wait(each) and not _is_removable(each)])
+    own = frozenset().union(*about)
+    left = step.waits - step.inside_paddle - staying
+    others = {frozenset([key]) for key in left - own}
+    everything = own | left
+    whole, fewest = step.gain(everything), everything
+    if len(about) + len(others) <= _MOST_TRIED:
+        for sets in (others, about):  # rather without what no finding is about
+            for keys in sorted(sets, key=lambda keys: (-step.gain(everything - keys), sorted(keys))):
+                if step.gain(fewest - keys) >= _ENOUGH * whole:
+                    fewest -= keys
+    return Edits(everything, fewest if whole else frozenset())
+
+
+def _is_removable(draft: Draft) -> bool:
+    """Whether a finding is about a wait at each step that an edit, or its advice, can remove."""
+    is_sure = draft.confidence > Confidence.LOW and not draft.is_silenced and draft.every is None
+    return is_sure and is_wait(draft) and draft.cost is not None and bool(draft.cost.milliseconds)
+
+
+def is_wait(draft: Draft) -> bool:
+    """Whether a finding is about a wait of the host for the device."""
+    return draft.cost is not None and draft.cost.event.name in WAITS

@@ -1,0 +1,307 @@
+"""What it would gain a step not to wait at some places, by the model of two queues over its events in order.
+
+One wait says little: right behind another one the device is idle already, so that removing only one of the two gains
+nothing. So what counts is the step with all its waits, and the step without those that edits can remove. For example,
+of a step that ends with ``a = loss.item(); b = accuracy.item()`` neither read gains anything alone, and both together
+what one costs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import fmean
+from typing import NamedTuple
+
+from perflint.flow.branches import Often
+from perflint.index.project import FileIndex
+from perflint.trace.events import EventKind, StepEvent
+from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
+from perflint.trace.step_trace import Alternatives, Launches, Node, Repeat, StepCall, StepTrace, Summary, Unknown
+
+_PASSES = 8
+"""How often a loop inside a step is assumed to run."""
+_MOST_ITEMS = 4000
+"""With more events in a step, each loop counts as one pass, and what comes after this many is left out."""
+_MODEL = 20
+"""Operations of a call that could not be followed, relative to a layer of Paddle: mostly, it is the whole model."""
+_TRAINS = (EventKind.BACKWARD, EventKind.OPTIMIZER)
+_LOG_MS = 0.02
+"""A log line (``printed line`` in ``rules/events.yaml``)."""
+
+
+class Met(NamedTuple):
+    """An event as a step meets it, and the calls that lead to it."""
+
+    event: StepEvent
+    calls: tuple[StepCall, ...]
+
+    @property
+    def row(self) -> tuple[str, int]:
+        """The path of its file, and its row."""
+        return self.event.point.file.path, self.event.row
+
+
+class Span(NamedTuple):
+    """A piece of a file, by offsets."""
+
+    path: str
+    start: int
+    end: int
+
+    def touches(self, other: Span) -> bool:
+        """Whether one of the two contains a part of the other."""
+        return self.path == other.path and self.start < other.end and other.start < self.end
+
+
+class _Launched(NamedTuple):
+    """Operations in the order of the step, relative to each other."""
+
+    weight: int
+
+
+_Item = Met | _Launched | EventKind
+
+
+@dataclass
+class ModelledStep:
+    """One step as a sequence of launches and waits; of alternatives, it has one arm.
+
+    ``parts``: what the host does, for each of the typical trainings.
+    ``events``: what it meets, each by its place in the tuple, its key; an event in a loop has one key in all passes.
+    """
+
+    parts: tuple[tuple[Part, ...], ...]
+    events: tuple[Met, ...]
+    _known: dict[tuple[int, frozenset[int]], float] = field(default_factory=dict)
+
+    def milliseconds(self, typical: int = 0, without: Collection[int] = ()) -> float:
+        """How long it takes in one of the typical trainings, without some of its waits."""
+        asked = typical, frozenset(without)
+        if asked not in self._known:
+            self._known[asked] = step_ms(self.parts[typical], asked[1])
+        return self._known[asked]
+
+    def gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
+        """How much shorter it is at most without some of its waits, in milliseconds, over the typical trainings.
+
+        ``gone``: waits that are gone on both sides of the comparison.
+        """
+        return max(self._gains(without, gone))
+
+    def usual_gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
+        """The same as mean over the typical trainings."""
+        return fmean(self._gains(without, gone))
+
+    def _gains(self, without: Collection[int], gone: Collection[int]) -> list[float]:
+        both = {*without, *gone}
+        return [self.milliseconds(at, gone) - self.milliseconds(at, both) for at in range(len(self.parts))]
+
+    @cached_property
+    def waits(self) -> frozenset[int]:
+        """The keys of its waits."""
+        return frozenset(key for key, met in enumerate(self.events) if met.event.kind.waits)
+
+    @cached_property
+    def inside_paddle(self) -> frozenset[int]:
+        """The keys of the waits that Paddle makes itself, which no edit of a program removes."""
+        return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.INSIDE)
+
+    @cached_property
+    def _places(self) -> tuple[list[tuple[Span, int]], list[tuple[Span, int]]]:
+        """The places of the events, and of the calls that lead to them."""
+        at = [(span_of(event.point.file, event.node), key) for key, (event, _) in enumerate(self.events)]
+        through = [
+            (span_of(call.place.file, call.node), key) for key, (_, calls) in enumerate(self.events) for call in calls
+        ]
+        return at, through
+
+    def within(self, span: Span) -> frozenset[int]:
+        """The events at a place, otherwise those that a call there leads to."""
+        at, through = self._places
+        here = frozenset(key for where, key in at if where.touches(span))
+        return here or frozenset(key for where, key in through if where.touches(span))
+
+
+def span_of(file: FileIndex, node: ast.expr) -> Span:
+    """The place of an expression of a file."""
+    return Span(file.path, *file.source.lines.span(node))
+
+
+def modelled(trace: StepTrace, wanted: Span | None = None) -> ModelledStep:
+    """A step as the model sees it.
+
+    Args:
+        trace: its events.
+        wanted: a place in it: the arm of alternatives that contains it is the one that runs, and its waits count even
+            if a test may keep a step from them. Otherwise, of alternatives the arm with the most waits runs.
+    """
+    items = list(_Items(wanted).of(trace.nodes))
+    keys: dict[tuple[int, ...], int] = {}
+    events: list[Met] = []
+    for item in items:
+        if isinstance(item, Met) and (known := _key(item)) not in keys:
+            keys[known] = len(events)
+            events.append(item)
+    is_whole = trace.loop is not None or EventKind.BACKWARD in items
+    return ModelledStep(tuple(tuple(_parts(items, typical, keys, is_whole)) for typical in TYPICAL), tuple(events))
+
+
+def _key(met: Met) -> tuple[int, ...]:
+    return (id(met.event.node), *(id(call.node) for call in met.calls))
+
+
+def _parts(items: list[_Item], typical: Typical, keys: Mapping[tuple[int, ...], int], is_whole: bool) -> Iterator[Part]:
+    """What the host does in a step of a typical training."""
+    yield HostWork(typical.host_ms)
+    for part in _with_kernels(items, typical, is_whole):
+        if not isinstance(part, Met):
+            yield part
+        elif part.event.kind.waits:
+            yield Wait(keys[_key(part)])
+        elif part.event.kind is EventKind.LOG:
+            yield HostWork(_LOG_MS)
+
+
+class _Items:
+    """The events of a step one after the other."""
+
+    def __init__(self, wanted: Span | None) -> None:
+        self._wanted = wanted
+        self._left = _MOST_ITEMS
+        self._repeated = 0
+        self._counts: dict[Summary, int] = {}
+        self._holds: dict[Summary, bool] = {}
+
+    def of(self, nodes: Iterable[Node], calls: tuple[StepCall, ...] = ()) -> Iterator[_Item]:
+        """What some statements do; of alternatives, what one arm does."""
+        for node in nodes:
+            if self._left <= 0:
+                return
+            if isinstance(node, StepEvent):
+                yield from self._event(node, calls)
+            elif isinstance(node, Launches):
+                yield _Launched(node.count)
+            elif isinstance(node, Unknown):
+                yield _Launched(_MODEL)
+            elif isinstance(node, StepCall):
+                if node.every.often is Often.EACH_STEP or self._is_wanted([node]):
+                    yield from self.of(self._chosen([each.nodes for each in node.reached]), (*calls, node))
+            elif isinstance(node, Repeat):
+                yield from self._repeat(node, calls)
+            elif self._repeated:  # each arm runs in some of the passes
+                for arm in _arms(node):
+                    yield from self.of(arm, calls)
+            else:
+                yield from self.of(self._chosen(_arms(node)), calls)
+
+    def _event(self, event: StepEvent, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
+        self._left -= 1
+        if event.kind in _TRAINS:
+            yield event.kind
+        elif event.every.often is Often.EACH_STEP or self._is_wanted([event]):
+            yield Met(event, calls)
+
+    def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
+        self._repeated += 1
+        once = list(self.of(loop.body, calls))
+        self._repeated -= 1
+        if any(isinstance(item, Met) and item.event.kind.waits for item in once):
+            passes = _PASSES if len(once) * _PASSES <= self._left else 1
+            self._left -= len(once) * (passes - 1)
+            yield from once * passes
+        else:
+            yield from (_Launched(item.weight * _PASSES) if isinstance(item, _Launched) else item for item in once)
+
+    def _chosen(self, arms: list[tuple[Node, ...]]) -> tuple[Node, ...]:
+        """The arm that contains what is wanted, otherwise the one with the most waits."""
+        if self._wanted is not None and len(arms) > 1:
+            for arm in arms:
+                if self._is_wanted(arm):
+                    return arm
+        return max(arms, key=self._waits, default=())
+
+    def _waits(self, nodes: Iterable[Node]) -> int:
+        """How many waits some nodes have at most, at each step."""
+        found = 0
+        for node in nodes:
+            if isinstance(node, StepEvent):
+                found += node.kind.waits and node.every.often is Often.EACH_STEP
+            elif isinstance(node, StepCall):
+                for reached in node.reached:
+                    if reached not in self._counts:
+                        self._counts[reached] = self._waits(reached.nodes)
+                found += max(self._counts[reached] for reached in node.reached)
+            else:
+                found += max(map(self._waits, _arms(node)), default=0)
+        return found
+
+    def _is_wanted(self, nodes: Iterable[Node]) -> bool:
+        """Whether some nodes contain the place that is wanted."""
+        return self._wanted is not None and any(self._is_in(node, self._wanted) for node in nodes)
+
+    def _is_in(self, node: Node, wanted: Span) -> bool:
+        if isinstance(node, StepEvent):
+            return span_of(node.point.file, node.node).touches(wanted)
+        if not isinstance(node, StepCall):
+            return any(map(self._is_wanted, _arms(node)))
+        if span_of(node.place.file, node.node).touches(wanted):
+            return True
+        for reached in node.reached:
+            if reached not in self._holds:
+                self._holds[reached] = self._is_wanted(reached.nodes)
+        return any(self._holds[reached] for reached in node.reached)
+
+
+def _arms(node: Node) -> list[tuple[Node, ...]]:
+    """What lies below a node of one function: the body of a loop, the arms of alternatives."""
+    if isinstance(node, Repeat):
+        return [node.body]
+    return [arm for _, arm in node.arms] if isinstance(node, Alternatives) else []
+
+
+def _with_kernels(items: list[_Item], typical: Typical, is_whole: bool) -> Iterator[Part | Met]:
+    """The items with the kernels of a typical step: those of its forward pass are spread over what it launches.
+
+    A step that shows no backward pass, or no step of an optimizer, has them at its end. If the items are not a whole
+    step (``is_whole``), but what a function does at the end of a forward pass, they launch only what they show.
+    """
+    if not is_whole:
+        yield typical.forward
+        yield from (part for item in items for part in _part(item, 1.0, typical))
+        yield typical.backward
+        yield typical.optimizer
+        return
+    items = [*items, *([] if EventKind.BACKWARD in items else [EventKind.BACKWARD])]
+    if EventKind.OPTIMIZER not in items:
+        last = max(at for at, item in enumerate(items) if item is EventKind.BACKWARD)
+        items = [*items[: last + 1], EventKind.OPTIMIZER, *items[last + 1 :]]
+    begun = 0
+    for at, item in enumerate(items):
+        if item is EventKind.BACKWARD:
+            yield from _forward(items[begun:at], typical)
+            yield typical.backward
+            begun = at + 1
+    for item in items[begun:]:
+        yield from _part(item, 1.0, typical)
+
+
+def _forward(items: list[_Item], typical: Typical) -> Iterator[Part | Met]:
+    """What comes before a backward pass: at least the kernels of a typical forward pass."""
+    launched = sum(item.weight for item in items if isinstance(item, _Launched))
+    if not launched:
+        yield typical.forward
+    factor = max(typical.forward.number / launched, 1.0) if launched else 1.0
+    for item in items:
+        yield from _part(item, factor, typical)
+
+
+def _part(item: _Item, factor: float, typical: Typical) -> Iterator[Part | Met]:
+    if isinstance(item, Met):
+        yield item
+    elif isinstance(item, _Launched):
+        yield typical.forward.times(max(1, round(item.weight * factor)))
+    elif item is EventKind.OPTIMIZER:
+        yield typical.optimizer

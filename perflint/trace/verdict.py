@@ -1,0 +1,143 @@
+"""What to do first about a step, by the model of two queues: what is likely to bound it, and its edits in order.
+
+The order matters: while each batch is loaded in the process that trains, the device waits for it anyway, so that a step
+gains little from fewer reads, and nothing from faster kernels. For example ::
+
+    Likely bound by loading: each batch is loaded in the process that trains.
+    1. Give the DataLoader at data.py:33 worker processes: at most 67 % of the step.
+    2. Then remove the waits at train.py:70, train.py:82: at most 24 % of the step that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from perflint.catalogue import events
+from perflint.facts.amp import confidence_in, is_offered_near
+from perflint.trace.loading import Loading, loadings
+from perflint.trace.modelled_step import ModelledStep, modelled
+from perflint.trace.queues import HostWork, Kernels, Part, step_ms
+from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
+
+_WORTH = 0.02
+"""The share of a step from which on an edit is worth it."""
+_ENOUGH = 0.9
+"""The share of what the absence of all waits brings that the fewest of them have to bring."""
+_MOST_TRIED = 60
+"""How many waits of one step are tried one by one; with more, all are named."""
+_AMP = 0.5
+"""The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
+
+Row = tuple[str, int]
+"""The path of a file, and a row."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Something to do about a step.
+
+    Attributes:
+        kind: "loading", "waits" or "kernels".
+        rows: the places that it is about.
+        usual: the share of the step that it gains, as mean over the typical trainings, after the edits before it.
+        most: the same for the training that gains most.
+    """
+
+    kind: str
+    rows: tuple[Row, ...]
+    usual: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do about a step.
+
+    Attributes:
+        plan: the edits that are worth it, in order.
+        rest: those that are not.
+        waits: at how many places the step waits.
+        inside: the waits that Paddle makes itself, which stay.
+        unknown: the calls that could not be followed, which may wait as well.
+    """
+
+    plan: tuple[Edit, ...]
+    rest: tuple[Edit, ...]
+    waits: int
+    inside: tuple[Row, ...]
+    unknown: tuple[Unknown, ...]
+
+
+@dataclass(frozen=True)
+class _State:
+    """A step with some edits made."""
+
+    step: ModelledStep
+    loads_ms: float
+    gone: frozenset[int] = frozenset()
+    kernels: float = 1.0
+
+    def milliseconds(self) -> list[float]:
+        """How long the step takes, for each typical training."""
+        return [step_ms([*self._parts(parts)], self.gone) for parts in self.step.parts]
+
+    def _parts(self, parts: tuple[Part, ...]) -> Iterator[Part]:
+        yield HostWork(self.loads_ms)
+        for part in parts:
+            yield part._replace(device_ms=part.device_ms * self.kernels) if isinstance(part, Kernels) else part
+
+
+def verdict(trace: StepTrace) -> Verdict:
+    """What to do about a step."""
+    step = modelled(trace)
+    blocking = [each for each in loadings(trace.place, trace.loop) if each.is_in_process]
+    state = _State(step, events()["batch"].milliseconds if blocking else 0.0)
+    fewest = _fewest(step)
+    choices = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
+    if blocking:
+        choices["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
+    plan: list[Edit] = []
+    rest: list[Edit] = []
+    while choices:
+        edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
+        best = max(edits, key=lambda edit: edit.usual)
+        (plan if best.usual >= _WORTH else rest).append(best)
+        state = _with(state, best.kind, choices.pop(best.kind)[0])
+    if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
+        # comes last, since source does not show how long kernels take
+        at = trace.place.file.path, trace.row
+        plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
+    inside = _rows(step, step.inside_paddle & step.waits)
+    return Verdict(tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes)))
+
+
+def _with(state: _State, name: str, edited: _State) -> _State:
+    """A step with one more edit made."""
+    if name == "waits":
+        return replace(state, gone=edited.gone)
+    return replace(state, loads_ms=edited.loads_ms)
+
+
+def _edit(kind: str, before: _State, after: _State, rows: tuple[Row, ...]) -> Edit:
+    shares = [1 - then / now for now, then in zip(before.milliseconds(), after.milliseconds(), strict=True)]
+    return Edit(kind, rows, fmean(shares), max(shares))
+
+
+def _fewest(step: ModelledStep) -> frozenset[int]:
+    """The fewest waits of the program whose absence brings nearly as much as that of all."""
+    own = step.waits - step.inside_paddle
+    whole, fewest = step.usual_gain(own), own
+    for key in sorted(own, key=lambda key: (-step.usual_gain(own - {key}), key)) if len(own) <= _MOST_TRIED else ():
+        if step.usual_gain(fewest - {key}) >= _ENOUGH * whole:
+            fewest -= {key}
+    return fewest if whole > 0 else frozenset()
+
+
+def _rows(step: ModelledStep, keys: frozenset[int]) -> tuple[Row, ...]:
+    return tuple(dict.fromkeys(step.events[key].row for key in sorted(keys)))
+
+
+def _row(loading: Loading) -> Row:
+    return loading.made.place.file.path, loading.row
