@@ -227,7 +227,8 @@ def _trains(at: Place, call: ast.Call) -> bool:
 # Finds files with layers that only predict: predicting programs use them, and nothing near these trains.
 
 _TRAINING = ("optimizer", "Optimizer", "minimize", "fit", "Trainer", "train_batch", "train_step", "training_step")
-_TRAINING_CALLS = re.compile(r"\.backward\(|\w(?<!\bself)\.train\(\)")
+# (It begins with a character, which is fast to search for.)
+_TRAINING_CALLS = re.compile(r"\.(?:backward\(|train\(\)(?<=\w\.train\(\))(?<!\bself\.train\(\)))")
 
 _Directory = tuple[str, ...]
 
