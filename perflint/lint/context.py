@@ -25,6 +25,7 @@ from perflint.lint.statement_code import Instead, StatementCode, StatementEdit, 
 from perflint.suppress import noqa
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, nth_in_block
+from perflint.trace.started import standing
 from perflint.training import every as frequency
 from perflint.training.every import Interval, is_never_reached
 from perflint.training.outcomes import often
@@ -83,6 +84,9 @@ class Draft:
 
     has_noqa: bool = False
     """Whether a ``# noqa`` applies to the place, respected or not."""
+
+    doubt: str = ""
+    """Why nothing may train there, in a sentence."""
 
 
 class Context:
@@ -320,6 +324,12 @@ class Context:
             self.claim(node)
         if code not in self.codes:
             return
+        doubt = ""
+        if self.settings.whole_project and self.point is not None and confidence >= self.settings.min_confidence:
+            stands = standing(self.point.function, step)
+            if not stands.is_reached:
+                return
+            doubt, confidence = stands.doubt, Confidence.LOW if stands.doubt else confidence
         source, statement = self.file.source, self.statement
         start, end = span or self.range(node)
         fields.setdefault("what", shorten(source.text[start:end]))
@@ -354,6 +364,7 @@ class Context:
                 guarded,
                 self._nth() if around is not None else None,
                 has_noqa,
+                doubt,
             )
         )
 
