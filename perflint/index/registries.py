@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
@@ -45,7 +46,7 @@ class Registries(Part):
         return tuple(
             (name, (file, file.scopes.classes[own]))
             for file in self._project.files.values()
-            if file.matches(_REGISTERS)
+            if _registers(file.source.text)
             for name, owners in registered_classes(file).items()
             for own in owners
         )

@@ -110,7 +110,9 @@ def verdict(trace: StepTrace) -> StepVerdict:
         at = trace.place.file.path, trace.row
         plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
     inside = _rows(step, step.inside_paddle & step.waits)
-    return StepVerdict(tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes)))
+    return StepVerdict(
+        tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes))
+    )
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:
