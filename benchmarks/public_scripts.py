@@ -31,8 +31,8 @@ def git(checkout: Path, *arguments: str) -> str:
     return subprocess.run(["git", "-C", checkout, *arguments], capture_output=True, text=True, check=False).stdout
 
 
-def copied(script: Script, checkouts: Path, target: Path) -> None:
-    """Copy the tracked files of a checkout, and make the data in the copy.
+def copied(script: Script, checkouts: Path, target: Path, parts: tuple[str, ...] = ()) -> None:
+    """Copy the tracked files of a checkout, or of some folders of it, and make the data in the copy.
 
     Raises:
         CheckoutError: it is not there, or at another commit.
@@ -41,7 +41,7 @@ def copied(script: Script, checkouts: Path, target: Path) -> None:
     if git(source, "rev-parse", "HEAD").strip() != script.commit:
         how = f"git clone {script.address} {source} && git -C {source} checkout {script.commit}"
         raise CheckoutError(f"{source} is no checkout of {script.commit}; make one with: {how}")
-    for name in filter(None, git(source, "ls-files", "-z").split("\0")):
+    for name in filter(None, git(source, "ls-files", "-z", *parts).split("\0")):
         if (source / name).is_file():  # not so for a submodule, or a file that a partial clone has left out
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)

@@ -1,166 +1,71 @@
 """How much of what recorded runs did in a step ``perflint step`` shows, and how much of what it shows they did.
 
-    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--missed]
+    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--half tuned] [--lines] [--first] [--page]
 
-CHECKOUTS holds each repository of docs/traces.md at its commit, as OWNER+NAME or NAME.  The runs are those of
-benchmarks/results/traces.json: nothing is run here.  Of each run, the events that came in at least every second step
-are looked for in the static trace of its step loop, by statement (recall), and the events that the static trace has at
-each step, outside of alternatives, are looked for among the recorded ones (precision).  Both leave out what only one
-of the two can know: work of a ``GradScaler``, and events of alternatives, of which the run took one.
+CHECKOUTS holds each repository at its commit, as OWNER+NAME or NAME.  The runs are those of benchmarks/results/
+traces.json and runs.json: nothing is run here.  Of each run, the lines that did something in at least every second step
+are looked for in the static trace of its step loop (recall), and the lines of which the static trace says that each
+step certainly has them are looked for among the recorded ones (precision).
+
+Half of the programs are set aside: nothing is mended because of them, and their lines are not printed without
+``--half aside --lines``.  ``--first`` keeps the figures as the first ones, beside which later ones are shown.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from trace_parts.against import KINDS, Compared, compare, total
+from trace_parts.against_page import page
+from trace_parts.programs import is_set_aside
 
 from perflint.flow.resolving import opened
 from perflint.inputs.projects import split
 from perflint.run.discovery import read_all
-from perflint.trace.events import EventKind, StepEvent
-from perflint.trace.loading import loadings
-from perflint.trace.step_trace import (
-    Alternatives,
-    Launches,
-    Node,
-    Occurrence,
-    Repeat,
-    StepCall,
-    StepTrace,
-    occurrences,
-    traces,
-)
+from perflint.trace.step_trace import StepTrace, traces
 
 ROOT = Path(__file__).resolve().parents[1]
-RUNS = ROOT / "benchmarks" / "results" / "traces.json"
-RESULT = ROOT / "benchmarks" / "results" / "step_against_runs.json"
-OFTEN = 0.5
-"""The share of steps from which on an event counts as one of each step."""
-KINDS = {
-    "host read": {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.INSIDE},
-    "sized by values": {EventKind.SIZE, EventKind.READ, EventKind.DECISION},
-    "to_tensor": {EventKind.COPY, EventKind.DEVICE_COPY, EventKind.INSIDE},
-    "log": {EventKind.LOG},
-    "save": {EventKind.SAVE},
-}
-"""The events of a static trace that a recorded one may be."""
-SEEN = {EventKind.READ, EventKind.DECISION, EventKind.SIZE, EventKind.COPY, EventKind.LOG, EventKind.SAVE}
-SEEN |= {EventKind.DEVICE_COPY, EventKind.INSIDE}
-"""The events that a recorder sees."""
+RESULTS = ROOT / "benchmarks" / "results"
+KNOWN, RUNS, RESULT = (RESULTS / name for name in ("traces.json", "runs.json", "step_against_runs.json"))
+PAGE = ROOT / "docs" / "step-runs.md"
+TUNED, ASIDE = HALVES = ("tuned", "aside")
 
 
-class Compared(NamedTuple):
-    """One run against its static trace: the lines of each kind, and those that the other one has too."""
-
-    recorded: list[dict[str, Any]]
-    found: list[bool]
-    shown: list[Occurrence]
-    happened: list[bool]
+def half_of(name: str) -> str:
+    """The half of a program: those of docs/traces.md had been looked at before, and are not set aside."""
+    return ASIDE if name in json.loads(RUNS.read_text(encoding="utf-8")) and is_set_aside(name) else TUNED
 
 
-def compare(run: dict[str, Any], project: Iterable[StepTrace]) -> Compared:
-    """What a run did at each step, against the static traces of the loops that it was in."""
-    lines = [line for line in run["lines"] if line["phase"] == "step" and line["kind"] in KINDS]
-    steady = [line for line in lines if line["share_of_steps"] >= OFTEN]
-    rows = {(path, row) for line in lines for path, row in [(line["file"], line["line"]), *line["called"]]}
-    here = [trace for trace in project if _leads_through(trace, rows)]
-    events = [each for trace in here for each in occurrences(trace)]
-    found = [any(_is_at(each, line) and each.event.kind in KINDS[line["kind"]] for each in events) for line in steady]
-    sure = {id(event) for trace in here for event in _certain(trace.nodes)}
-    shown = {
-        (each.event.point.file.path, each.event.row, each.event.kind): each
-        for each in events
-        if id(each.event) in sure and each.is_at_each_step and each.event.kind in SEEN
-    }
-    happened = [any(_is_at(each, line) for line in lines) for each in shown.values()]
-    return Compared(steady, found, list(shown.values()), happened)
+def traces_of(root: Path, parts: Iterable[str]) -> Iterator[StepTrace]:
+    """The static traces of a checkout, or of some of its folders, with paths as they are seen from its root."""
+    paths = [path for part in (*parts, *([] if parts else [""])) for path in sorted((root / part).rglob("*.py"))]
+    sources, _ = read_all(paths)
+    named = {}
+    for path, source in sources.items():
+        seen = str(Path(path).relative_to(root))
+        named[seen] = replace(source, path=seen)
+    for project in split(named).projects:
+        yield from traces(opened(project))
 
 
-def _leads_through(trace: StepTrace, rows: set[tuple[str, int]]) -> bool:
-    """Whether a recorded event, or a call that led to it, is in a step loop."""
-    last = getattr(trace.node, "end_lineno", None) or trace.row
-    return any(file == trace.place.file.path and trace.row <= row <= last for file, row in rows)
-
-
-def _is_at(each: Occurrence, line: dict[str, Any]) -> bool:
-    node = each.event.point.statement.node
-    body: list[ast.stmt] = getattr(node, "body", [])
-    last = body[0].lineno - 1 if body else node.end_lineno or node.lineno
-    file, row = str(line["file"]), int(line["line"])
-    return each.event.point.file.path == file and node.lineno <= row <= max(last, node.lineno)
-
-
-def _certain(nodes: Iterable[Node]) -> Iterator[StepEvent]:
-    """The events that each step has, whatever its tests say: not those of alternatives, or of uncertain calls."""
-    for node in nodes:
-        if isinstance(node, StepEvent):
-            yield node
-        elif isinstance(node, StepCall) and node.is_sure and len(node.reached) == 1:
-            yield from _certain(node.reached[0].nodes)
-        elif isinstance(node, Repeat):
-            yield from _certain(node.body)
-        else:
-            assert isinstance(node, (StepCall, Alternatives, Launches)) or node.why
-
-
-def _loads(run: dict[str, Any], project: Iterable[StepTrace]) -> tuple[int, int]:
-    """How many loops of a run waited for a loader without workers, and how many of these the traces name."""
-    waits = [each for each in run["lines"] if each["kind"] == "loader wait" and each["share_of_steps"] >= OFTEN]
-    blocking = [each for each in waits if each["blocks"]]
-    rows = {(each["file"], each["line"]) for each in blocking}
-    named = [trace for trace in project if _leads_through(trace, rows) and loadings(trace.place, trace.loop)]
-    return len(blocking), min(len(named), len(blocking))
-
-
-def main() -> int:
-    """Compare all runs whose repository is there, and print a row for each."""
-    options = _options()
-    results: dict[str, Any] = {}
-    total: Counter[str] = Counter()
-    for name, run in json.loads(RUNS.read_text(encoding="utf-8")).items():
-        root = _checkout(options.checkouts, run["repository"])
-        if root is None or (options.only and name != options.only):
+def compared(runs: dict[str, Any], checkouts: Path) -> Iterator[tuple[str, Compared]]:
+    """Each run whose repository is there, with the comparison; a checkout is read once for all its programs."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, run in runs.items():
+        groups.setdefault((run["repository"], *run.get("parts", ())), []).append(name)
+    for (repository, *parts), names in groups.items():
+        root = _checkout(checkouts, repository)
+        if root is None:
+            print(f"{repository} is not there: {', '.join(names)} left out")
             continue
-        sources, _ = read_all(sorted(root.rglob("*.py")))
-        relative = {str(Path(path).relative_to(root)): source for path, source in sources.items()}
-        named = {path: replace(source, path=path) for path, source in relative.items()}
-        project = [trace for each in split(named).projects for trace in traces(opened(each))]
-        compared = compare(run, project)
-        blocking, known = _loads(run, project)
-        row = {
-            "recorded": len(compared.found),
-            "found": sum(compared.found),
-            "shown": len(compared.happened),
-            "happened": sum(compared.happened),
-            "loaders": blocking,
-            "loaders named": known,
-        }
-        results[name] = row
-        total.update(row)
-        print(f"{name:16}", "  ".join(f"{key} {value}" for key, value in row.items()))
-        if options.missed:
-            _show(compared)
-    results["all"] = dict(total)
-    print(f"recall {total['found'] / total['recorded']:.2f}, precision {total['happened'] / total['shown']:.2f}")
-    if not options.only:
-        RESULT.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return 0
-
-
-def _show(compared: Compared) -> None:
-    """Print what only one of the two has."""
-    for line, is_found in zip(compared.recorded, compared.found, strict=True):
-        if not is_found:
-            print(f"    not shown: {line['file']}:{line['line']} {line['kind']} {line['what']}")
-    for each, came in zip(compared.shown, compared.happened, strict=True):
-        if not came:
-            print(f"    not recorded: {each.event.point.file.path}:{each.event.row} {each.event.kind.value}")
+        project = list(traces_of(root, parts))
+        for name in names:
+            yield name, compare(runs[name], project)
 
 
 def _checkout(checkouts: Path, repository: str) -> Path | None:
@@ -168,11 +73,90 @@ def _checkout(checkouts: Path, repository: str) -> Path | None:
     return next((checkouts / name for name in names if (checkouts / name).is_dir()), None)
 
 
+def share(counts: list[int], whole: int) -> str:
+    """``3 of 4`` as it is shown; a dash where there is nothing."""
+    return f"{counts[whole + 1]}/{counts[whole]}" if counts[whole] else "-"
+
+
+def table(rows: dict[str, dict[str, list[int]]]) -> Iterator[str]:
+    """A row for each program, and for all: of each kind what is found of what was recorded, what happened of what is
+    said; then how often the times are right."""
+    yield f"{'':18}" + "".join(f"{kind:>16}" for kind in KINDS) + f"{'times':>10}"
+    for name, row in rows.items():
+        cells = (f"{share(row[kind], 0)} {share(row[kind], 2)}" for kind in KINDS)
+        yield f"{name:18}" + "".join(f"{cell:>16}" for cell in cells) + f"{share(row['times'], 0):>10}"
+
+
+def rates(row: dict[str, list[int]]) -> str:
+    """Recall, precision and right times of some counts."""
+    all_kinds = [sum(row[kind][place] for kind in KINDS) for place in range(4)]
+    pairs = (("recall", all_kinds[:2]), ("precision", all_kinds[2:]), ("times", row["times"]))
+    return ", ".join(f"{what} {part / whole:.2f} ({part} of {whole})" for what, (whole, part) in pairs if whole)
+
+
+def main() -> int:
+    """Compare the runs, and print a row for each of the tuned ones."""
+    options = _options()
+    if options.page:
+        PAGE.write_text(page(json.loads(RESULT.read_text(encoding="utf-8"))), encoding="utf-8")
+        return 0
+    runs = {
+        name: run
+        for file in (KNOWN, RUNS)
+        for name, run in json.loads(file.read_text(encoding="utf-8")).items()
+        if name in (options.only or [name]) and half_of(name) in (options.half or HALVES)
+    }
+    found: dict[str, dict[str, dict[str, list[int]]]] = {half: {} for half in HALVES}
+    for name, each in compared(runs, options.checkouts):
+        half = half_of(name)
+        found[half][name] = each.counts()
+        if options.lines and (half == TUNED or options.half == [ASIDE]):
+            print(name)
+            _show(each)
+    for half in HALVES:
+        if found[half]:
+            shown = found[half] if half == TUNED or options.half == [ASIDE] else {}
+            sums = total(found[half].values())
+            print("\n".join([f"\n{half}: {len(found[half])} programs", *table({**shown, "all": sums}), rates(sums)]))
+    if not options.only and not options.half:
+        kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
+        kept["first" if options.first else "last"] = found
+        RESULT.write_text(as_text(kept), encoding="utf-8")
+    return 0
+
+
+def as_text(kept: dict[str, Any]) -> str:
+    """As JSON, with a row for each program."""
+    moments = []
+    for moment, halves in kept.items():
+        parts = []
+        for half, programs in halves.items():
+            rows = [f"   {json.dumps(name)}: {json.dumps(row)}" for name, row in programs.items()]
+            parts.append(f"  {json.dumps(half)}: {{\n" + ",\n".join(rows) + "\n  }")
+        moments.append(f" {json.dumps(moment)}: {{\n" + ",\n".join(parts) + "\n }")
+    return "{\n" + ",\n".join(moments) + "\n}\n"
+
+
+def _show(found: Compared) -> None:
+    """Print what only one of the two has, and where the times differ."""
+    for line in found.recorded:
+        if not line.is_in_both:
+            print(f"    not shown: {line.text}")
+        elif line.times is False:
+            print(f"    times: {line.text}")
+    for line in found.shown:
+        if not line.is_in_both:
+            print(f"    not recorded: {line.text}")
+
+
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkouts", type=Path)
-    parser.add_argument("--only")
-    parser.add_argument("--missed", action="store_true")
+    parser.add_argument("--only", action="append", help="compare this program (may be repeated)")
+    parser.add_argument("--half", choices=HALVES, action="append", help="compare this half; keep no figures")
+    parser.add_argument("--lines", action="store_true", help="print the lines that differ, of the tuned half")
+    parser.add_argument("--page", action="store_true", help="write docs/step-runs.md again, and compare nothing")
+    parser.add_argument("--first", action="store_true", help="keep the figures as the first ones")
     return parser.parse_args()
 
 

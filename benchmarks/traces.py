@@ -8,13 +8,18 @@ notes the events of each step and their lines, and lines and findings are compar
 
 With ``--fixed`` all fixes of all rules are made in the copy first, the unsafe ones too, and the script has to train as
 many steps as without them; benchmarks/results/fixed_scripts.json says how many fixes that were.
+
+With ``--programs`` the programs of trace_parts/programs.py run instead, and what they did is kept in
+benchmarks/results/runs.json, which ``step_against_runs.py`` compares with the static traces of their steps.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,12 +29,14 @@ from typing import Any
 from public_scripts import CheckoutError, copied
 from trace_parts.matching import Findings, Found, lines, ran
 from trace_parts.page import PAGE, page
+from trace_parts.programs import PROGRAMS
 from trace_parts.scripts import BY_NAME, SCRIPTS, Traced
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULT = ROOT / "benchmarks" / "results" / "traces.json"
+RUNS = ROOT / "benchmarks" / "results" / "runs.json"
 FIXED = ROOT / "benchmarks" / "results" / "fixed_scripts.json"
-LIMIT_S = 300
+LIMIT_S = 600
 _ALL = ["--select", "ALL", "--min-impact", "low", "--min-confidence", "low", "--no-cache", "--exit-zero", "--quiet"]
 
 
@@ -77,12 +84,20 @@ def trace(script: Traced, copy: Path, findings: Findings, python: str) -> dict[s
         "OMP_NUM_THREADS": "1",
     }
     command = [python, "-m", "trace_parts.child", str(copy.parent / "plan.json")]
-    done = subprocess.run(
-        command, cwd=copy / script.folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+    said = copy.parent / "said.txt"
+    with said.open("w", encoding="utf-8") as file:  # not a pipe, which workers that are left over would keep open
+        process = subprocess.Popen(
+            command, cwd=copy / script.folder, env=environment, stdout=file, stderr=file, start_new_session=True
+        )
+        try:
+            process.wait(timeout=LIMIT_S)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
     found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8")) if result.exists() else {"steps": 0}
     if found["steps"] < 2:
-        raise TraceError(f"{script.name} trained {found['steps']} steps:\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}")
+        raise TraceError(f"{script.name} trained {found['steps']} steps:\n{said.read_text(errors='replace')[-8000:]}")
     return found
 
 
@@ -90,7 +105,7 @@ def traced(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
     """Trace a script and compare it with what perflint says."""
     with tempfile.TemporaryDirectory(prefix="traces-") as folder:
         copy = Path(folder).resolve() / script.name
-        copied(script, checkouts, copy)
+        copied(script, checkouts, copy, script.parts)
         findings = check(copy)
         seen = trace(script, copy, findings, python)
         return {
@@ -106,6 +121,27 @@ def traced(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
         }
 
 
+def recorded(script: Traced, checkouts: Path, python: str) -> dict[str, Any]:
+    """Run a program, and what it did in its steps."""
+    with tempfile.TemporaryDirectory(prefix="traces-") as folder:
+        copy = Path(folder).resolve() / script.name
+        copied(script, checkouts, copy, script.parts)
+        none = Findings([], copy)
+        seen = trace(script, copy, none, python)
+        kept = [{key: value for key, value in line.items() if key != "predicted"} for line in lines(seen, none)]
+        return {
+            "repository": script.repository,
+            "commit": script.commit,
+            "parts": script.parts,
+            "trains": script.trains,
+            "command": script.command,
+            "data": script.data,
+            "shims": [*script.before, *script.shims],
+            "steps": seen["steps"],
+            "lines": kept,
+        }
+
+
 def fixed(script: Traced, checkouts: Path, python: str) -> dict[str, int]:
     """Make all fixes in a copy of a script's repository, and train it: the steps, and what was changed.
 
@@ -114,7 +150,7 @@ def fixed(script: Traced, checkouts: Path, python: str) -> dict[str, int]:
     """
     with tempfile.TemporaryDirectory(prefix="traces-") as folder:
         copy = Path(folder).resolve() / script.name
-        copied(script, checkouts, copy)
+        copied(script, checkouts, copy, script.parts)
         before = {path: path.read_bytes() for path in copy.rglob("*.py")}
         found = len(json.loads(_perflint(copy, "--output-format", "json")))
         _perflint(copy, "--fix", "--unsafe-fixes")
@@ -143,11 +179,14 @@ def main(arguments: list[str]) -> int:
     """Trace, keep the traces, and write the page; 1 if a script could not be traced."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkouts", type=Path, metavar="CHECKOUTS")
-    parser.add_argument("--only", choices=BY_NAME, action="append", help="trace this script (may be repeated)")
+    parser.add_argument("--only", action="append", help="trace this script (may be repeated)")
+    parser.add_argument("--programs", action="store_true", help="record the programs of trace_parts/programs.py")
     parser.add_argument("--python", default=sys.executable, help="an interpreter with Paddle and what the scripts need")
     parser.add_argument("--fixed", action="store_true", help="train with all fixes made; trace nothing")
     parser.add_argument("--page", action="store_true", help="write the page again and trace nothing")
     options = parser.parse_args(arguments)
+    if options.programs:
+        return _record([each for each in PROGRAMS if not options.only or each.name in options.only], options)
     if options.fixed:
         return _train_fixed([script for script in SCRIPTS if script.name in (options.only or BY_NAME)], options)
     kept: dict[str, Any] = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
@@ -163,6 +202,24 @@ def main(arguments: list[str]) -> int:
             continue
         RESULT.write_text(as_text({name: kept[name] for name in BY_NAME if name in kept}), encoding="utf-8")
     PAGE.write_text(page(kept), encoding="utf-8")
+    return failed
+
+
+def _record(programs: list[Traced], options: argparse.Namespace) -> int:
+    """Run programs, and keep what they did; 1 if one did not train."""
+    failed = 0
+    for program in programs:
+        try:
+            found = recorded(program, options.checkouts, options.python)
+        except (CheckoutError, TraceError, subprocess.TimeoutExpired) as error:
+            print(error, file=sys.stderr)
+            failed = 1
+            continue
+        print(program.name, f"{found['steps']} steps, {len(found['lines'])} lines", flush=True)
+        kept: dict[str, Any] = json.loads(RUNS.read_text(encoding="utf-8")) if RUNS.exists() else {}
+        kept[program.name] = found
+        ordered = {each.name: kept[each.name] for each in PROGRAMS if each.name in kept}
+        RUNS.write_text(as_text(ordered), encoding="utf-8")
     return failed
 
 

@@ -39,7 +39,8 @@ and because they run, regardless of what perflint says about them.
   step, in the phase in which the line ran. Rules about what a trace does not show, such as a graph that is kept alive,
   are left out.
 
-A CPU shows where a program reads and waits, not how long it would wait for a GPU.
+A CPU shows where a program reads and waits, not how long it would wait for a GPU. With `--programs`, forty-one other
+programs run under the same tracer, for [step-runs.md](step-runs.md).
 """
 
 _BEFORE = "When these scripts were first traced, it was 28 lines, and 47 of 48 findings."

@@ -24,12 +24,14 @@ class Traced(Script):
         shims: statements that give Paddle back what the script's release of it had; run once Paddle is imported.
         before: the same, run before anything else.
         folder: the working directory, seen from the root of the repository.
+        parts: the folders of the repository that are copied; all of it if there are none.
     """
 
     trains: str = ""
     shims: tuple[str, ...] = ()
     before: tuple[str, ...] = ()
     folder: str = "."
+    parts: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:

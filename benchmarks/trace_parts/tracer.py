@@ -97,6 +97,12 @@ class Tracer(Watcher):
         grad = bool(self.paddle and self.paddle.is_grad_enabled())
         self.pending.append(Event(kind, what, via, tuple(stack), note, self.phase, grad))
 
+    def modes(self, layer: Any, training: bool) -> None:
+        """``train()`` or ``eval()`` of a layer: that of a part, such as a frozen backbone, says nothing."""
+        own = self.trained & {id(each) for each in layer.parameters()}
+        if 2 * len(own) > len(self.trained):
+            super().modes(layer, training)
+
     def read(self, function: Any, owner: Any) -> Any:
         """Call a function of the loader: a wait for it, where it is called from the project."""
         if not self._reading and self.is_here:
@@ -129,6 +135,7 @@ class Tracer(Watcher):
         done = self._seen["steps"]
         super()._end(optimizer)
         if self._seen["steps"] != done:
+            self.evaluating = False  # a part of the model, such as a frozen backbone, may be in the mode for evaluation
             self.commit(self._seen["steps"])
             self.exhausted = self.exhausted or (self.last_batch and not self.evaluating)
 

@@ -29,6 +29,27 @@ class Registries(Part):
             return None
         return Modules.of(self._project).kind_of_instance(*found) if found else None
 
+    def built(self, call: ast.Call) -> list[Kind]:
+        """Instances of the classes that ``build(f"{mode}Reader")`` may mean: whose names fit the literal part.
+
+        None if the name that it computes has no such part.
+        """
+        pattern = _name_pattern(call.args[0]) if call.args and _builds(call) else None
+        if pattern is None:
+            return []
+        modules = Modules.of(self._project)
+        return [modules.kind_of_instance(*each) for name, each in self._all_registered() if pattern.fullmatch(name)]
+
+    @query
+    def _all_registered(self) -> tuple[tuple[str, tuple[FileIndex, Class]], ...]:
+        return tuple(
+            (name, (file, file.scopes.classes[own]))
+            for file in self._project.files.values()
+            if file.matches(_REGISTERS)
+            for name, owners in registered_classes(file).items()
+            for own in owners
+        )
+
     @query
     def _registered_class(self, name: str) -> tuple[FileIndex, Class] | None:
         """The class that a decorator registers by a name; None if nothing does, or two classes share it."""
@@ -101,6 +122,20 @@ def _belongs(owner: Class, registry: str) -> bool:
         if _registered_name(decorator, owner) is not None and holder in ("", registry):
             return True
     return False
+
+
+def _name_pattern(node: ast.expr) -> re.Pattern[str] | None:
+    """What a computed name fits: ``f"{mode}Reader"``, ``"{}Reader".format(mode)``, ``mode + "Reader"``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        literal = string_of(node.func.value)
+        parts = re.split(r"\{[^{}]*\}", literal) if literal else []
+    elif isinstance(node, ast.JoinedStr):
+        parts = [string_of(part) or "" for part in node.values]
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [string_of(node.left) or "", string_of(node.right) or ""]
+    else:
+        parts = []
+    return re.compile(r"\w*".join(map(re.escape, parts))) if any(parts) else None
 
 
 def _builds(call: ast.Call) -> bool:

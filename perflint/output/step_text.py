@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from perflint.flow.branches import Every, Often
@@ -22,8 +23,10 @@ from perflint.trace.step_trace import (
     StepCall,
     StepTrace,
     Summary,
+    all_nodes,
     most_at_each_step,
     occurrences,
+    possible,
     unknown_calls,
     without_launches,
 )
@@ -51,13 +54,35 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
-    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
-    digits = len(str(max(row for row, _, _ in rows)))
-    lines = [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
+    seen = set[Summary]()
+    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", seen, names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
     told = verdict_lines(verdict(whole), names)
-    lines = [heading, *told, *batches(trace, names), *lines, *totals(trace), *kept]
+    parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, seen, names))
+    lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
+
+
+def _aligned(rows: list[tuple[int, str, str]]) -> list[str]:
+    digits = len(str(max(row for row, _, _ in rows)))
+    return [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
+
+
+def _possible(trace: StepTrace, seen: set[Summary], names: Mapping[str, str]) -> Iterator[str]:
+    """What the calls that could not be followed may run, as far as it does something that a step shows."""
+    found = [each for each in _shown(trace) if any(isinstance(node, StepEvent) for node in all_nodes(each.nodes))]
+    if found:
+        yield "A caller or a configuration says what these run. It may be, perhaps:"
+    for each in found:
+        yield f"{each.function.scope.qualname} of {_named(each.function, names)}"
+        if each not in seen:
+            seen.add(each)
+            yield from _aligned([*_rows(each.nodes, "  ", seen, names)])
+
+
+def _shown(trace: StepTrace) -> list[Summary]:
+    """What calls of a step may run that could not be followed, without launches."""
+    return [replace(each, nodes=without_launches(replace(trace, nodes=each.nodes)).nodes) for each in possible(trace)]
 
 
 def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
@@ -99,7 +124,8 @@ def _rows(
                         seen.add(reached)
                         yield from _rows(reached.nodes, inner, seen, names)
         elif isinstance(node, Repeat):
-            yield row, f"{indent}for each of {_short(node.times)}", ""
+            times = "" if node.count is None else f"{node.count} times"
+            yield row, f"{indent}for each of {_short(node.times)}", times
             yield from _rows(node.body, inner, seen, names)
         elif isinstance(node, Alternatives):
             for number, (test, arm) in enumerate(node.arms):
@@ -151,6 +177,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
     kept = promises_json(trace, names)
     trace = without_launches(trace)
+    seen = set[Summary]()
     return {
         "path": names.get(trace.place.file.path, trace.place.file.path),
         "row": trace.row,
@@ -161,7 +188,8 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
         "promises": kept,
-        "nodes": _objects(trace.nodes, set(), names),
+        "nodes": _objects(trace.nodes, seen, names),
+        "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in _shown(trace)],
     }
 
 
@@ -186,7 +214,8 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
             "runs": runs,
         }
     if isinstance(node, Repeat):
-        return {"type": "loop", **found, "over": _short(node.times), "nodes": _objects(node.body, seen, names)}
+        nodes = _objects(node.body, seen, names)
+        return {"type": "loop", **found, "over": _short(node.times), "times": node.count, "nodes": nodes}
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}

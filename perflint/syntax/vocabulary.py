@@ -144,7 +144,7 @@ runs_forward = _asks(
 means_layer = _asks(rf"^(\w*_)?({_NETWORK}|criterion|loss|losses){_PART}", flags=0)
 """Whether a name means something that is called with tensors: a network, or a ``criterion``, a ``loss_fn``."""
 
-means_scheduler = _says(r"sched|lr|prof|env|(?:p|prog|progress)?bar|timer|warmup")
+means_scheduler = _says(r"sched|lr|learning_rate|prof|env|(?:p|prog|progress)?bar|timer|warmup")
 """Whether a name means that ``step`` does not update weights: ``lr_scheduler``, ``profiler``, ``env``."""
 
 means_scaler = _says(r"(?:grad|amp)?scaler")

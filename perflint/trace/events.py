@@ -13,7 +13,7 @@ from perflint.facts.unknown_size import dynamic_op
 from perflint.facts.waits import is_asked, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
-from perflint.index.kinds import LAYER_TAG, UNKNOWN, Kind
+from perflint.index.kinds import LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.paddle.host_reads import COPYING_METHODS
 from perflint.paddle.inside import Does
 from perflint.syntax.names import dotted
@@ -166,7 +166,7 @@ def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_t
 
 def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Happening]:
     """The events that a call is because of what it calls: ``scaler.step`` tests for overflow, and steps."""
-    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator):
+    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator) or _is_for_tensors(call, evaluator):
         yield Happening(call, EventKind.READ)
         return
     name = point.file.names.resolve(dotted(call.func) or "")
@@ -194,6 +194,12 @@ def _schedules(call: ast.Call, evaluator: Evaluator) -> bool:
 def _copies(call: ast.Call, evaluator: Evaluator) -> bool:
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in COPYING_METHODS
     return is_method and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).is_tensor
+
+
+def _is_for_tensors(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a call is ``x.numpy()`` of something unknown: nothing but a tensor has that method."""
+    is_numpy = isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not arguments_of(call)
+    return is_numpy and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).tag == UNKNOWN_TAG
 
 
 def model_of(call: ast.Call, evaluator: Evaluator) -> Kind | None:

@@ -7,9 +7,9 @@ reaches. So a trace is as large as the code, not as the number of paths through 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 from perflint.flow.branches import EACH_STEP, Every, Often
@@ -19,19 +19,23 @@ from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
-from perflint.index.kinds import EITHER, GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG
+from perflint.index.kinds import EITHER, GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import required_parameters
+from perflint.syntax.parameters import arguments_of, required_parameters
 from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training, is_trial, means_loss, means_scaler
-from perflint.trace.events import StepEvent, events_at, gives_tensors, model_of
+from perflint.syntax.vocabulary import is_no_training, is_trial, means_layer, means_loss, means_model, means_scaler
+from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
+from perflint.trace.lengths import passes, together
+from perflint.trace.looked_up import called_name, is_looked_up, may_run
+from perflint.trace.same_object import together_with
 from perflint.training.every import HowOften
 from perflint.training.hot import step_functions
 from perflint.training.live import live
 from perflint.training.looks import kinds_given, step_loops
+from perflint.training.repeats import comprehensions
 from perflint.training.steps import Point
 
 
@@ -51,12 +55,16 @@ class StepCall:
 
 @dataclass(frozen=True)
 class Repeat:
-    """A loop inside the step. ``times``: what it goes over, in words."""
+    """A loop inside the step, or a comprehension.
 
-    node: ast.stmt
+    ``times``: what it goes over, in words; ``count``: how many items that has, None if it is not known.
+    """
+
+    node: ast.stmt | ast.expr
     place: Place
     times: str
     body: tuple[Node, ...]
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -138,7 +146,7 @@ def traces(project: Project) -> Iterator[StepTrace]:
             continue
         for at, loop in _outermost_loops(file):
             found = of_loop(at, loop)
-            calls = (node for node in _all(found.nodes) if isinstance(node, StepCall))
+            calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
             reached.update(each.function.scope for call in calls for each in call.reached)
             yield found
     for step in step_functions(project):
@@ -187,7 +195,7 @@ def _is_in(loop: Loop, other: Loop) -> bool:
     return other.lineno < loop.lineno <= (other.end_lineno or other.lineno)
 
 
-def _all(nodes: Iterable[Node]) -> Iterator[Node]:
+def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     """All nodes that lie below some nodes, in order, those of a function once."""
     seen, waiting = set[Summary](), [*nodes][::-1]
     while waiting:
@@ -203,6 +211,14 @@ def _all(nodes: Iterable[Node]) -> Iterator[Node]:
         elif isinstance(node, Alternatives):
             below = [each for _, arm in node.arms for each in arm]
         waiting += below[::-1]
+
+
+def summary_of(at: Place, handed: Mapping[str, Kind]) -> Summary | None:
+    """What a function does in a step if it is called with arguments of these kinds, of which nothing else is known."""
+    try:
+        return _summary(at, in_order(handed), ())
+    except RecursionError:  # some hundred calls in each other
+        return None
 
 
 @query(cycle=None)
@@ -251,7 +267,7 @@ class _Reader:
         runs = self._often.every(statement.place, self._loop)
         if isinstance(node, (ast.For, ast.AsyncFor)):
             yield from self._own(statement, runs)
-            yield from self._repeat(node, ast.unparse(node.iter))
+            yield from self._repeat(node, ast.unparse(node.iter), (), passes(node.iter, self._at.before(statement)))
         elif isinstance(node, ast.While):
             yield from self._repeat(node, f"while {ast.unparse(node.test)}", tuple(self._own(statement, runs)))
         elif isinstance(node, ast.If):
@@ -272,11 +288,15 @@ class _Reader:
             yield from self._own(statement, runs)
 
     def _repeat(
-        self, node: ast.For | ast.AsyncFor | ast.While, times: str, first: tuple[Node, ...] = ()
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        times: str,
+        first: tuple[Node, ...] = (),
+        count: int | None = None,
     ) -> Iterator[Node]:
         body = (*first, *self.block(node.body))
         if body:
-            yield Repeat(node, self._at, times, body)
+            yield Repeat(node, self._at, times, body, count)
         yield from self.block(node.orelse)
 
     def _choice(self, node: ast.If) -> Iterator[Node]:
@@ -299,37 +319,70 @@ class _Reader:
             yield from self._own(statement, self._often.every(statement.place, self._loop))
 
     def _own(self, statement: Statement, runs: Every) -> Iterator[Node]:
-        """The events of the statement's own expressions, and what its calls do."""
+        """The events of the statement's own expressions, and what its calls do; those of a comprehension repeat."""
         env = self._flow.before.get(statement.node, {})
         point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
-        for found in events_at(point):
-            if found.kind is not None:
-                often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
-                yield StepEvent(found.kind, point, found.node, often, found.why)
-            elif isinstance(found.node, ast.Call):
-                yield from self._called(found.node, point, runs)
+        around = comprehensions(self._at.scope)
+        for loop, events in groupby(events_at(point), key=lambda event: around.get(event.node)):
+            found = tuple(node for event in events for node in self._event(event, point, runs))
+            if loop is None:
+                yield from found
+            elif found:
+                yield self._in_comprehension(loop, found, around, statement)
+
+    def _event(self, found: Happening, point: Point, runs: Every) -> Iterator[Node]:
+        """An event, or what a call does; a log call of the project is followed to where it logs."""
+        is_followed = found.kind in (None, EventKind.LOG)
+        own = [*self._called(found.node, point, runs)] if is_followed and isinstance(found.node, ast.Call) else []
+        if found.kind is None or any(isinstance(each, StepEvent) for each in all_nodes(own)):
+            yield from own
+        else:
+            often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
+            yield StepEvent(found.kind, point, found.node, often, found.why)
+
+    def _in_comprehension(
+        self, loop: ast.expr, body: tuple[Node, ...], around: Mapping[ast.AST, ast.expr], statement: Statement
+    ) -> Repeat:
+        """What a comprehension repeats, with the loops around it in the same statement."""
+        loops, inner = [loop], around.get(loop)
+        while inner is not None:
+            loops.append(inner)
+            inner = around.get(inner)
+        over = [each.iter for item in loops for each in getattr(item, "generators", ())]
+        counts = [passes(each, self._at.before(statement)) for each in over]
+        return Repeat(loop, self._at, " and ".join(map(ast.unparse, reversed(over))), body, together(counts))
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
         targets = self._targets(call, point, evaluator)
-        reached = [summary for target in targets if (summary := self._inside(target, call, evaluator)) is not None]
+        inside = (self._inside(target, call, point, evaluator) for target in targets)
+        reached = [summary for summary in inside if summary is not None]
+        is_open = bool(targets) and self._may_be_another(call, point)
         if any(summary.nodes for summary in reached):
-            yield StepCall(call, point.place, runs, tuple(reached), all(target.sure for target in targets))
-        elif not targets and self._may_lead_on(call, evaluator):
+            is_sure = all(target.sure for target in targets) and not is_open
+            yield StepCall(call, point.place, runs, tuple(reached), is_sure)
+        if is_open or (not targets and self._may_lead_on(call, point, evaluator)):
             yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
         elif not targets and (evaluator.kind(call.func).tag == LAYER_TAG or evaluator.kind(call).is_tensor):
             yield Launches(call, point.place, 1)
+
+    def _may_be_another(self, call: ast.Call, point: Point) -> bool:
+        """Whether a call of a model may run others than those known: a configuration says which is created."""
+        name = dotted(call.func) or ""
+        return means_model(name.rpartition(".")[2]) and is_looked_up(call.func, point.place)
 
     def _targets(self, call: ast.Call, point: Point, evaluator: Evaluator) -> list[Callee]:
         project = self._at.file.project
         model = model_of(call, evaluator)
         if model is not None:
-            methods = (Modules.of(project).method(part, "forward") for part in model.type.split(EITHER) if part)
+            parts = [part for part in model.type.split(EITHER) if part]
+            method = Modules.of(project).method
+            methods = (method(part, "__call__") or method(part, "forward") for part in parts)
             return [Callee(method) for method in methods if method is not None]
         found = CallGraph.of(project).callees(point.function, call, point.full_env)
         return [target for target in found if _is_followed(target.file, target.scope)]
 
-    def _inside(self, target: Callee, call: ast.Call, evaluator: Evaluator) -> Summary | None:
+    def _inside(self, target: Callee, call: ast.Call, point: Point, evaluator: Evaluator) -> Summary | None:
         if target.scope is self._at.scope or is_generator(target.scope):
             return None
         arguments, keywords, spread = kinds_given(call, evaluator) if target.bound else ([], {}, [])
@@ -337,6 +390,7 @@ class _Reader:
         told: Told = ()
         if target.bound:
             handed = {**left_out(target.scope, call), **handed}
+            handed = {**handed, **together_with(target, call, point)}
             fields = told_to_method(self._at, call, self._told, target.scope)
             told = in_order({**fields, **default_values(target.scope, call, self._definitions)})
         try:
@@ -344,18 +398,26 @@ class _Reader:
         except RecursionError:  # some hundred calls in each other: the rest of the step is still worth showing
             return None
 
-    def _may_lead_on(self, call: ast.Call, evaluator: Evaluator) -> bool:
-        """Whether a call of something unknown gets a tensor: what it does with it is not known."""
-        name = dotted(call.func)
-        if name is None or evaluator.kind(call.func).tag != UNKNOWN_TAG or not gives_tensors(call, evaluator):
+    def _may_lead_on(self, call: ast.Call, point: Point, evaluator: Evaluator) -> bool:
+        """Whether a call of something unknown gets a tensor, or is that of a model: what it does is not known."""
+        name, kind = called_name(call.func), evaluator.kind(call.func)
+        is_other = kind.type or (kind.tag not in (UNKNOWN_TAG, LAYER_TAG) and not kind.guess)
+        if not name or is_other or not arguments_of(call):
             return False
         if means_scaler(name.rpartition(".")[0]):
             return False  # ``scaler.scale(loss)`` of Paddle is one product
+        last = name.rpartition(".")[2]
+        if ((kind.guess and means_loss(last)) or means_layer(last)) and not self._at.file.names.is_bound(
+            name.partition(".")[0]
+        ):
+            return is_looked_up(call.func, point.place)
+        if kind.tag == LAYER_TAG or dotted(call.func) is None:
+            return False
         first, _, rest = name.partition(".")
         own = first in self._at.scope.parameters and not (
             rest and evaluator.kind(ast.Name(first, ast.Load())).is_tensor
         )
-        return own or (first == "self" and self._at.scope.owner is not None)
+        return gives_tensors(call, evaluator) and (own or (first == "self" and self._at.scope.owner is not None))
 
 
 def _is_followed(file: FileIndex, target: Scope) -> bool:
@@ -460,11 +522,30 @@ def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[StepEvent], bool]
 
 def unknown_calls(nodes: Iterable[Node]) -> list[Unknown]:
     """The calls of a step that could not be followed, each once."""
-    found = (node for node in _all(nodes) if isinstance(node, Unknown))
+    found = (node for node in all_nodes(nodes) if isinstance(node, Unknown))
     return list({node.node: node for node in found}.values())
+
+
+_MOST_POSSIBLE = 400
+
+
+def possible(trace: StepTrace) -> list[Summary]:
+    """What the calls of a step that could not be followed may run, and what those in there may: each function once.
+
+    ``model = create(cfg.architecture)`` is one of the models of the project: which, a configuration says.
+    """
+    found: dict[Summary, None] = {}
+    waiting = unknown_calls(trace.nodes)
+    for unknown in waiting:  # grows in the loop
+        for place in may_run(unknown.place, unknown.node):
+            summary = summary_of(place, dict.fromkeys(place.scope.parameters, GUESS))
+            if summary is not None and summary not in found and len(found) < _MOST_POSSIBLE:
+                found[summary] = None
+                waiting += unknown_calls(summary.nodes)
+    return list(found)
 
 
 def reached(nodes: Iterable[Node]) -> list[Summary]:
     """The functions that a step runs, each once for the arguments that it gets."""
-    found = (each for node in _all(nodes) if isinstance(node, StepCall) for each in node.reached)
+    found = (each for node in all_nodes(nodes) if isinstance(node, StepCall) for each in node.reached)
     return list(dict.fromkeys(found))

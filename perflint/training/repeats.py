@@ -27,7 +27,7 @@ def repeat_of(project: Project, point: Point, step: Step, node: ast.expr | None 
 
     ``for batch in loader: for loss in losses: loss.item()`` reads several times in each step.
     """
-    around = _comprehensions(point.scope).get(node) if node is not None else None
+    around = comprehensions(point.scope).get(node) if node is not None else None
     if around is not None:
         return point.file.path, around
     way = list(call_path(project, point, step))
@@ -65,7 +65,7 @@ def _is_one(keywords: list[ast.keyword]) -> bool:
 
 
 @once
-def _comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
+def comprehensions(scope: Scope) -> dict[ast.AST, ast.expr]:
     """The expressions that comprehensions of a function evaluate in each iteration, with the innermost one."""
     return dict(pair for item in scope.statements for pair in _repeated_in(item))
 

@@ -1,0 +1,126 @@
+"""What a call may run that looks its function up: layers that a configuration names, ``create(cfg.architecture)``.
+
+Nothing in the source says which of them it is.  So all classes of the project count that can be looked up by a name,
+take the arguments of the call, and fit the words of what is called: ``self.head(x)`` may run each registered head.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from perflint.flow.calls import CallGraph
+from perflint.flow.sources import Through, ValueSource, sources
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Place, Project
+from perflint.index.registries import registered_classes
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.parameters import all_parameters, fits
+from perflint.syntax.scopes import Class
+from perflint.syntax.tree import base_of
+from perflint.syntax.vocabulary import means_model, snake
+
+_RUN = ("forward", "__call__")
+_COMPUTED = re.compile(r"\beval\(|\bgetattr\(\w+, *[^\"']|\bglobals\(\)\[")
+"""How a module looks up a class of its package without a registry."""
+
+
+def may_run(at: Place, call: ast.Call) -> tuple[Place, ...]:
+    """The methods that a call of something unknown may run; none if nothing suggests that it was looked up."""
+    known = _callable(at.file.project)
+    if not known or not is_looked_up(call.func, at):
+        return ()
+    fitting = [place for place in known if fits(place.scope, call)]
+    name = called_name(call.func).rpartition(".")[2]
+    if means_model(name):
+        return tuple(fitting)
+    for word in reversed([word for word in snake(name).split("_") if len(word) > 1]):
+        meant = [place for place in fitting if not _singular(word).isdisjoint(_words(place))]
+        if meant:
+            return tuple(meant)
+    return ()
+
+
+def called_name(node: ast.expr) -> str:
+    """The name of what is called, or of what it is an item of: ``losses`` of ``losses["types"][0](x)``."""
+    return dotted(node) or dotted(base_of(node)) or ""
+
+
+def is_looked_up(node: ast.expr, at: Place) -> bool:
+    """Whether something that is called comes from a caller that is not known, or from a call of something computed."""
+    return any(_is_open(source) for source in sources(node, at))
+
+
+def _is_open(source: ValueSource) -> bool:
+    if not source.is_known:
+        return source.steps[-1].kind is Through.UNKNOWN
+    node, file = source.node, source.place.file
+    if not isinstance(node, ast.Call):
+        return isinstance(node, (ast.Subscript, ast.Attribute))
+    name = dotted(node.func)
+    if name is None or name in all_parameters(source.place.scope):
+        return True  # ``eval(name)(**options)``, ``LAYERS[name]()``, ``made_of(**options)`` of a parameter
+    is_imported = (
+        file.names.is_bound(name.partition(".")[0])
+        and Modules.of(file.project).module_named(file.names.resolve(name).rpartition(".")[0], file) is None
+    )
+    is_class = Modules.of(file.project).class_at(file, node.func) is not None
+    return (
+        not is_imported and not is_class and CallGraph.of(file.project).called(source.place.function, node.func) is None
+    )
+
+
+@query
+def _callable(project: Project) -> tuple[Place, ...]:
+    """What calls of the objects run whose classes can be looked up by a name."""
+    found: dict[Place, None] = {}
+    for file, owner in _looked_up(project):
+        methods = (Modules.of(project).method_of(file, owner, name) for name in _RUN)
+        method = next((each for each in methods if each is not None), None)
+        if method is not None:
+            found[method] = None
+    return tuple(found)
+
+
+def _looked_up(project: Project) -> Iterator[tuple[FileIndex, Class]]:
+    packages = [_package(file) for file in project.files.values() if file.matches(_COMPUTED)]
+    for file in project.files.values():
+        if file.is_quiet or file.is_foreign:
+            continue
+        registered = {name for names in registered_classes(file).values() for name in names}
+        is_computed = any(f"{file.module}.".startswith(package) for package in packages)
+        for name, owner in file.scopes.classes.items():
+            is_layer = Modules.of(project).kind_of_instance(file, owner).tag == LAYER_TAG
+            if name in registered or (is_computed and is_layer and not _is_part(file, owner)):
+                yield file, owner
+
+
+def _is_part(file: FileIndex, owner: Class) -> bool:
+    """Whether only methods of other classes create objects of a class: it is a part of them, such as a block."""
+    callers = [caller for _, caller, *_ in CallGraph.of(file.project).objects(file, owner)]
+    return bool(callers) and all(caller.owner is not None for caller in callers)
+
+
+def _package(file: FileIndex) -> str:
+    """What the qualified names of the modules begin with that a module can look up."""
+    return f"{file.module}."
+
+
+@query
+def _words(place: Place) -> frozenset[str]:
+    """The words of a class and of the folders that it is in, also without the end of a plural."""
+    owner = place.scope.owner
+    names = (*place.file.parts, owner.name if owner is not None else "")
+    return frozenset(one for name in names for word in _split(name) for one in _singular(word))
+
+
+def _singular(word: str) -> frozenset[str]:
+    """``losses`` and ``loss``; also ``losse``, since nothing says where a plural ends."""
+    return frozenset({word, word.removesuffix("s"), word.removesuffix("es")})
+
+
+def _split(name: str) -> Iterable[str]:
+    return filter(None, snake(name).replace(".", "_").split("_"))
