@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from perflint.index.kinds import Kind
 from perflint.index.modules import Modules
