@@ -46,7 +46,7 @@ class Registries(Part):
         return tuple(
             (name, (file, file.scopes.classes[own]))
             for file in self._project.files.values()
-            if file.matches(_REGISTERS)
+            if _registers(file.source.text)
             for name, owners in registered_classes(file).items()
             for own in owners
         )
