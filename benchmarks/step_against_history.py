@@ -71,7 +71,7 @@ EXPECTED = (
         "PaddlePaddle/PaddleSeg",
         "60c1617f75",
         "paddleseg/core/train.py",
-        (Change("added", "scaler", "paddleseg/core/train.py", "scaler.minimize(optimizer, scaled)"),),
+        (Change("added", "inside", "paddleseg/core/train.py", "scaler.minimize(optimizer, scaled)"),),
     ),
     Commit(
         "yeyupiaoling/VoiceprintRecognition-PaddlePaddle",
@@ -79,7 +79,7 @@ EXPECTED = (
         "train.py",
         (
             Change("added", "read", "modules/model.py", "length.max()"),
-            Change("added", "copy", "modules/model.py", "paddle.to_tensor(mask"),
+            Change("added", "device copy", "modules/model.py", "paddle.to_tensor(mask"),
         ),
     ),
 )

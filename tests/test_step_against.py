@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from perflint.cli import main
+from perflint.commands import step_against
 from perflint.flow.resolving import opened
+from perflint.index.project import Project
 from perflint.trace.difference import StepDifference, differences
-from perflint.trace.step_trace import traces
+from perflint.trace.step_trace import StepTrace, traces
 from tests.cli_runs import Output, write
 from tests.git_runs import commit, start
 from tests.support import Files, in_step, sources
@@ -258,6 +261,26 @@ def test_a_file_that_did_not_exist_is_a_new_step_and_fails_nothing(capsys: Outpu
     Path("train.py").unlink()
     write(other="x = 1\n")
     assert against(capsys) == "train.py:7, train: this step of HEAD is gone\n"
+
+
+@pytest.mark.usefixtures("repository")
+@pytest.mark.parametrize(("row", "followed"), [("# a comment\n\n", 0), ("x = 1\n", 2)])
+def test_a_check_follows_steps_only_if_code_has_changed(
+    row: str, followed: int, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[Project] = []
+
+    def noted(project: Project) -> Iterator[StepTrace]:
+        calls.append(project)
+        return traces(project)
+
+    monkeypatch.setattr(step_against, "traces", noted)
+    write(train=in_step("x = loss.item()\n"))
+    commit()
+    write(train=row + in_step("x = loss.item()\n"))
+    assert main(["check", "-q", "--select", "PPF201", "--changed-since", "HEAD"]) == 0
+    assert len(calls) == followed  # now, and in the revision
+    capsys.readouterr()
 
 
 @pytest.mark.usefixtures("repository")

@@ -20,7 +20,7 @@ from perflint.output.console import Console
 from perflint.output.difference_text import difference_json, difference_text
 from perflint.run.discovery import SUFFIX
 from perflint.run.engine import undisturbed
-from perflint.run.sources_then import RunReads, sources_then
+from perflint.run.sources_then import RunReads, is_other_code, sources_then
 from perflint.text.source import Source
 from perflint.trace.difference import SeenEvent, differences
 from perflint.trace.step_trace import StepTrace, reached, traces
@@ -78,7 +78,7 @@ def newly_met(now: RunReads, then: FilesThen) -> list[SeenEvent]:
     Raises:
         GitError: git cannot read the revision.
     """
-    changed = {path for path in now.sources if then.is_changed(path)}
+    changed = {path for path, source in now.sources.items() if is_other_code(source, then)}
     projects = [files for files in split(now.sources).projects if not changed.isdisjoint(files)]
     found = [trace for files in projects for trace in traces(opened(files, now.settings))]
     reaching = [trace for trace in found if not changed.isdisjoint(_files_of(trace))]

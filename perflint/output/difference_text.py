@@ -25,6 +25,7 @@ _OFTEN = {
 }
 _NAMES = {
     EventKind.COPY: ("copy to the device", "copies to the device"),
+    EventKind.DEVICE_COPY: ("copy on the device", "copies on the device"),
     EventKind.LOG: ("log line", "log lines"),
     EventKind.SAVE: ("save", "saves"),
     EventKind.COLLECTIVE: ("collective", "collectives"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from perflint.text.visible import counted
-from perflint.trace.verdict import Edit, Row, Verdict
+from perflint.trace.verdict import StepEdit, Row, StepVerdict
 
 _MOST_ROWS = 6
 _NOTHING = "nothing here is worth your time, as far as the source shows"
@@ -19,12 +19,12 @@ _BOUND = {
 _DO = {
     "loading": "give the DataLoader at {rows} worker processes",
     "waits": "remove the waits at {rows}",
-    "kernels": "train with paddle.amp, if a profile shows that kernels bound the step",
+    "kernels": "train with paddle.amp, if a profile shows that kernels bound it",
 }
 _ONLY_A_RUN = "What a sample costs to load, and how long kernels take, only a run shows: perflint profile."
 
 
-def verdict_lines(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
+def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[str]:
     """The verdict about a step, the plan, what is not worth it, and what the source does not show.
 
     Args:
@@ -46,7 +46,7 @@ def verdict_lines(verdict: Verdict, names: Mapping[str, str]) -> Iterator[str]:
         yield f"  {_ONLY_A_RUN}"
 
 
-def verdict_json(verdict: Verdict, names: Mapping[str, str]) -> dict[str, Any]:
+def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as an object."""
     return {
         "sentence": _sentence(verdict),
@@ -57,14 +57,14 @@ def verdict_json(verdict: Verdict, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _sentence(verdict: Verdict) -> str:
+def _sentence(verdict: StepVerdict) -> str:
     if not verdict.plan:
         return _NOTHING
     first = verdict.plan[0]
     return _BOUND[first.kind].format(count=verdict.waits, gone=len(first.rows))
 
 
-def _done(edit: Edit, names: Mapping[str, str]) -> str:
+def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
     return _DO[edit.kind].format(rows=_places(edit.rows, names))
 
 
@@ -79,6 +79,6 @@ def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:
     return " and ".join([*found, *more])
 
 
-def _object(edit: Edit, names: Mapping[str, str]) -> dict[str, Any]:
+def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
     places = [{"path": names.get(path, path), "row": row} for path, row in edit.rows]
     return {"kind": edit.kind, "places": places, "usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}

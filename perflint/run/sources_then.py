@@ -5,6 +5,7 @@ Files that have not changed are those of the run; the others come from git. Noth
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -65,6 +66,21 @@ def sources_then(now: RunReads, then: FilesThen) -> SourcesThen:
                 found |= _on_disk(other)
                 hidden.add(str(other))
     return SourcesThen({path: found[path] for path in sorted(found)}, frozenset(hidden), changed)
+
+
+def is_other_code(source: Source, then: FilesThen) -> bool:
+    """Whether a file had other code in a revision, and not only other comments and blank rows.
+
+    Raises:
+        git.GitError: git cannot read the file.
+    """
+    if not then.is_changed(source.path):
+        return False
+    before = _decoded(source.path, then).get(source.path)
+    try:
+        return before is None or ast.dump(ast.parse(before.text)) != ast.dump(ast.parse(source.text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
 
 
 def _decoded(path: str, then: FilesThen) -> dict[str, Source]:

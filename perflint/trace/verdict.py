@@ -35,7 +35,7 @@ Row = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Edit:
+class StepEdit:
     """Something to do about a step.
 
     Attributes:
@@ -52,7 +52,7 @@ class Edit:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class StepVerdict:
     """What to do about a step.
 
     Attributes:
@@ -63,8 +63,8 @@ class Verdict:
         unknown: the calls that could not be followed, which may wait as well.
     """
 
-    plan: tuple[Edit, ...]
-    rest: tuple[Edit, ...]
+    plan: tuple[StepEdit, ...]
+    rest: tuple[StepEdit, ...]
     waits: int
     inside: tuple[Row, ...]
     unknown: tuple[Unknown, ...]
@@ -89,7 +89,7 @@ class _State:
             yield part._replace(device_ms=part.device_ms * self.kernels) if isinstance(part, Kernels) else part
 
 
-def verdict(trace: StepTrace) -> Verdict:
+def verdict(trace: StepTrace) -> StepVerdict:
     """What to do about a step."""
     step = modelled(trace)
     blocking = [each for each in loadings(trace.place, trace.loop) if each.is_in_process]
@@ -98,8 +98,8 @@ def verdict(trace: StepTrace) -> Verdict:
     choices = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
     if blocking:
         choices["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
-    plan: list[Edit] = []
-    rest: list[Edit] = []
+    plan: list[StepEdit] = []
+    rest: list[StepEdit] = []
     while choices:
         edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
         best = max(edits, key=lambda edit: edit.usual)
@@ -110,7 +110,7 @@ def verdict(trace: StepTrace) -> Verdict:
         at = trace.place.file.path, trace.row
         plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
     inside = _rows(step, step.inside_paddle & step.waits)
-    return Verdict(tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes)))
+    return StepVerdict(tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes)))
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:
@@ -120,9 +120,9 @@ def _with(state: _State, name: str, edited: _State) -> _State:
     return replace(state, loads_ms=edited.loads_ms)
 
 
-def _edit(kind: str, before: _State, after: _State, rows: tuple[Row, ...]) -> Edit:
+def _edit(kind: str, before: _State, after: _State, rows: tuple[Row, ...]) -> StepEdit:
     shares = [1 - then / now for now, then in zip(before.milliseconds(), after.milliseconds(), strict=True)]
-    return Edit(kind, rows, fmean(shares), max(shares))
+    return StepEdit(kind, rows, fmean(shares), max(shares))
 
 
 def _fewest(step: ModelledStep) -> frozenset[int]:
