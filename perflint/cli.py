@@ -338,12 +338,13 @@ def _add_bench_choice(parser: argparse.ArgumentParser) -> None:
 def _add_step(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show what each training step does, in order and through all calls that can be followed: where the host waits "
-        "for the device, copies, logs and saves. Nothing is run."
+        "for the device, copies, logs and saves. Steps are grouped by the programs that reach them. Nothing is run."
     )
     add = _adder(parser)
-    add("paths", "file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
+    add("paths", "program, file or directory (default: .)", nargs="*", type=Path, metavar="PATH")
     shown = "how steps are shown: text (default), json or html"
     add("--output-format", shown, choices=("text", "json", "html"), default="text", metavar="FORMAT")
+    add("--unreached", "list the steps that no program reaches, and why")
     add("--against", "show what is different from this git revision (or REV...) instead", metavar="REV")
     add("--fail-on-more", "with --against: exit 1 if a step waits, copies, logs or saves more than it did")
     _add_settings(parser)

@@ -81,6 +81,9 @@ class Edit:
     content: str
 
 
+Edits = tuple[Edit, ...]
+
+
 @dataclass(frozen=True)
 class Fix:
     """The repair of one finding: applied whole or not at all.
@@ -93,7 +96,7 @@ class Fix:
     """
 
     message: str
-    edits: tuple[Edit, ...]
+    edits: Edits
     level: Level
     reason: str = ""
     imports: tuple[str, ...] = ()

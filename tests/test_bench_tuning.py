@@ -48,7 +48,7 @@ def varied(text: str, asked: str, root: Path, at: str = "") -> Tuned:
     ("arguments", "asked", "rows"),
     [
         ("num_workers=0, shuffle=True", "num_workers=0,2", ["DataLoader(data, num_workers=2, shuffle=True)"]),
-        ("batch_size=16", "num_workers=0,2", ["DataLoader(data, num_workers=2, batch_size=16)"]),
+        ("batch_size=16", "num_workers=0,2", ["DataLoader(data, batch_size=16, num_workers=2)"]),
         (
             "num_workers=workers",
             "num_workers=0,2",
@@ -60,7 +60,7 @@ def varied(text: str, asked: str, root: Path, at: str = "") -> Tuned:
             "batch_size=8",
             ["DataLoader(data, batch_sampler=BatchSampler(data, batch_size=8))"],
         ),
-        ("batch_size=16", "use_shared_memory=True,False", ["DataLoader(data, use_shared_memory=False, batch_size=16)"]),
+        ("batch_size=16", "use_shared_memory=True,False", ["DataLoader(data, batch_size=16, use_shared_memory=False)"]),
     ],
 )
 def test_the_training_loader_gets_each_value(arguments: str, asked: str, rows: list[str], tmp_path: Path) -> None:

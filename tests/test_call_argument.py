@@ -48,7 +48,7 @@ WITHOUT = [
     ),
     pytest.param(
         "(\n    data,\n    num_workers=2,  # two\n    persistent_workers=True,\n)",
-        "(\n    data,\n    num_workers=2,  # two\n    \n)",
+        "(\n    data,\n    num_workers=2,  # two\n)",
         id="the comment above stays",
     ),
 ]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import libcst as cst
 import pytest
 
 from perflint.configuration.settings import Settings
-from perflint.findings import Confidence, Finding, ImpactLevel
-from perflint.lint.statement_code import StatementCode
+from perflint.findings import Confidence, Finding, ImpactLevel, overlap
+from perflint.lint.statement_code import Instead, StatementCode, StatementEdit
+from perflint.rules.edits import WithArgument, WithoutArgument
 from perflint.run import engine
 from perflint.text.source import Source
 from tests.support import PATH, in_step, sources
@@ -92,13 +95,129 @@ def test_parentheses_are_no_part_of_a_node(text: str, shown: str) -> None:
 def test_only_the_header_of_a_compound_statement_is_its_code() -> None:
     text = "if a:\n    pass\nelif b(1):\n    # c()\n    d()\nelse:\n    e()\n"
     seen = {text[slice(*code.span(node))] for code in codes_of(text) for node in code.order if code.cst(node)}
-    assert seen == {"a", "b(1)", "b", "1", "d()", "d", "e()", "e"}
+    assert seen == {"a", "b(1)", "b", "1", "pass", "d()", "d", "e()", "e"}
 
 
 def test_code_that_libcst_cannot_parse_has_no_nodes_of_it() -> None:
     [code] = codes_of(f"x = a({' + '.join(['b'] * 2_000)})")
     call = next(node for node in code.order if isinstance(node, ast.Call))
     assert code.cst(call) is None
+
+
+# --- edits by visitors
+
+
+def edited(text: str, change: Callable[[Any], StatementEdit], kind: type[ast.AST] = ast.Call) -> tuple[str, int]:
+    """The text after a change of its outermost node of a kind, and how many edits make it."""
+    for code in codes_of(text):
+        node = next((node for node in code.order if isinstance(node, kind)), None)
+        if node is not None:
+            edits = change(node).edits(code)
+            assert not overlap(edits)
+            for edit in reversed(edits):
+                text = text[: edit.start] + edit.content + text[edit.end :]
+            return text, len(edits)
+    raise AssertionError(text)
+
+
+class Renamed(StatementEdit):
+    """Another method, which also gets one more argument."""
+
+    def leave_Call(self, _: Any, call: cst.Call) -> cst.Call:
+        function = cst.ensure_type(call.func, cst.Attribute).with_changes(attr=cst.Name("full"))
+        return call.with_changes(func=function, args=[*call.args, cst.Arg(cst.Integer("1"))])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "count"),
+    [
+        ("y = paddle.ones(x)\n", "y = paddle.full(x, 1)\n", 2),
+        ("if paddle.ones(x):\n    pass\n", "if paddle.full(x, 1):\n    pass\n", 2),
+        ("def f(a=p.ones(x)):\n    pass\n", "def f(a=p.full(x, 1)):\n    pass\n", 2),
+        ("@p.ones(x)\ndef f():\n    pass\n", "@p.full(x, 1)\ndef f():\n    pass\n", 2),
+        ("s = f'{p.ones(x)}'\n", "s = f'{p.full(x, 1)}'\n", 2),
+        ("s = '学习率 🚀'; y = p.ones(x)\n", "s = '学习率 🚀'; y = p.full(x, 1)\n", 2),
+        ("y = p.ones(\r\n    x)\r\n", "y = p.full(\r\n    x, 1)\r\n", 2),
+        ("y = p.ones()\n", "y = p.full(1)\n", 1),  # only a bracket is between the two
+    ],
+)
+def test_a_visitor_changes_only_the_words_that_differ(text: str, expected: str, count: int) -> None:
+    assert edited(text, Renamed) == (expected, count)
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "expected"),
+    [
+        ("y = f(a)\n", "f(a).detach()", "y = f(a).detach()\n"),
+        ("y = (f(a))\n", "a or b", "y = (a or b)\n"),  # its brackets stay
+        ("y = f(  # why\n    a, b)\n", "g(b)", "y = g(  # why\n    b)\n"),
+        ("y = f(  # why\n    a)\n", "a", "y = f(  # why\n    a)\n"),  # nothing could keep the comment
+        ("y = f(a, b)\n", "g(b)", "y = g(b)\n"),
+        ("y = f(a)\n", "g(\n    a)", "y = g(\n    a)\n"),
+        ("y = f(a)\n", "lambda: 0 0", "y = f(a)\n"),  # no expression
+    ],
+)
+def test_another_expression_keeps_what_is_around_it(text: str, other: str, expected: str) -> None:
+    assert edited(text, lambda node: Instead(node, other))[0] == expected
+
+
+def test_a_new_row_ends_as_the_rows_of_the_file() -> None:
+    text = "def f():\r\n    y = g(a)\r\n"
+    assert edited(text, lambda node: Instead(node, "g(\r\n        a)"))[0] == "def f():\r\n    y = g(\r\n        a)\r\n"
+
+
+def test_two_changes_of_one_statement_go_together() -> None:
+    text = "y = f(a, g(b))\n"
+    [code] = codes_of(text)
+    outer, inner = (node for node in code.order if isinstance(node, ast.Call))
+    edits = [*Instead(outer.func, "h").edits(code), *Instead(inner.args[0], "c").edits(code)]
+    assert [(edit.start, edit.end, edit.content) for edit in edits] == [(4, 5, "h"), (11, 12, "c")]
+
+
+def test_code_that_libcst_cannot_parse_is_not_changed() -> None:
+    text = f"x = a({' + '.join(['b'] * 2_000)})\n"
+    assert edited(text, Renamed) == (text, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "expected"),
+    [
+        ("f(a, b)\n", 0, "f(b)\n"),
+        ("f(a, b)\n", 1, "f(a)\n"),
+        ("f(a)\n", 0, "f()\n"),
+        ("f(a, b,)\n", 1, "f(a,)\n"),
+        ("f(\n    a,\n    b,\n)\n", 0, "f(\n    b,\n)\n"),
+        ("f(\n    a,\n    b,\n)\n", 1, "f(\n    a,\n)\n"),
+        ("f(\n    a,  # one\n    b)\n", 0, "f(\n    # one\n    b)\n"),
+        ("f(\n    a,  # one\n    b)\n", 1, "f(\n    a,  # one\n    )\n"),
+        ("f(\n    a,  # one\n    b,\n)\n", 1, "f(\n    a,  # one\n)\n"),
+        ("f(a=1, b=(2))\n", 1, "f(a=1)\n"),
+    ],
+)
+def test_an_argument_goes_with_its_comma_and_leaves_comments(text: str, at: int, expected: str) -> None:
+    def without(call: ast.Call) -> StatementEdit:
+        return WithoutArgument(call, [*call.args, *(item.value for item in call.keywords)][at])
+
+    assert edited(text, without)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("f()\n", "f(n=1)\n"),
+        ("f(a)\n", "f(a, n=1)\n"),
+        ("f(a,)\n", "f(a, n=1,)\n"),
+        ("f(a, b\n  )\n", "f(a, b, n=1\n  )\n"),
+        ("f(\n    a\n)\n", "f(\n    a,\n    n=1\n)\n"),
+        ("f(\n    a,\n)\n", "f(\n    a,\n    n=1,\n)\n"),
+        ("f(\n    a,  # one\n)\n", "f(\n    a,  # one\n    n=1,\n)\n"),
+        ("f(\n    a  # one\n)\n", "f(\n    a,  # one\n    n=1\n)\n"),
+        ("f(\n    a,\n    b)\n", "f(\n    a,\n    b,\n    n=1)\n"),
+        ("f(\r\n    a,\r\n)\r\n", "f(\r\n    a,\r\n    n=1,\r\n)\r\n"),
+    ],
+)
+def test_an_argument_is_added_as_the_last_one_is_written(text: str, expected: str) -> None:
+    assert edited(text, lambda call: WithArgument(call, "n=1"))[0] == expected
 
 
 def found(text: str) -> list[Finding]:

@@ -358,5 +358,6 @@ def test_steps_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     (tmp_path / "net.py").write_text(NET)
     monkeypatch.chdir(tmp_path)
     assert main(["step", "--isolated", "--output-format", "json", "train.py"]) == 0
-    (step,) = json.loads(capsys.readouterr().out)
+    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    (step,) = program["steps"]
     assert (step["path"], step["row"], step["most_at_each_step"]["waits for the device"]) == ("train.py", 13, 3)

@@ -383,6 +383,10 @@ def shown(body: str) -> str:
             "if paddle.isnan(loss) or args.stop: raise ValueError",
             "if step % 10 == 0 and (paddle.isnan(loss) or args.stop): raise ValueError",
         ),
+        (
+            "if (paddle.isnan(loss) or args.stop): raise ValueError",
+            "if (step % 10 == 0 and (paddle.isnan(loss) or args.stop)): raise ValueError",
+        ),
         ("loss = loss if loss > 1 else 2 * loss", "loss = paddle.where(loss > 1, loss, 2 * loss)"),
         ("largest = max(loss, x)", "largest = paddle.maximum(loss, x)"),
         ("if x.sum() > 0:\n    x = x / 2", "x = paddle.where(x.sum() > 0, x / 2, x)"),

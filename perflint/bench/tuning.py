@@ -19,7 +19,8 @@ from perflint.fix.parsed_text import Reading
 from perflint.flow.resolving import opened
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
-from perflint.rules.edits import insert_argument
+from perflint.lint.statement_code import StatementCode, statement_around
+from perflint.rules.edits import WithArgument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, is_none, is_spread
 from perflint.syntax.scopes import Scope, Statement, terminal
@@ -220,11 +221,9 @@ def _with(file: FileIndex, call: ast.Call, argument: ast.expr | None, name: str,
         raise CannotTune(
             f"{place} takes arguments from a dict or a list, so {name} may be among them: write it out there"
         )
-    elif call.keywords:
-        start = source.lines.offset(call.keywords[0].lineno, call.keywords[0].col_offset)
-        edits = [Edit(start, start, f"{name}={value}, ")]
     else:
-        edits = insert_argument(call, f"{name}={value}", file)
+        statement = statement_around(file.tree, call) or file.tree.body[0]
+        edits = WithArgument(call, f"{name}={value}").edits(StatementCode(statement, source))
     text = spliced(source.text, 0, len(source.text), edits)
     if not edits or not Reading(text).compiles:
         raise CannotTune(f"{place}: {name} could not be inserted there: write it out, as in {name}={value}")

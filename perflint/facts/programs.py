@@ -14,6 +14,7 @@ from perflint.flow.constant_values import Setter
 from perflint.flow.constants import Constants
 from perflint.index.callers import held_names
 from perflint.index.imports import Imports
+from perflint.index.in_use import asks_for_main
 from perflint.index.project import Part, Place
 from perflint.query import query
 from perflint.syntax.names import dotted
@@ -308,11 +309,7 @@ def _is_cpu(device: ast.expr, place: Place) -> bool:
 
 def _is_unconditional(statement: Statement) -> bool:
     """Whether a statement runs whenever the file is started as a script."""
-    return all(isinstance(link.node, ast.If) and _asks_for_main(link.node.test) for link in statement.around)
-
-
-def _asks_for_main(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and dotted(test.left) == "__name__"
+    return all(isinstance(link.node, ast.If) and asks_for_main(link.node) for link in statement.around)
 
 
 @query

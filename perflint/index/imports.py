@@ -53,10 +53,13 @@ class Imports(Part):
     def _may_find(self, file: FileIndex, other: FileIndex) -> bool:
         """Whether the path of a file ends like a module that another file imports but that is not found from there."""
         own = file.parts[:-1] if file.is_package else file.parts
-        return bool(own) and any(
-            _ends_with(own, target.split(".")) and next(self.brought_by(target, other), None) is None
-            for target in other.names.imported
-        )
+        return bool(own) and any(_ends_with(own, target) for target in self._not_found(other))
+
+    @query
+    def _not_found(self, file: FileIndex) -> list[list[str]]:
+        """The parts of the qualified names that a file imports and that are not found from its directory."""
+        targets = file.names.imported
+        return [target.split(".") for target in targets if next(self.brought_by(target, file), None) is None]
 
     @query
     def _loads_by_path(self) -> bool:

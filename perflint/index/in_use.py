@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from perflint.index.callers import held_names
@@ -16,7 +16,7 @@ from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
 from perflint.syntax.tree import walk
 
-_LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
+LOOK_UPS = ("getattr", "eval", "exec", "globals", "locals", "vars", "import_module")
 _LISTINGS = ("__dict__", "getmembers")
 """Calls that find classes and functions by computed names."""
 _SETTING_UP = ("sys.path.", "sys.setrecursionlimit", "warnings.", "logging.", "os.environ.", "matplotlib.use")
@@ -64,11 +64,11 @@ class InUse(Part):
         A file that no program loads is a library for unknown programs, unless it is left over; so is one that a
         ``setup.py`` installs. A program that nothing imports has to use its own functions and classes itself.
         """
-        if "." in definition.qualname or definition.decorators or self._is_installed(file):
+        if "." in definition.qualname or definition.decorators or self.is_installed(file):
             return True
         if not self._is_loaded(file):
             return not self.is_left_over(file) and not (_runs_its_own(file) and self._is_dead(file, definition))
-        if self._is_named(file, definition) or self._is_looked_up(file):
+        if self._is_named(file, definition) or self.is_looked_up(file):
             return True
         heirs = Hierarchy.of(self._project).descendants(definition) if isinstance(definition, Class) else ()
         return any(self.is_used(*heir) for heir in heirs) or Imports.of(self._project).by_settings(file)
@@ -76,7 +76,7 @@ class InUse(Part):
     @query
     def is_left_over(self, file: FileIndex) -> bool:
         """Whether nothing that may run imports a file, although a program loads a module next to it."""
-        if file.is_package or file.is_quiet or self._is_installed(file) or self._is_run(file):
+        if file.is_package or file.is_quiet or self.is_installed(file) or self.is_run(file):
             return False
         if Imports.of(self._project).by_settings(file):
             return False
@@ -91,7 +91,7 @@ class InUse(Part):
         return tuple(islice((file for file in modules if not file.is_package and self._is_loaded(file)), 2))
 
     @query
-    def _is_installed(self, file: FileIndex) -> bool:
+    def is_installed(self, file: FileIndex) -> bool:
         """Whether there is a ``setup.py`` next to the outermost package of a file."""
         modules, top = self._project.modules, len(file.parts) - 1
         while top > 0 and file.parts[:top] in modules:
@@ -99,13 +99,14 @@ class InUse(Part):
         return top < len(file.parts) - 1 and (*file.parts[:top], "setup") in modules
 
     @query(cycle=False)
-    def _is_run(self, file: FileIndex) -> bool:
-        return not file.is_quiet and (_is_program(file) or self._is_loaded(file))
+    def is_run(self, file: FileIndex) -> bool:
+        """Whether a file is a program, or is loaded by one."""
+        return not file.is_quiet and (is_program(file) or self._is_loaded(file))
 
     @query(cycle=False)
     def _is_loaded(self, file: FileIndex) -> bool:
         """Whether a program loads a file: directly or indirectly."""
-        return any(self._is_run(other) for other in Imports.of(self._project).loaders(file))
+        return any(self.is_run(other) for other in Imports.of(self._project).loaders(file))
 
     def is_used_at(self, at: Place) -> bool:
         """Whether the class or module-level function around a place is used; a module always is."""
@@ -116,7 +117,7 @@ class InUse(Part):
 
     def _is_dead(self, file: FileIndex, definition: Definition) -> bool:
         """Whether a definition of a program that no other file imports is not used by any code that may run."""
-        if self._is_looked_up(file) or Imports.of(self._project).by_settings(file) or _is_quoted(file, definition.name):
+        if self.is_looked_up(file) or Imports.of(self._project).by_settings(file) or is_quoted(file, definition.name):
             return False
         if isinstance(definition, Class) and any(
             self.is_used(*heir) for heir in Hierarchy.of(self._project).descendants(definition)
@@ -133,7 +134,7 @@ class InUse(Part):
         mentions = self._project.mentions
         for name in sorted(mentions.other_names(definition.name)):
             naming = mentions.of(name)
-            if any(_is_quoted(other, name) for other in naming):
+            if any(is_quoted(other, name) for other in naming):
                 return True
             own_first = sorted(naming, key=lambda other: other is not file)
             if any(self._is_named_in(other, name, file, definition) for other in own_first):
@@ -141,18 +142,27 @@ class InUse(Part):
         return False
 
     def _is_named_in(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
-        is_bound = other is file or self._binds(other, name, file, definition)
-        if is_bound and other is not file and other.is_package:
+        if other is not file and other.is_package and self._binds(other, name, file, definition):
             return True
+        return any(self._may_run(other, load, definition) for load in self._loads_in(other, name, file, definition))
+
+    def loads_of(self, file: FileIndex, definition: Definition) -> Iterator[tuple[FileIndex, Load]]:
+        """The places that read a class or a function of a module, in whatever file; the bases of classes are none."""
+        for name in sorted(self._project.mentions.other_names(definition.name)):
+            for other in self._project.mentions.of(name):
+                yield from ((other, load) for load in self._loads_in(other, name, file, definition))
+
+    def _loads_in(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> Iterator[Load]:
+        is_bound = other is file or self._binds(other, name, file, definition)
         if not is_bound and not other.may_be_member(name):
-            return False
+            return
         bases = _bases(other)
-        return any(
-            load.node not in bases
-            and (is_bound if isinstance(load.node, ast.Name) else self._is_member(load.node, other, file, definition))
-            and self._may_run(other, load, definition)
-            for load in other.loads.get(name, ())
-        )
+        for load in other.loads.get(name, ()):
+            is_meant = (
+                is_bound if isinstance(load.node, ast.Name) else self._is_member(load.node, other, file, definition)
+            )
+            if is_meant and load.node not in bases:
+                yield load
 
     def _binds(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> bool:
         """Whether an import in another file binds a name to a definition."""
@@ -181,13 +191,13 @@ class InUse(Part):
             return False
         if holder is not None:
             return self.is_used(other, holder)
-        return not self.is_left_over(other) and not _is_in(load.statement, _trial(other))
+        return not self.is_left_over(other) and not is_in(load.statement, trial_of(other))
 
     @query
-    def _is_looked_up(self, file: FileIndex) -> bool:
+    def is_looked_up(self, file: FileIndex) -> bool:
         """Whether a file, or one that imports it, looks definitions up by computed names."""
         return any(
-            other.has_words(*_LISTINGS) or (other.has_words(*_LOOK_UPS) and held_names(other).finds_names)
+            other.has_words(*_LISTINGS) or (other.has_words(*LOOK_UPS) and held_names(other).finds_names)
             for other in (file, *Imports.of(self._project).importers(file))
         )
 
@@ -202,15 +212,27 @@ def _by_package(project: Project) -> Mapping[tuple[str, ...], list[FileIndex]]:
 
 
 @query
-def _is_program(file: FileIndex) -> bool:
+def is_program(file: FileIndex) -> bool:
     """Whether a file does something when it runs, or only contains settings, which programs load by path."""
-    statements, trial = file.scopes.module.statements, _trial(file)
+    statements, trial = file.scopes.module.statements, trial_of(file)
     if trial is None and file.has("__main__"):
         return True
-    if any(_does_something(statement) and not _is_in(statement, trial) for statement in statements):
+    if any(_does_something(statement) and not is_in(statement, trial) for statement in statements):
         return True
     is_plain = len(file.scopes.scopes) == 1 and not file.scopes.classes and not file.is_package
     return is_plain and any(isinstance(statement.node, ast.Assign) for statement in statements)
+
+
+@query
+def is_script(file: FileIndex) -> bool:
+    """Whether a file is a program that somebody starts: not a module that does something while it is imported."""
+    if file.is_quiet or not is_program(file):
+        return False
+    if file.has("__main__") and trial_of(file) is None:
+        return True
+    trial = trial_of(file)
+    is_doing = any(_does_something(item) and not is_in(item, trial) for item in file.scopes.module.statements)
+    return is_doing and next(Imports.of(file.project).loaders(file), None) is None
 
 
 @query
@@ -218,19 +240,19 @@ def _runs_its_own(file: FileIndex) -> bool:
     """Whether a file is a program: a statement of its module, such as ``main()``, runs what the file defines."""
     if file.is_quiet or file.has_words("fire"):  # `fire.Fire()` makes a command of each function
         return False
-    module, trial = file.scopes.module, _trial(file)
+    module, trial = file.scopes.module, trial_of(file)
     return any(
         load.scope is module
         and load.statement is not None
         and isinstance(load.statement.node, _RUN)
-        and not _is_in(load.statement, trial)
+        and not is_in(load.statement, trial)
         for name in {*module.functions, *file.scopes.classes}
         for load in file.loads.get(name, ())
     )
 
 
 @query
-def _trial(file: FileIndex) -> ast.If | None:
+def trial_of(file: FileIndex) -> ast.If | None:
     """The ``if __name__ == "__main__"`` of a file, if it only tries a class of the file with made-up input.
 
     A function of the file that it calls has to return something: ``main()`` without a result may do anything.
@@ -238,7 +260,7 @@ def _trial(file: FileIndex) -> ast.If | None:
     if file.is_quiet or not file.has("__main__"):
         return None
     module = file.scopes.module
-    tests = [item.node for item in module.statements if isinstance(item.node, ast.If) and _asks_for_main(item.node)]
+    tests = [item.node for item in module.statements if isinstance(item.node, ast.If) and asks_for_main(item.node)]
     if len(tests) != 1 or tests[0].orelse:
         return None
     names = {_last(item) for item in walk(tests[0])}
@@ -249,7 +271,8 @@ def _trial(file: FileIndex) -> ast.If | None:
     return None if starts else tests[0]
 
 
-def _asks_for_main(node: ast.If) -> bool:
+def asks_for_main(node: ast.If) -> bool:
+    """Whether a test is ``if __name__ == "__main__":``."""
     return isinstance(node.test, ast.Compare) and dotted(node.test.left) == "__name__"
 
 
@@ -258,7 +281,8 @@ def _last(item: ast.AST) -> str:
     return item.id if isinstance(item, ast.Name) else item.attr if isinstance(item, ast.Attribute) else ""
 
 
-def _is_in(statement: Statement | None, block: ast.If | None) -> bool:
+def is_in(statement: Statement | None, block: ast.If | None) -> bool:
+    """Whether a statement is a block, or in it."""
     return statement is not None and block is not None and (statement.node is block or statement.is_in(block))
 
 
@@ -290,5 +314,6 @@ def _holder(scope: Scope) -> Definition | None:
     return scope.owner or scope
 
 
-def _is_quoted(file: FileIndex, name: str) -> bool:
+def is_quoted(file: FileIndex, name: str) -> bool:
+    """Whether a file contains a name in quotes."""
     return any(file.has(f"{quote}{name}{quote}") for quote in _QUOTES)

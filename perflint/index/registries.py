@@ -16,8 +16,8 @@ from perflint.syntax.tree import string_of
 
 _BUILDERS = ("build", "create", "make", "get", "instantiate", "init_obj")
 _NAME_KEYS = ("type", "name")
-_REGISTERS = re.compile(r"regist|add_component", re.IGNORECASE)
-"""What the name of a decorator that registers a class contains."""
+# What the name of a decorator that registers a class contains.
+_REGISTERS = ("regist", "add_component")
 
 
 class Registries(Part):
@@ -46,7 +46,7 @@ class Registries(Part):
         return tuple(
             (name, (file, file.scopes.classes[own]))
             for file in self._project.files.values()
-            if file.matches(_REGISTERS)
+            if _registers(file.source.text)
             for name, owners in registered_classes(file).items()
             for own in owners
         )
@@ -58,7 +58,7 @@ class Registries(Part):
         found = [
             (file, file.scopes.classes[own])
             for file in files
-            if file.has(name) and file.matches(_REGISTERS)
+            if file.has(name) and _registers(file.source.text)
             for own in registered_classes(file).get(name, ())
         ]
         return found[0] if len(found) == 1 else None
@@ -75,9 +75,13 @@ def registered_classes(file: FileIndex) -> dict[str, list[str]]:
     return found
 
 
+def _registers(text: str) -> bool:
+    return any(map(text.lower().count, _REGISTERS))
+
+
 def _registered_name(decorator: ast.expr, owner: Class) -> str | None:
     function = decorator.func if isinstance(decorator, ast.Call) else decorator
-    if not _REGISTERS.search(dotted(function) or ""):
+    if not _registers(dotted(function) or ""):
         return None
     given = [*decorator.args, *(item.value for item in decorator.keywords)] if isinstance(decorator, ast.Call) else []
     literals = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]

@@ -8,6 +8,7 @@ run, so the cache, an open session, the server and ``--watch`` notice changes au
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,11 +41,13 @@ class InputKind(Generic[T]):
         read: a function that returns what a file says, from its name and its bytes; None if it says nothing. The result
             is plain data, such as tuples of texts: findings are computed again when it changes, and the cache uses its
             ``repr``. A ValueError says in words why the file cannot be used.
+        is_optional: whether a file that cannot be used is skipped without a word.
     """
 
     name: str
     places: tuple[str, ...]
     read: Callable[[str, bytes], T | None]
+    is_optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def read_inputs(paths: Iterable[str], root: Path) -> Inputs:
         for place, top in sorted(tops.items()):
             wanted = {file for pattern in kind.places for file in listing.matching(place, pattern)}
             answers = [(file, *_answer(kind, file)) for file in sorted(wanted)]
-            files |= {file: problem for file, _, problem in answers}
+            files |= {file: "" if kind.is_optional else problem for file, _, problem in answers}
             found = [InputFile(file.relative_to(top).as_posix(), data) for file, data, _ in answers if data is not None]
             if found:
                 said.setdefault(kind.name, {})[str(place)] = tuple(found)
@@ -212,9 +215,48 @@ def nearest(path: str, inputs: Inputs) -> Admitted | None:
     return oldest(Admitted(version, file.path, row, excluded) for file in files for row, version, excluded in file.said)
 
 
+# --- notebooks, which call functions of the project
+
+_WORD = re.compile(r"[A-Za-z_]\w+")
+
+
+def rows_of_notebook(data: bytes) -> list[tuple[int, str]]:
+    """The rows of the code of a notebook, each with the number of its cell among those with code."""
+    try:
+        return [(cell, row) for cell, source in enumerate(_code_of(data), 1) for row in source.splitlines()]
+    except (ValueError, RecursionError):
+        return []
+
+
+def _code_of(data: bytes) -> list[str]:
+    """The source of the code cells of a notebook.
+
+    Raises:
+        ValueError: it is no notebook.
+    """
+    read = json.loads(data)
+    cells = read.get("cells", ()) if isinstance(read, dict) else ()
+    sources = [cell.get("source", "") for cell in cells if isinstance(cell, dict) and cell.get("cell_type") == "code"]
+    return ["".join(source) if isinstance(source, list) else str(source) for source in sources]
+
+
+def _words(name: str, data: bytes) -> tuple[str, ...] | None:
+    del name
+    return tuple(sorted({word for source in _code_of(data) for word in _WORD.findall(source)})) or None
+
+
+NOTEBOOKS = InputKind("notebooks", ("*.ipynb", "*/*.ipynb"), _words, is_optional=True)
+
+
+def notebooks_name(path: str, names: Iterable[str], inputs: Inputs) -> bool:
+    """Whether the code of a notebook in the project of a file has all of some words."""
+    wanted = {*names}
+    return any(wanted.issubset(notebook.said) for files in inputs.around(NOTEBOOKS, path) for notebook in files)
+
+
 # --- all kinds
 
-KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS,)
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS)
 """All kinds."""
 
 

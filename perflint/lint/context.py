@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from perflint import catalogue
 from perflint.catalogue import Rule
 from perflint.configuration.settings import Settings
 from perflint.facts.programs import Devices
-from perflint.findings import Confidence, Finding, Fix, Related
+from perflint.findings import Confidence, Edit, Edits, Finding, Fix, Related, in_order
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.known_values import Known
 from perflint.flow.surely import Surely
@@ -21,19 +21,15 @@ from perflint.index.in_use import InUse
 from perflint.index.kinds import Kind
 from perflint.index.project import FileIndex, Place
 from perflint.lint.impacts import Cost, cost
-from perflint.lint.statement_code import StatementCode, span_of
+from perflint.lint.statement_code import Instead, StatementCode, StatementEdit, span_of, statement_around
 from perflint.suppress import noqa
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import FUNCTIONS, nth_in_block
+from perflint.trace.started import standing
 from perflint.training import every as frequency
 from perflint.training.every import Interval, is_never_reached
 from perflint.training.outcomes import often
 from perflint.training.steps import Point, Step, points_of
-
-if TYPE_CHECKING:
-    from libcst import BaseExpression
-
-    from perflint.lint.written import Argument
 
 _Answer = TypeVar("_Answer")
 _MOST_LOOKS = 20_000
@@ -88,6 +84,9 @@ class Draft:
 
     has_noqa: bool = False
     """Whether a ``# noqa`` applies to the place, respected or not."""
+
+    doubt: str = ""
+    """Why nothing may train there, in a sentence."""
 
 
 class Context:
@@ -175,13 +174,19 @@ class Context:
 
     # -- what a node is ----------------------------------------------------------------------------------------------
 
-    def cst(self, node: ast.AST) -> BaseExpression | None:
-        """The node of LibCST for an expression of the current statement, for an edit."""
-        return self.code(self.statement).cst(node) if self.statement is not None else None
+    def edits(self, *changes: StatementEdit) -> Edits:
+        """What changes of some statements of the file replace in its text, by their places."""
+        found: list[Edit] = []
+        for change in changes:
+            node, statement = change.found[0], self.statement
+            if statement is None or node not in self.code(statement).order:
+                statement = statement_around(self.file.tree, node)
+            found += change.edits(self.code(statement)) if statement is not None else []
+        return in_order(found)
 
-    def arguments(self, call: ast.Call) -> list[Argument] | None:
-        """The arguments of a call of the current statement as they are written; None if LibCST cannot parse it."""
-        return self.code(self.statement).written.arguments(self.range(call)) if self.statement is not None else None
+    def instead(self, node: ast.AST, text: str) -> Edits:
+        """The edits that write another expression in place of one."""
+        return self.edits(Instead(node, text))
 
     def range(self, node: ast.AST) -> tuple[int, int]:
         """The offsets of a node in the file, without its surrounding space and parentheses."""
@@ -319,6 +324,12 @@ class Context:
             self.claim(node)
         if code not in self.codes:
             return
+        doubt = ""
+        if self.settings.whole_project and self.point is not None and confidence >= self.settings.min_confidence:
+            stands = standing(self.point.function, step)
+            if not stands.is_reached:
+                return
+            doubt, confidence = stands.doubt, Confidence.LOW if stands.doubt else confidence
         source, statement = self.file.source, self.statement
         start, end = span or self.range(node)
         fields.setdefault("what", shorten(source.text[start:end]))
@@ -353,6 +364,7 @@ class Context:
                 guarded,
                 self._nth() if around is not None else None,
                 has_noqa,
+                doubt,
             )
         )
 

@@ -63,7 +63,7 @@ class _Writer:
         """The finding of a draft, or of several at neighbouring lines."""
         first, last = group[0], group[-1]
         beside = self._beside(group)
-        message = self._message(first, {}, beside) + _more(group)
+        message = self._message(first, {}, beside) + _more(group) + (f" {first.doubt}" if first.doubt else "")
         related = tuple(dict.fromkeys(place for draft in group for place in draft.related))
         if first.step is not None:
             related = (*related, *_related(first.step))

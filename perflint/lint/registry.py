@@ -126,6 +126,13 @@ def named(*names: str, code: str) -> Mapping[str, Mapping[str, MayMatch]]:
     return {name: {code: any_call} for name in names}
 
 
+def calls_with(question: Callable[[Point, ast.Call], Any]) -> AtPoint:
+    """What finds the calls of a statement about which a question has an answer, for ``Check.find_at``."""
+    return lambda point: (
+        (call, known) for call in point.statement.calls if (known := question(point, call)) is not None
+    )
+
+
 def any_call(_: ast.Call) -> bool:
     """Look at every call."""
     return True

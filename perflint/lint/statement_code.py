@@ -6,14 +6,15 @@ import ast
 import sys
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from perflint.findings import Edit
 from perflint.stopwatch import phase
 from perflint.syntax.tree import children, first_row, walk
 from perflint.text.source import LineTable, Source
 
 if TYPE_CHECKING:
-    from libcst import BaseExpression, FormattedStringExpression
+    import libcst
 
     from perflint.lint.written import Written
 
@@ -64,8 +65,8 @@ class StatementCode:
                 return self._span_in_text(node, part)
         return span_of(node, self._source)
 
-    def cst(self, node: ast.AST) -> BaseExpression | None:
-        """The node of LibCST for an expression of the statement; None if LibCST cannot parse the statement."""
+    def cst(self, node: ast.AST) -> libcst.CSTNode | None:
+        """The node of LibCST for one of the statement; None if LibCST cannot parse the statement."""
         return self.written.node(self.span(node))
 
     @cached_property
@@ -74,7 +75,8 @@ class StatementCode:
         """The statement as LibCST parses it."""
         from perflint.lint.written import Written  # imported late, because it imports LibCST
 
-        return Written(*(("", 0) if self.is_too_deep else self._header()))
+        text, start = ("", 0) if self.is_too_deep else self._header()
+        return Written(text + self._source.newline, start)
 
     def _header(self) -> tuple[str, int]:
         """What LibCST parses, and the offset in the file where it would begin; empty if there is no header."""
@@ -109,7 +111,7 @@ class StatementCode:
         first, last = _plain_span(inner, LineTable(text))
         return start + first - 1, start + last - 1
 
-    def parts_of(self, joined: ast.AST) -> list[FormattedStringExpression]:
+    def parts_of(self, joined: ast.AST) -> list[libcst.FormattedStringExpression]:
         """The expressions in an f-string, or in a format such as ``{loss:{width}}``, as LibCST parses them."""
         from perflint.lint.written import expressions
 
@@ -122,6 +124,70 @@ class StatementCode:
 
 def _values(joined: ast.AST) -> list[ast.FormattedValue]:
     return [item for item in getattr(joined, "values", ()) if isinstance(item, ast.FormattedValue)]
+
+
+class StatementEdit:
+    """A LibCST visitor that changes what was found in a statement: ``leave_Call`` and so on get these nodes alone.
+
+        class Renamed(StatementEdit):
+            def leave_Attribute(self, found: Attribute, updated: Attribute) -> BaseExpression:
+                return updated.with_changes(attr=self.expression("full"))
+
+        context.edits(Renamed(call.func))
+
+    LibCST asks nothing of a visitor but the methods that it calls, so it is first imported when there is an edit.
+
+    Attributes:
+        found: the nodes in the index.
+        nodes: the same of LibCST.
+    """
+
+    def __init__(self, *found: ast.AST) -> None:
+        self.found = found
+        self.nodes: list[libcst.CSTNode] = []
+
+    def edits(self, code: StatementCode) -> list[Edit]:
+        """What it replaces in the text of a statement, in small pieces; nothing if LibCST cannot parse it."""
+        self.nodes = [node for each in self.found if (node := code.cst(each)) is not None]
+        return code.written.edits(self) if len(self.nodes) == len(self.found) else []  # type: ignore[arg-type]
+
+    def on_visit(self, _: libcst.CSTNode) -> bool:
+        """Whether to go to the children, too."""
+        return True
+
+    def on_leave(self, node: libcst.CSTNode, updated: libcst.CSTNode) -> Any:
+        """Another node in place of one that was found."""
+        return self.leave(node, updated) if node in self.nodes else updated
+
+    def leave(self, node: Any, updated: Any) -> Any:
+        """The same for a node that was found; ``updated``: with the changes inside it."""
+        return getattr(self, f"leave_{type(node).__name__}", lambda _, same: same)(node, updated)
+
+    def on_visit_attribute(self, node: libcst.CSTNode, attribute: str) -> None:
+        """LibCST says which child comes next."""
+
+    on_leave_attribute = on_visit_attribute
+
+    @staticmethod
+    def expression(text: str) -> libcst.BaseExpression:
+        """The nodes of a text, which may have several rows."""
+        from libcst import parse_expression
+
+        found = parse_expression(f"({text}\n)")
+        return found.with_changes(lpar=found.lpar[1:], rpar=found.rpar[:-1])
+
+
+class Instead(StatementEdit):
+    """Another expression, given as text, in place of one; the parentheses around it stay."""
+
+    def __init__(self, node: ast.AST, text: str) -> None:
+        super().__init__(node)
+        self.other = text
+
+    def leave(self, _: Any, updated: Any) -> Any:
+        """The other expression."""
+        other = self.expression(self.other)
+        return other.with_changes(lpar=[*updated.lpar, *other.lpar], rpar=[*other.rpar, *updated.rpar])
 
 
 def statement_around(tree: ast.Module, node: ast.AST) -> ast.stmt | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from perflint.text.visible import counted
-from perflint.trace.verdict import StepEdit, Row, StepVerdict
+from perflint.trace.verdict import Row, StepEdit, StepVerdict
 
 _MOST_ROWS = 6
 _NOTHING = "nothing here is worth your time, as far as the source shows"

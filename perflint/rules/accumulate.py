@@ -197,7 +197,7 @@ def _sum(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Conte
     )
     kept = f'{source_of(read.tensor, context)}.detach().astype("float64")'
     changed = [
-        Edit(*context.range(read.node), kept),
+        *context.instead(read.node, kept),
         *(edit for look in looks for edit in reading(look, context)),
     ]
     if ending.is_read:
@@ -362,7 +362,7 @@ def _list(read: _Read, point: Point, loop: Loop, scope: ScopeUses, context: Cont
     copied = _may_change(read, loop, scope, context)
     kept = f"{source_of(read.tensor, context)}.detach(){'.clone()' if copied else ''}"
     changed = (
-        Edit(*context.range(read.node), kept),
+        *context.instead(read.node, kept),
         insert_row_after_loop(context.file.source, loop, f"{held.name}[:] = [float(x) for x in {held.name}]"),
     )
     return KeptSum(Fix(RULE.fixes["list kept"].message, tuple(sorted(changed)), *trust))

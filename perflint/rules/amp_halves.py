@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from perflint.catalogue import shipped
@@ -12,7 +12,7 @@ from perflint.facts import amp, programs
 from perflint.facts.programs import files_with, is_always_reached
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.registry import At, Candidate, InFile, rule
 from perflint.query import query
 from perflint.rules.arguments import set_argument, shown_argument
 from perflint.syntax.names import dotted
@@ -108,25 +108,20 @@ def value_of(call: ast.Call, name: str, parameter: str) -> str | None:
 O2, NO_CAST, BFLOAT16 = (shipped()[code] for code in ("PPF302", "PPF304", "PPF305"))
 
 
-def _without_cast(file: FileIndex) -> Iterator[Candidate]:
-    if _has_scaler(file) and has_no_half(file) and programs.trains(file):
-        yield from _made(file)
+def _scalers(in_half: Callable[[FileIndex], bool]) -> InFile:
+    """What finds the scalers of programs that train, if their files say this about the dtype."""
+
+    def found(file: FileIndex) -> list[Candidate]:
+        is_there = file.has("Scaler") and bool(scalers(file)) and in_half(file) and programs.trains(file)
+        return [Candidate(call, statement.node) for _, statement, call in scalers(file)] if is_there else []
+
+    return found
 
 
-def _for_bfloat16(file: FileIndex) -> Iterator[Candidate]:
-    if _has_scaler(file) and has_only_bfloat16(file) and programs.trains(file):
-        yield from _made(file)
+_SCALERS = {NO_CAST.code: _scalers(has_no_half), BFLOAT16.code: _scalers(has_only_bfloat16)}
 
 
-def _has_scaler(file: FileIndex) -> bool:
-    return file.has("Scaler") and bool(scalers(file))
-
-
-def _made(file: FileIndex) -> Iterator[Candidate]:
-    return (Candidate(call, statement.node) for _, statement, call in scalers(file))
-
-
-@rule(NO_CAST.code, BFLOAT16.code, at=At.ANYWHERE, find={NO_CAST.code: _without_cast, BFLOAT16.code: _for_bfloat16})
+@rule(NO_CAST.code, BFLOAT16.code, at=At.ANYWHERE, find=_SCALERS)
 def scaler(call: ast.Call, context: Context) -> None:
     """Report a scaler in a program that trains in float32 throughout, or in bfloat16."""
     if has_no_half(context.file):

@@ -9,7 +9,7 @@ from typing import Any
 from perflint import catalogue
 from perflint.catalogue import NONZERO, ArgumentMatch, Rule
 from perflint.configuration.settings import DeclaredCall
-from perflint.findings import Edit
+from perflint.findings import Edits
 from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.kinds import UNKNOWN
@@ -17,7 +17,7 @@ from perflint.index.project import Place
 from perflint.lint.context import Context
 from perflint.lint.registry import MayMatch, any_call
 from perflint.rules import excuses
-from perflint.rules.edits import insert_argument
+from perflint.rules.edits import WithArgument, WithoutArgument
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
 from perflint.syntax.tree import string_of
@@ -106,11 +106,11 @@ def is_bad_when_absent(match: ArgumentMatch) -> bool:
     return match.bad != NONZERO and match.default in match.bad
 
 
-def set_argument(call: ast.Call, argument: ast.expr | None, parameter: str, value: str, context: Context) -> list[Edit]:
-    """The edits that give a parameter a value: in place of its argument, or in a new one."""
-    if argument is None:
-        return insert_argument(call, f"{parameter}={value}", context.file)
-    return [Edit(*context.range(argument), value)]
+def set_argument(call: ast.Call, argument: ast.expr | None, parameter: str, value: str, context: Context) -> Edits:
+    """The edits that give a parameter a value, in place of its argument or in a new one, or none if that is empty."""
+    if argument is not None:
+        return context.instead(argument, value) if value else context.edits(WithoutArgument(call, argument))
+    return context.edits(WithArgument(call, f"{parameter}={value}"))
 
 
 def _items(node: ast.expr | None) -> list[ast.expr]:

@@ -16,7 +16,7 @@ from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.edits import insert_argument
+from perflint.rules.edits import WithArgument
 from perflint.rules.width_chain import SEQUENTIAL, layer_in
 from perflint.syntax.bindings import plain_assignment
 from perflint.syntax.names import dotted
@@ -174,7 +174,7 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
 def bias_before_norm(found: Bias, context: Context) -> None:
     """Report a layer that is created with a bias and followed by a batch norm."""
     file = context.file
-    edits = insert_argument(found.layer, "bias_attr=False", file)
+    edits = context.edits(WithArgument(found.layer, "bias_attr=False"))
     context.report(
         RULE.fix(edits, Level.UNSAFE if edits else Level.DISPLAY, RULE.texts["reason"]),
         related=(Related(file.path, file.row(found.norm), "the batch norm"),),

@@ -10,7 +10,7 @@ from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs, saves
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.loaders import Worth
-from perflint.findings import Confidence, Edit, Fix, Level, Related
+from perflint.findings import Confidence, Fix, Level, Related
 from perflint.lint.context import Context
 from perflint.lint.registry import At, MayMatch, rule
 from perflint.rules import excuses, guard, loader_advice
@@ -28,7 +28,7 @@ from perflint.rules.arguments import (
     value_of,
     without_costly,
 )
-from perflint.rules.edits import call_in, delete_argument, deletion
+from perflint.rules.edits import call_in, deletion
 from perflint.rules.loader_advice import WORKERS, sibling_workers
 from perflint.syntax.parameters import argument_of, is_spread
 from perflint.training.steps import Step
@@ -151,10 +151,7 @@ def _fix(
         return _without(argument, rule, match, context)
     value = match.set.replace("{default-workers}", str(settings.default_workers))
     value = given or value.replace(_LOG_INTERVAL, str(settings.log_interval))
-    if argument is not None and not match.set:
-        edits = delete_argument(call, argument, context.file)
-    else:
-        edits = set_argument(call, argument, match.parameter, value, context)
+    edits = set_argument(call, argument, match.parameter, value, context)
     fix = rule.fix(edits, paddle=match.paddle, value=value, parameter=match.parameter)
     if _LOG_INTERVAL in match.set:  # the rule's value decides how often lines are printed from now on
         return guard.rarer_fix(fix.message, edits, [guard.LINES], settings.log_interval)
@@ -166,7 +163,7 @@ def _without(argument: ast.expr, rule: Rule, match: ArgumentMatch, context: Cont
     value = without_costly(argument, match, context)
     if not value:
         return rule.words(parameter=match.parameter)
-    return rule.fix([Edit(*context.range(argument), value)], parameter=match.parameter)
+    return rule.fix(context.instead(argument, value), parameter=match.parameter)
 
 
 # Declarative rules with ``where: step`` in their ``match``: this call, at each training step.

@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import takewhile
+from typing import Any
 
 from perflint.catalogue import shipped
 from perflint.facts import saves
 from perflint.facts.fluid import imports_fluid
 from perflint.facts.saves import PeriodicSave, periodic_saves, uses_a_checkpoint, writes_memory
-from perflint.findings import Edit, Fix, Level, Related
+from perflint.findings import Fix, Level, Related
 from perflint.flow.calls import CallGraph
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import FileIndex, Place
@@ -20,7 +21,7 @@ from perflint.lint.registry import At, Candidate, named, rule
 from perflint.paddle.inside import MODEL_SAVE, SAVES
 from perflint.rules import guard
 from perflint.rules.arguments import declaration
-from perflint.rules.edits import indentation, insert_argument, insert_row_after_loop, one_level
+from perflint.rules.edits import WithArgument, indentation, insert_row_after_loop, one_level
 from perflint.rules.every_rank import every_rank_in
 from perflint.rules.spelled import spelling
 from perflint.syntax.names import dotted, names_in
@@ -61,8 +62,10 @@ def snapshot_fix(call: ast.Call, loop: Loop, context: Context) -> Fix:
     paddle = spelled.name
     # A GPU build copies each tensor to pinned memory before it continues; other builds copy nothing.
     copied = f"k: v if {paddle}.is_compiled_with_cuda() else v.clone()"
+    copy, (first, last) = (copied, f"for k, v in {model}.state_dict().items()"), context.rows(call)
+    indent = indentation(context.file.source, first) if first == last else None
     edits = [
-        *_call_edits(call, f"{paddle}.async_save", (copied, f"for k, v in {model}.state_dict().items()"), context),
+        *context.edits(_InBackground(call, f"{paddle}.async_save", copy, indent)),
         insert_row_after_loop(context.file.source, loop, f"{paddle}.clear_async_save_task_queue()"),
     ]
     is_one_path = isinstance(argument_of(call, "path", 1), ast.Constant)
@@ -84,36 +87,34 @@ def periodic_fix(call: ast.Call, found: PeriodicSave, context: Context) -> Fix:
     return made if made.edits else IN_STEP.words("no edit", why=made.reason)
 
 
-def _call_edits(call: ast.Call, name: str, snapshot: tuple[str, str], context: Context) -> list[Edit]:
-    """The new call, with its arguments on separate rows, or unchanged if they were already on several rows.
+class _InBackground(WithArgument):
+    """The call of ``async_save`` for a copy of the state; ``indent``: that of a call whose arguments get separate rows.
 
     ``sync_other_task=True`` makes each save wait for the previous one: otherwise two threads may write one file at the
     same time, and snapshots pile up if the disk is slower than an epoch.
     """
-    element, source = snapshot
-    given = context.arguments(call)
-    if not given:
-        return []
-    state, *others = given
-    first, last = context.rows(call)
-    if first != last:
-        return [
-            Edit(*context.range(call.func), name),
-            Edit(*state.value, f"{{{element} {source}}}"),
-            *insert_argument(call, "sync_other_task=True", context.file),
-        ]
-    outer = indentation(context.file.source, first)
-    inner = outer + one_level(outer)
-    own = f"{state.keyword}=" if state.keyword else ""
-    rows = [f"{own}{{{element} {source}}}"]
-    if len(inner) + len(rows[0]) >= _WIDTH:
-        deeper = inner + inner[len(outer) :]
-        rows = [f"{own}{{", *(f"{deeper[len(inner) :]}{part}" for part in snapshot), "}"]
-    rows[-1] += ","
-    rows += [f"{other.keyword}={other.text}," if other.keyword else f"{other.text}," for other in others]
-    rows.append("sync_other_task=True,")
-    text = context.file.source.newline.join([f"{name}(", *(f"{inner}{row}" for row in rows), f"{outer})"])
-    return [Edit(*context.range(call), text)]
+
+    def __init__(self, call: ast.Call, name: str, copy: tuple[str, str], indent: str | None) -> None:
+        super().__init__(call, "sync_other_task=True")
+        self.name, self.copy, self.indent = name, copy, indent
+
+    def leave_Call(self, call: Any, updated: Any) -> Any:
+        """The other call."""
+        import libcst as cst
+
+        state, *others = super().leave_Call(call, updated).args
+        copy, own = f"{{{' '.join(self.copy)}}}", f"{state.keyword.value}=" if state.keyword is not None else ""
+        if self.indent is not None:
+            inner = self.indent + one_level(self.indent)
+            if len(inner + own + copy) >= _WIDTH:
+                copy = "\n".join(["{", *(inner + one_level(self.indent) + part for part in self.copy), f"{inner}}}"])
+            indents = (inner, *(inner for _ in others), self.indent)
+            first, *rows = (cst.ParenthesizedWhitespace(last_line=cst.SimpleWhitespace(each)) for each in indents)
+            pairs = zip((state, *others), rows, strict=True)
+            state, *others = (each.with_changes(comma=cst.Comma(whitespace_after=row)) for each, row in pairs)
+            call = call.with_changes(whitespace_before_args=first)
+        args = [state.with_changes(value=self.expression(copy)), *others]
+        return call.with_changes(func=self.expression(self.name), args=args)
 
 
 def _why_not(call: ast.Call, loop: Loop, context: Context) -> str:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.findings import Confidence, Edit, Fix, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.flow.sources import Through, ValueSource, asked, sources
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.lint.statement_code import statement_around
+from perflint.lint.statement_code import Instead, statement_around
 from perflint.query import query
 from perflint.rules.edits import call_in
 from perflint.rules.spelled import spelling
@@ -390,7 +390,7 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
     context.report(
-        _fix(found, context.file),
+        _fix(found, context),
         related=tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows),
         confidence=Confidence.LOW if found.may_stay else Confidence.HIGH,
         event=_OF_IMAGES if found.is_image else "",
@@ -398,21 +398,22 @@ def tensors_of_samples(found: TensorSample, context: Context) -> None:
     )
 
 
-def _fix(found: TensorSample, file: FileIndex) -> Fix:
+def _fix(found: TensorSample, context: Context) -> Fix:
     untyped = next((tensor for tensor in found.tensors if tensor.needs_type), None)
     if untyped is not None:
         return TENSORS.words("untyped", data=ast.unparse(untyped.data))
     if found.is_drawn or found.is_indexed:
         return TENSORS.words("drawn" if found.is_drawn else "indexed")
-    spelled = spelling("numpy.asarray", found.tensors[0].call, file)
+    spelled = spelling("numpy.asarray", found.tensors[0].call, context.file)
     if spelled is None:
         return TENSORS.words("taken")
-    return spelled.trusted(TENSORS.fix(_edit(tensor, spelled.name, file) for tensor in found.tensors))
+    arrays = (_array(tensor, spelled.name, context) for tensor in found.tensors)
+    return spelled.trusted(TENSORS.fix(context.edits(*arrays)))
 
 
-def _edit(tensor: SampleTensor, asarray: str, file: FileIndex) -> Edit:
+def _array(tensor: SampleTensor, asarray: str, context: Context) -> Instead:
     dtype = f', dtype="{tensor.dtype}"' if tensor.dtype else ""
-    return Edit(*file.source.lines.span(tensor.call), f"{asarray}({file.source.code(tensor.data)}{dtype})")
+    return Instead(tensor.call, f"{asarray}({context.text(tensor.data)}{dtype})")
 
 
 # Finds files that a dataset reads again for each sample, although they are the same each time.

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, Rule
 from perflint.facts import programs
-from perflint.findings import Edit
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, InFile, rule
@@ -123,7 +122,7 @@ def _report(entry: _Entry, rule: Rule, match: ArgumentMatch, context: Context) -
         return
     if match.before_import and not programs.is_before_import(point.statement, match.before_import, point.file):
         return
-    fix = rule.fix([Edit(*context.range(value), match.set)], value=match.set)
+    fix = rule.fix(context.instead(value, match.set), value=match.set)
     context.report(fix, entry.shown, code=rule.code, span=place, message=match.message, entry=match.entry)
 
 

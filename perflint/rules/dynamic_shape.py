@@ -9,7 +9,7 @@ from itertools import islice
 from perflint.catalogue import shipped
 from perflint.facts.unknown_size import Form, dense_form, dynamic_op
 from perflint.facts.waits import test_for
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
 from perflint.paddle.inside import UNKNOWN_SIZES
@@ -83,7 +83,7 @@ def _fix(name: str, expression: ast.expr, form: Form | None, advice: str, contex
         of_form = f"reason for {form.value if form is not None else name}"
         return Fix(advice, (), Level.DISPLAY, RULE.texts.get(of_form, RULE.fix_reason))
     text = f"{paddle}.where({mask}, {value}, {paddle}.zeros_like({value})).sum() / {mask}.sum().clip(min=1)"
-    return Fix(advice, (Edit(*context.range(called), text),), Level.DISPLAY, RULE.texts["reason for a mean"])
+    return Fix(advice, context.instead(called, text), Level.DISPLAY, RULE.texts["reason for a mean"])
 
 
 def _operands(node: ast.expr, name: str) -> tuple[str | None, str | None]:

@@ -4,78 +4,78 @@ from __future__ import annotations
 
 import ast
 import io
-import re
 import tokenize
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from perflint.findings import Edit
-from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.statement_code import StatementCode, span_of, statement_around
-from perflint.syntax.scopes import Scope, Statement
-from perflint.text.source import Source, spans_rows
+from perflint.lint.statement_code import StatementEdit
+from perflint.syntax.scopes import Scope, Statement, terminal
+from perflint.text.source import Source
 from perflint.training.evidence import EVIDENCE, STEPS
 
 if TYPE_CHECKING:
-    from perflint.lint.written import Argument
+    import libcst as cst
+
+# Arguments of calls.
+
+
+class WithArgument(StatementEdit):
+    """A call with one more argument after the last: on its own row if the last is, with a comma if the last has one."""
+
+    def __init__(self, call: ast.Call, argument: str) -> None:
+        super().__init__(call)
+        self.argument = argument
+
+    def leave_Call(self, call: cst.Call, _: cst.Call) -> cst.Call:
+        """The call with the argument; a comment on the row of the last one stays there."""
+        import libcst as cst
+
+        [added] = cst.ensure_type(self.expression(f"f({self.argument})"), cst.Call).args
+        if not call.args:
+            return call.with_changes(args=[added])
+        *others, last = call.args
+        commas = [each.comma if isinstance(each.comma, cst.Comma) else None for each in call.args]
+        comma, earlier = commas[-1], commas[-2] if others else None
+        before = earlier.whitespace_after if earlier is not None else call.whitespace_before_args
+        behind = comma.whitespace_after if comma is not None else last.whitespace_after_arg
+        between: cst.BaseParenthesizableWhitespace = cst.SimpleWhitespace(" ")
+        if isinstance(before, cst.ParenthesizedWhitespace):
+            between = before.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+            if isinstance(behind, cst.ParenthesizedWhitespace):
+                between = between.with_changes(first_line=behind.first_line)
+                behind = behind.with_changes(first_line=cst.TrailingWhitespace())
+        end = {"comma": cst.Comma(whitespace_after=behind)} if comma is not None else {"whitespace_after_arg": behind}
+        comma, nothing = (comma or cst.Comma()).with_changes(whitespace_after=between), cst.SimpleWhitespace("")
+        last = last.with_changes(comma=comma, whitespace_after_arg=nothing)
+        return call.with_changes(args=[*others, last, added.with_changes(**end)])
+
+
+class WithoutArgument(StatementEdit):
+    """A call (found first) without one of its arguments (second), and the comma and the space next to it."""
+
+    def leave_Call(self, call: cst.Call, _: cst.Call) -> cst.Call:
+        """The call without the argument; the one before the last ends as the last did, unless a comment is there."""
+        import libcst as cst
+
+        args = list(call.args)
+        at = next(at for at, argument in enumerate(args) if argument.value is self.nodes[1])
+        own = args.pop(at)
+        if args and at == len(args):
+            space = getattr(own.comma, "whitespace_after", own.whitespace_after_arg)
+            before = cst.ensure_type(args[-1].comma, cst.Comma).whitespace_after
+            if "#" not in cst.Module([]).code_for_node(before):
+                args[-1] = args[-1].with_changes(comma=own.comma, whitespace_after_arg=own.whitespace_after_arg)
+            elif isinstance(space, cst.ParenthesizedWhitespace):
+                args[-1] = args[-1].with_deep_changes(before, last_line=space.last_line)
+        return call.with_changes(args=args)
+
 
 # Text edits that keep the surrounding style.
 
-_HOLDS_ROWS = re.compile(r"#|\\|\"\"\"|'''")
-"""Characters that may make a line break part of a string, or significant."""
-
-
-def insert_argument(call: ast.Call, argument: str, file: FileIndex) -> list[Edit]:
-    """Add an argument after the last one: on its own line if the last one is, keeping a trailing comma."""
-    source, given = file.source, _arguments(call, file)
-    call_end = source.lines.span(call)[1]
-    if not given:
-        return [] if given is None else [Edit(call_end - 1, call_end - 1, argument)]
-    last = given[-1]
-    before = source.text[source.lines.line_start(source.lines.position(last.start)[0]) : last.start]
-    at, has_comma = last.after, last.after > last.end
-    if before.strip():
-        return [Edit(at, at, f" {argument}," if has_comma else f", {argument}")]
-    return _insert_own_line(source, at, before + argument, has_comma, call_end)
-
-
-def _insert_own_line(source: Source, at: int, line: str, comma: bool, call_end: int) -> list[Edit]:
-    """Insert a line, below any comment that follows the last argument on its row."""
-    row = source.lines.position(at)[0]
-    row_end = source.lines.line_start(row) + len(source.lines.line(row))
-    tail = f"{source.newline}{line}{',' if comma else ''}"
-    if row_end >= call_end or not source.text[at:row_end].strip():
-        return [Edit(at, at, ("" if comma else ",") + tail)]
-    edits = [Edit(row_end, row_end, tail)]
-    return edits if comma else [Edit(at, at, ","), *edits]
-
-
-def delete_argument(call: ast.Call, value: ast.expr, file: FileIndex) -> list[Edit]:
-    """Delete an argument, with the comma and the space that separate it from its neighbour; comments stay."""
-    text, given, own = file.source.text, _arguments(call, file) or [], span_of(value, file.source)
-    for at, argument in enumerate(given):
-        if argument.value != own:
-            continue
-        start, end = argument.start, argument.end
-        if at + 1 < len(given):
-            following = given[at + 1].start
-            if "#" not in text[end:following]:
-                return [Edit(start, following, "")]
-        elif at > 0:
-            before = given[at - 1].end
-            if "#" not in text[before:start]:
-                return [Edit(before, end, "")]
-        rest = text[argument.after :]
-        return [Edit(start, argument.after + len(rest) - len(rest.lstrip(" \t")), "")]
-    return []
-
-
-def _arguments(call: ast.Call, file: FileIndex) -> list[Argument] | None:
-    statement = statement_around(file.tree, call)
-    code = StatementCode(statement, file.source) if statement is not None else None
-    return code.written.arguments(code.span(call)) if code is not None else None
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def indentation(source: Source, row: int) -> str:
@@ -146,6 +146,12 @@ def call_in(statement: ast.stmt | None) -> ast.Call | None:
     return value if isinstance(value, ast.Call) else None
 
 
+def only_calls(statement: ast.stmt, names: Collection[str]) -> bool:
+    """Whether a statement is only a call of something with one of these last names."""
+    call = call_in(statement)
+    return call is not None and terminal(call) in names
+
+
 def has_own_rows(node: ast.stmt, source: Source) -> bool:
     """Whether a simple statement shares its rows with no other code."""
     start, end = source.lines.span(node)
@@ -172,18 +178,13 @@ def rows_inside_strings(source: Source, first: int, last: int) -> set[int]:
 
 
 def source_of(node: ast.expr, context: Context) -> str:
-    """The source of an expression, in parentheses if a method is to be called on it, and on one row if possible."""
-    text = context.text(node)
-    atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
-    if isinstance(node, atoms) and spans_rows(text) and not _HOLDS_ROWS.search(text):
-        text = _on_one_row(text)
-    return text if isinstance(node, atoms) and not spans_rows(text) else f"({text})"
+    """The source of an expression, in parentheses if a method is to be called on it."""
+    return as_operand(node, context.text(node))
 
 
-def _on_one_row(text: str) -> str:
-    """An expression in brackets joined to one row; it has no comments or multi-line strings."""
-    text = re.sub(r"(?<=[(\[{])\s*[\r\n]\s*|\s*[\r\n]\s*(?=[)\]}.])", "", text)
-    return re.sub(r"\s*[\r\n]\s*", " ", text)
+def as_operand(node: ast.expr, text: str) -> str:
+    """The text of an expression, in parentheses if a method cannot be called on it otherwise."""
+    return text if isinstance(node, _ATOMS) else f"({text})"
 
 
 def on_device(tensor: ast.expr) -> ast.expr:
@@ -218,42 +219,28 @@ def keep_aligned(source: Source, edits: Sequence[Edit], first: int, last: int) -
                 shift += len(edit.content) - (edit.end - edit.start)
         if shift > 0:
             moved[row] = shift
-    found = []
-    for row, shift in moved.items():
-        line = source.lines.line(first + row - 1)
-        at = source.lines.line_start(first + row - 1) + len(line) - len(line.lstrip())
-        found.append(Edit(at, at, " " * shift))
-    return sorted([*edits, *found])
+    starts = {row: source.lines.line_start(first + row - 1) + len(_space(source, first + row - 1)) for row in moved}
+    return sorted([*edits, *(Edit(starts[row], starts[row], " " * shift) for row, shift in moved.items())])
 
 
 def _aligned_rows(text: str) -> list[tuple[int, int, int]]:
     """The rows aligned with the code after an open bracket: row, and row and column (from 0) of that code."""
     found: list[tuple[int, int, int]] = []
-    open_brackets: list[tuple[int, int] | None] = []
-    opened = False
+    anchors: list[tuple[int, int] | None] = []  # of the open brackets; None until code follows
     row = 0
-    try:
+    with suppress(tokenize.TokenError, IndentationError):  # the text ends inside the statement
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type in _LAYOUT:
-                opened = opened and token.type != tokenize.NL
                 continue
-            start_row, column = token.start
-            if opened and open_brackets and start_row == row:
-                open_brackets[-1] = token.start
-            if start_row != row and open_brackets:
-                anchor = open_brackets[-1]
-                if anchor is not None and anchor[1] == column and token.string not in _CLOSING:
-                    found.append((start_row, *anchor))
-            row, opened = token.end[0], False
-            if token.type != tokenize.OP:
-                continue
-            if token.string in _OPENING:
-                open_brackets.append(None)
-                opened = True
-            elif token.string in _CLOSING and open_brackets:
-                open_brackets.pop()
-    except (tokenize.TokenError, IndentationError):
-        return found  # the text ends inside the statement
+            if anchors and anchors[-1] is None:
+                anchors[-1] = token.start if token.start[0] == row else (0, -1)
+            elif anchors and anchors[-1] and token.start == (max(token.start[0], row + 1), anchors[-1][1]):
+                found += [(token.start[0], *anchors[-1])] if token.string not in _CLOSING else []
+            row = token.end[0]
+            if token.type == tokenize.OP and token.string in _OPENING:
+                anchors.append(None)
+            elif token.type == tokenize.OP and token.string in _CLOSING and anchors:
+                anchors.pop()
     return found
 
 

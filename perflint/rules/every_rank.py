@@ -273,7 +273,7 @@ _OTHER_WAYS = re.compile(
     r"group_sharded|save_state_dict\(|hybrid_communicate_group|HybridParallel|hybrid_configs|model_parallel|pipeline_parallel"
     r"|init_server|run_server|is_server\(|stop_worker\(|sharding_stage|GroupSharded",
 )
-_SAVE = re.compile(r"\b(async_)?save(_dygraph)?\(")
+_SAVE = re.compile(r"save(?:(?<=\bsave)|(?<=\basync_save))(?:_dygraph)?\(")  # begins with letters: fast to search for
 
 Facts = frozenset[tuple[str, bool]]
 

@@ -21,7 +21,7 @@ from perflint.facts.gradient_graphs import (
     uncut,
 )
 from perflint.facts.kept_gradients import notices_detach
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Fix, Level
 from perflint.flow.by_statement import differentiated
 from perflint.flow.calls import CallGraph
 from perflint.flow.evaluate import Evaluator
@@ -30,6 +30,7 @@ from perflint.flow.values import Values
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.lint.statement_code import Instead
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.rules.edits import call_in
 from perflint.syntax.bindings import bindings_of
@@ -328,9 +329,8 @@ def graph_grows(found: Growth, context: Context) -> None:
 
 
 def _fix(found: Growth, context: Context) -> Fix:
-    ends = [context.file.source.lines.span(name)[1] for name in found.names]
     plain = RULE.texts["plain"] if found.may_be_numbers else ""
     reason = "; ".join(filter(None, (plain, found.seen)))
     level = Level.UNSAFE if reason else Level.SAFE
-    edits = tuple(Edit(end, end, ".detach()") for end in sorted(ends))
+    edits = context.edits(*(Instead(name, f"{context.text(name)}.detach()") for name in found.names))
     return replace(RULE.words("detach"), edits=edits, level=level, reason=reason)

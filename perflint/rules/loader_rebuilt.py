@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from perflint.catalogue import shipped
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Fix, Level
 from perflint.index.kinds import LOADER_TAG
 from perflint.lint.context import Context
 from perflint.lint.registry import At, named, rule
@@ -90,5 +90,5 @@ def _fix(call: ast.Call, drawn: ast.Call | None, point: Point, context: Context)
     ):
         return RULE.words("by hand")
     line = f"{name} = (batch for _ in {count.name}() for batch in {loader})"
-    edits = (insert_row_above(context.file.source, point.loop, line), Edit(*context.range(call), name))
+    edits = (insert_row_above(context.file.source, point.loop, line), *context.instead(call, name))
     return count.trusted(RULE.fix(edits, Level.UNSAFE, RULE.texts["reason"]))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from perflint.facts.dataset_samples import Obstacle, obstacle
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
-from perflint.findings import Confidence, Edit, Fix, Related
+from perflint.findings import Confidence, Fix, Related
 from perflint.flow.by_statement import Flow
 from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.constant_values import Found, OriginStep, Special, Value, ValueOrigin
@@ -27,7 +27,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import statement_around
 from perflint.query import query
 from perflint.rules import loader_advice
-from perflint.rules.edits import insert_argument
+from perflint.rules.edits import WithArgument
 from perflint.rules.excuses import explained
 from perflint.rules.loader_advice import RULE
 from perflint.syntax.names import dotted, super_method
@@ -380,7 +380,5 @@ def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
     if found.obstacle is not None:
         return loader_advice.words(found.obstacle, RULE.fix_title, context)
     if isinstance(node, ast.Call):
-        edits = insert_argument(node, f"{found.insert}={value}", context.file)
-    else:
-        edits = [Edit(*context.range(node), value)]
-    return RULE.fix(edits)
+        return RULE.fix(context.edits(WithArgument(node, f"{found.insert}={value}")))
+    return RULE.fix(context.instead(node, value))

@@ -14,7 +14,7 @@ from perflint.index.kinds import TENSOR_TAG, UNKNOWN_TAG
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
-from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.registry import At, Candidate, calls_with, rule
 from perflint.query import query
 from perflint.rules import guard
 from perflint.rules.excuses import is_untrained
@@ -31,23 +31,6 @@ _OF_FLUID = "paddle.fluid.metrics."
 """Metrics that raise an error for tensors: their arguments have been read."""
 _HOST_LIBRARY = "sklearn.metrics."
 _GIVES = frozenset({"compute", "numpy"})
-
-
-def _updates(point: Point) -> Iterator[tuple[ast.Call, Confidence]]:
-    for call in point.statement.calls:
-        confidence = _confidence(point, call)
-        if confidence is not None:
-            yield call, confidence
-
-
-@rule(RULE.code, at=At.HOT, find_at=_updates, clues=["update"], is_close=True)
-def metric_in_step(confidence: Confidence, context: Context) -> None:
-    """Report the update of a metric, or a metric function of another library, at each training step."""
-    call, step = context.node, context.running
-    if step.forward and (confidence is not Confidence.HIGH or is_untrained(context.here, step.function)):
-        return
-    assert isinstance(call, ast.Call)
-    context.report(_fix(call, context, step), confidence=confidence)
 
 
 def _methods(file: FileIndex) -> Iterator[Candidate]:
@@ -80,6 +63,16 @@ def _confidence(point: Point, call: ast.Call) -> Confidence | None:
     # ``evaluate(prediction, batch)`` and ``evaluate.get_metric()``: a metric object that is called.
     name = dotted(call.func.value) if call.func.attr == "get_metric" and not call.args else None
     return Confidence.MEDIUM if name is not None and "" in _methods_of(name, point.scope) else None
+
+
+@rule(RULE.code, at=At.HOT, find_at=calls_with(_confidence), clues=["update"], is_close=True)
+def metric_in_step(confidence: Confidence, context: Context) -> None:
+    """Report the update of a metric, or a metric function of another library, at each training step."""
+    call, step = context.node, context.running
+    if step.forward and (confidence is not Confidence.HIGH or is_untrained(context.here, step.function)):
+        return
+    assert isinstance(call, ast.Call)
+    context.report(_fix(call, context, step), confidence=confidence)
 
 
 def _update(call: ast.Call, receiver: ast.expr, point: Point) -> Confidence | None:

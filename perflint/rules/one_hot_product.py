@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from perflint.catalogue import shipped
 from perflint.facts.effects import only_reads
 from perflint.facts.gradient_graphs import NoGrad
-from perflint.findings import Confidence, Edit, Fix
+from perflint.findings import Confidence, Edits, Fix
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
@@ -184,13 +184,12 @@ def _places(file: FileIndex) -> Iterator[Candidate]:
 @rule(RULE.code, at=At.ANYWHERE, find=_places, claims=False, heeds_claims=False)
 def one_hot_product(found: LookUp, context: Context) -> None:
     """Report a product of one-hot rows with a table, and a sum over one-hot rows times numbers."""
-    file = context.file
     context.report(
-        _fix(found, file),
+        _fix(found, context),
         confidence=_confidence(found),
         costs_on_cpu=True,
         event=_SMALL if found.is_of_a_loss else "",
-        advice=_advice(found, file.source),
+        advice=_advice(found, context.file.source),
     )
 
 
@@ -204,33 +203,31 @@ def _advice(found: LookUp, source: Source) -> str:
     return RULE.texts["of classes" if found.is_of_classes else "numbers"].format(table=source.code(found.table))
 
 
-def _fix(found: LookUp, file: FileIndex) -> Fix:
+def _fix(found: LookUp, context: Context) -> Fix:
     """The edit that looks rows up; for a sum, the user has to check which axes the numbers have."""
     if found.is_row and found.is_turned:
         return RULE.words("turned")
     if not found.is_row:
         return RULE.words("classes" if found.is_of_classes else "axes")
-    edits = _edits(found, file)
+    edits = _edits(found, context)
     return RULE.fix(sorted(edits)) if edits else RULE.words()
 
 
-def _edits(found: LookUp, file: FileIndex) -> list[Edit]:
+def _edits(found: LookUp, context: Context) -> Edits:
     """The edits that write ``embedding(ids, table)``; none if the classes cannot be moved to its place."""
-    ids, function, source = argument_of(found.one_hot, "x", 0), found.one_hot.func, file.source
-    if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids, file):
-        return []
-    if "#" in source.code(found.node):
-        return []
+    ids, function, source = argument_of(found.one_hot, "x", 0), found.one_hot.func, context.file.source
+    if ids is None or not isinstance(function, ast.Attribute) or not _may_move(found, ids, context.file):
+        return ()
     called = f"{source.code(function.value)}.embedding({source.code(ids)}, {source.code(found.table)})"
-    edit, binding = Edit(*source.lines.span(found.node), called), found.binding
+    edits, binding = context.instead(found.node, called), found.binding
     if binding is None or not isinstance(binding.node, ast.Assign):
-        return [edit]
+        return edits
     name = ast.unparse(binding.node.targets[0])
     if other_reads(found.scope, name, binding, found.statement):
-        return [] if name in plain_names(ids) else [edit]
+        return () if name in plain_names(ids) else edits
     if binding.place is not found.statement.place or "#" in source.code(binding.node):
-        return []
-    return [whole_rows(*source.lines.span(binding.node), source), edit]
+        return ()
+    return whole_rows(*source.lines.span(binding.node), source), *edits
 
 
 def _may_move(found: LookUp, ids: ast.expr, file: FileIndex) -> bool:

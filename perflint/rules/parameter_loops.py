@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import NoGrad, feeding_backward, uncut
 from perflint.findings import Confidence
 from perflint.index.project import Place
 from perflint.lint.context import Context
-from perflint.lint.registry import At, rule
+from perflint.lint.registry import At, AtPoint, rule
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, READ_METHODS
 from perflint.query import query
 from perflint.rules.edits import call_in
@@ -346,14 +346,16 @@ def _with_graph(node: ast.expr) -> ast.expr:
 AVERAGE = shipped()["PPF505"]
 
 
-def _loops_of_averages(point: Point) -> Iterator[tuple[ast.expr, Average]]:
-    node = point.statement.node
-    kept = _averages(point.function).get(node) if isinstance(node, ast.For) else None
-    if kept is not None and isinstance(node, ast.For):
-        yield node.iter, kept
+def _loops(facts: Callable[[Place], Mapping[ast.stmt, Any]]) -> AtPoint:
+    """What finds the sequence of a loop that a fact of its function is about, with the fact."""
+    return lambda point: [
+        (node.iter, fact)
+        for node, fact in facts(point.function).items()
+        if node is point.statement.node and isinstance(node, ast.For)
+    ]
 
 
-@rule(AVERAGE.code, at=At.HOT, find_at=_loops_of_averages, clues=_LISTS, claims=False)
+@rule(AVERAGE.code, at=At.HOT, find_at=_loops(_averages), clues=_LISTS, claims=False)
 def averaged_in_python(kept: Average, context: Context) -> None:
     """Report a loop that updates an average of each weight of a network at each step."""
     context.report(AVERAGE.words("kept", **kept._asdict()))
@@ -364,14 +366,7 @@ def averaged_in_python(kept: Average, context: Context) -> None:
 DECAY, CLIPPING = shipped()["PPF503"], shipped()["PPF504"]
 
 
-def _loops_that_clip(point: Point) -> Iterator[tuple[ast.expr, Clip]]:
-    node = point.statement.node
-    how = _clips(point.function).get(node) if isinstance(node, ast.For) else None
-    if how is not None and isinstance(node, ast.For):
-        yield node.iter, how
-
-
-@rule(CLIPPING.code, at=At.STEP, find_at=_loops_that_clip, claims=False, heeds_claims=False)
+@rule(CLIPPING.code, at=At.STEP, find_at=_loops(_clips), claims=False, heeds_claims=False)
 def clipped_in_python(how: Clip, context: Context) -> None:
     """Report a loop over parameters that clips their gradients at each step."""
     limits = "clip_norm" if how is Clip.NORM else "max, min"

@@ -14,7 +14,7 @@ from perflint.findings import Confidence, Fix, Related
 from perflint.flow.known_values import Known
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
-from perflint.lint.registry import At, rule
+from perflint.lint.registry import At, calls_with, rule
 from perflint.query import query
 from perflint.rules.edits import indentation, put_under
 from perflint.rules.entry_advice import rows_of_their_own
@@ -188,14 +188,7 @@ RULE = shipped()["PPF802"]
 _NAME = "is_partial"
 
 
-def _partial(point: Point) -> Iterator[tuple[ast.Call, PartialGradients]]:
-    for call in point.statement.calls:
-        found = partial_gradients(point, call)
-        if found is not None:
-            yield call, found
-
-
-@rule(RULE.code, at=At.STEP, find_at=_partial, claims=False)
+@rule(RULE.code, at=At.STEP, find_at=calls_with(partial_gradients), claims=False)
 def partial_sums(found: PartialGradients, context: Context) -> None:
     """Report a backward pass that exchanges gradients before they are complete."""
     assert isinstance(context.node, ast.Call)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from perflint.catalogue import shipped
 from perflint.facts.gradient_graphs import uncut
-from perflint.findings import Edit, Fix
+from perflint.findings import Fix
 from perflint.flow.calls import CallGraph
 from perflint.index.project import Place
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
 from perflint.query import query
 from perflint.rules.arguments import shown_argument
-from perflint.rules.edits import call_in
+from perflint.rules.edits import WithoutArgument, call_in
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import argument_of, arguments_of
@@ -185,11 +185,6 @@ def retained_graph(call: ast.Call, context: Context) -> None:
 
 
 def _fix(call: ast.Call, value: ast.expr, context: Context) -> Fix:
-    argument = shown_argument(call, value)
-    given = sorted((shown_argument(call, item) for item in arguments_of(call)), key=context.range)
-    if argument is given[-1] and not spans_rows(context.text(call)):
-        start = context.range(given[-2])[1] if len(given) > 1 else context.range(argument)[0]
-        edit = Edit(start, context.range(call)[1] - 1, "")
-    else:
-        edit = Edit(*context.range(value), "False")
-    return RULE.fix([edit])
+    if arguments_of(call)[-1] is value and not spans_rows(context.text(call)):
+        return RULE.fix(context.edits(WithoutArgument(call, value)))
+    return RULE.fix(context.instead(value, "False"))

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from perflint.catalogue import shipped
 from perflint.facts import origin as origins
 from perflint.facts.fluid import is_for_paddle_1
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Fix, Level
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
+from perflint.lint.statement_code import Instead
 from perflint.paddle.host_reads import ARRAY_FUNCTIONS, COPYING_METHODS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
 from perflint.rules.edits import on_device, source_of
 from perflint.rules.tensor_reads import Evidence, certainty, tensor_read_by
@@ -71,8 +72,8 @@ def by_a_name(node: ast.Assign, context: Context) -> None:
     trip = _trip(value, context) if value is not None else None
     back = _sent_back(name, context) if trip is not None else None
     if trip is not None and back is not None:
-        kept = Edit(*context.range(node.value), _copy_of(trip, context))
-        fix = replace(RULE.words("by a name"), edits=(kept, back))
+        kept = Instead(node.value, _copy_of(trip, context))
+        fix = replace(RULE.words("by a name"), edits=context.edits(kept, back))
         confidence = certainty(trip.tensor, context)
         context.report(fix, trip.read, confidence=confidence, tensor=context.text(trip.tensor))
 
@@ -132,8 +133,8 @@ def _to_the_cpu_and_back(call: ast.Call, context: Context) -> Trip | None:
     return Trip(inner, tensor, ()) if tensor is not None else None
 
 
-def _sent_back(name: str, context: Context) -> Edit | None:
-    """The edit of the ``to_tensor(name)`` that is the only use of a name until it is bound again."""
+def _sent_back(name: str, context: Context) -> Instead | None:
+    """The change of the ``to_tensor(name)`` that is the only use of a name until it is bound again."""
     point = context.here
     back: ast.Call | None = None
     loads = loads_of(point.scope).get(name, [])
@@ -146,7 +147,7 @@ def _sent_back(name: str, context: Context) -> Edit | None:
                 break
         else:
             return None
-    return Edit(*context.file.source.lines.span(back), name) if back is not None else None
+    return Instead(back, name) if back is not None else None
 
 
 def _only_call(name: str, statement: Statement, context: Context) -> ast.Call | None:
@@ -163,8 +164,7 @@ def _copy_of(trip: Trip, context: Context) -> str:
 
 def _stay(call: ast.Call, trip: Trip, context: Context) -> Fix:
     """``x.cpu().cuda()`` as ``x``."""
-    edit = Edit(*context.range(call), source_of(on_device(trip.tensor), context))
-    return replace(RULE.words("CPU"), edits=(edit,))
+    return replace(RULE.words("CPU"), edits=context.instead(call, source_of(on_device(trip.tensor), context)))
 
 
 def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
@@ -174,12 +174,12 @@ def _on_device_copy(call: ast.Call, trip: Trip, context: Context) -> Fix:
         trip = Trip(trip.read, trip.tensor, (*trip.steps, f".astype({context.text(dtype)})"))
     if is_for_paddle_1([context.file]):
         return RULE.words("old Paddle")
-    edit = Edit(*context.range(call), _copy_of(trip, context))
+    edits = context.instead(call, _copy_of(trip, context))
     shown = _only_shown(call, trip, context)
     if shown:
-        return replace(RULE.words(shown), edits=(edit,))
+        return replace(RULE.words(shown), edits=edits)
     doubt = _doubt(trip, context)
-    return RULE.fix((edit,), Level.UNSAFE, RULE.texts[doubt]) if doubt else RULE.fix((edit,), Level.SAFE)
+    return RULE.fix(edits, Level.UNSAFE, RULE.texts[doubt]) if doubt else RULE.fix(edits, Level.SAFE)
 
 
 def _only_shown(call: ast.Call, trip: Trip, context: Context) -> str:

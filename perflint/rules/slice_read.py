@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from perflint.catalogue import shipped
 from perflint.facts.fluid import is_for_paddle_1
-from perflint.findings import Confidence, Edit, Fix, Level
+from perflint.findings import Confidence, Fix, Level
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.values import Values
 from perflint.index.modules import knows_paddle
@@ -374,7 +374,6 @@ def _is_scalar(call: ast.Call, context: Context) -> bool:
 def _fix(call: ast.Call, read: _Read, found: Sweep, certain: bool, context: Context) -> Fix:
     is_method = isinstance(call.func, ast.Attribute) and read.spelling in ARRAY_METHODS
     receiver = call.func.value if isinstance(call.func, ast.Attribute) and is_method else call.args[0]
-    at = context.range(receiver)[1]
     base = ast.unparse(found.base)
     if is_for_paddle_1([context.file]):
         return RULE.words("old Paddle", base=base)
@@ -389,5 +388,6 @@ def _fix(call: ast.Call, read: _Read, found: Sweep, certain: bool, context: Cont
     if not is_number and any("auto_cast" in manager for manager in managers):
         reasons.append(RULE.texts["auto_cast"])
     level, reason = Level.UNSAFE if reasons else Level.SAFE, "; ".join(reasons)
-    edit = Edit(at, at, ".item()" if is_number else ".clone()")
-    return replace(RULE.words("number" if is_number else "slice", base=base), edits=(edit,), level=level, reason=reason)
+    case, copy = ("number", ".item()") if is_number else ("slice", ".clone()")
+    edits = context.instead(receiver, context.text(receiver) + copy)
+    return replace(RULE.words(case, base=base), edits=edits, level=level, reason=reason)

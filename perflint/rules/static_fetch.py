@@ -14,12 +14,12 @@ from perflint.flow.calls import CallGraph, CallSite, Certainty
 from perflint.flow.uses import Use, UseKind, UseSearch, uses
 from perflint.lint.context import Context, shorten
 from perflint.lint.registry import At, rule
-from perflint.rules.edits import call_in
+from perflint.rules.edits import only_calls
 from perflint.syntax.bindings import bindings_of, bound_by
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of
 from perflint.syntax.reaching import before
-from perflint.syntax.scopes import Loop, Scope, Statement, terminal
+from perflint.syntax.scopes import Loop, Scope, Statement
 from perflint.syntax.tree import is_literal
 from perflint.syntax.vocabulary import LOGGING
 from perflint.training import evidence
@@ -73,7 +73,7 @@ def few_uses(point: Point, call: ast.Call) -> FewUses | None:
             runs = every(use.file.project, at)
             if runs.often is Often.EVERY_N:
                 seldom.append(FewUses(_first_names(use), runs.test, use.file.path, use.statement.node.lineno))
-        elif _logs(use.statement.node):
+        elif only_calls(use.statement.node, LOGGING):
             logged.append(FewUses(_first_names(use), None, use.file.path, use.statement.node.lineno))
         elif use.via is None or use.statement is not use.via.statement:
             return None
@@ -110,7 +110,7 @@ class _Fetched(UseSearch):
         if _is_first(use):
             return isinstance(node, ast.Return) or bool(_kept_in(use.statement))
         at = points_of(use.file).get(node)
-        if at is None or at.step is None or _logs(node) or not _is_in_loop(use):
+        if at is None or at.step is None or only_calls(node, LOGGING) or not _is_in_loop(use):
             return False
         return isinstance(node, ast.Return) or _is_made_anew(at)
 
@@ -165,12 +165,6 @@ def _kept_in(statement: Statement) -> list[str]:
     node = statement.node
     names = bound_by(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else []
     return names if all(name.isidentifier() for name in names) else []
-
-
-def _logs(node: ast.stmt) -> bool:
-    """Whether a statement is a call that only logs: ``print(loss)``, ``writer.add_scalar("loss", loss, step)``."""
-    call = call_in(node)
-    return call is not None and terminal(call) in LOGGING
 
 
 def _is_made_anew(point: Point) -> bool:

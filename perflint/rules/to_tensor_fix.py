@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from perflint.catalogue import shipped
 from perflint.facts import origin as origins
-from perflint.findings import Edit, Fix, Level
+from perflint.findings import Edits, Fix, Level
 from perflint.flow.values import Values
 from perflint.index.project import Place
 from perflint.lint.context import Context
@@ -52,19 +52,19 @@ def fix(call: ast.Call, data: ast.expr, kind: str, context: Context) -> Fix:
         return RULE.words("made with a dtype")
     if kind == origins.LITERAL and _wants_gradient(call, context):
         return RULE.words("literal with a gradient")
-    return replace(RULE.words(kind), edits=tuple(_shown_edits(call, data, kind, context)))
+    return replace(RULE.words(kind), edits=_shown_edits(call, data, kind, context))
 
 
-def _shown_edits(call: ast.Call, data: ast.expr, kind: str, context: Context) -> list[Edit]:
+def _shown_edits(call: ast.Call, data: ast.expr, kind: str, context: Context) -> Edits:
     """The edits that are shown for a call, because the user has to check something; often none."""
     if kind == origins.INVARIANT:
         return _made_once(call, context)
     if kind in ("copy", "cast"):
         text = _as_it_is(call, data, context)
-        return [_without_the_row(call, text, context) or Edit(*context.range(call), text)]
+        return _without_the_row(call, text, context) or context.instead(call, text)
     if kind == origins.NUMBER and _meets_a_tensor(call, context):
-        return [Edit(*context.range(call), context.text(data))]
-    return []
+        return context.instead(call, context.text(data))
+    return ()
 
 
 def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
@@ -81,12 +81,12 @@ def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
     if dtype is None:
         return None
     arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
-    edit = Edit(*context.range(call), f"{context.text(call.func.value)}.full({', '.join(arguments)})")
+    edits = context.instead(call, f"{context.text(call.func.value)}.full({', '.join(arguments)})")
     may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
     rounds = may_be_half and 0 < abs(value) < _SMALLEST
     level, reason = (Level.UNSAFE, RULE.texts["half"]) if rounds else (Level.SAFE, "")
     fix, since = RULE.words(origins.LITERAL), "" if sizes else _NO_DIMENSIONS
-    return replace(fix, edits=(edit,), level=level, reason=reason, paddle=since)
+    return replace(fix, edits=edits, level=level, reason=reason, paddle=since)
 
 
 def _is_plain(call: ast.Call, context: Context) -> bool:
@@ -151,20 +151,20 @@ def _as_it_is(call: ast.Call, data: ast.expr, context: Context) -> str:
     return source if dtype is None else f"{source}.astype({context.text(dtype)})"
 
 
-def _without_the_row(call: ast.Call, text: str, context: Context) -> Edit | None:
-    """The edit that deletes ``image = paddle.to_tensor(image)``, which would otherwise become ``image = image``."""
+def _without_the_row(call: ast.Call, text: str, context: Context) -> Edits:
+    """The edits that delete ``image = paddle.to_tensor(image)``, which would otherwise become ``image = image``."""
     statement = context.statement
     if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
-        return None
+        return ()
     if context.text(statement.targets[0]) != text or not has_own_rows(statement, context.file.source):
-        return None
+        return ()
     if len(block_of(context.here.statement, context.here.scope)) < 2:
-        return None
+        return ()
     start, end = context.range(statement)
-    return None if "#" in context.file.source.text[start:end] else whole_rows(start, end, context.file.source)
+    return () if "#" in context.file.source.text[start:end] else (whole_rows(start, end, context.file.source),)
 
 
-def _made_once(call: ast.Call, context: Context) -> list[Edit]:
+def _made_once(call: ast.Call, context: Context) -> Edits:
     """The edits that create the tensor of a call only once; none if there is no certain place for it.
 
     ``x - paddle.to_tensor([0.5, 0.25])`` in a loop: the call is moved above the loop, and gets a name. In a forward
@@ -173,27 +173,26 @@ def _made_once(call: ast.Call, context: Context) -> list[Edit]:
     """
     point, text = context.here, context.text(call)
     if spans_rows(text):
-        return []
+        return ()
     name = _new_name(call, point, context)
     if point.step is not None and point.step.forward:
         return _as_buffer(call, text, name, point, context)
     if point.loop is None:
-        return []
-    source = context.file.source
-    return [insert_row_above(source, point.loop, f"{name} = {text}"), Edit(*context.range(call), name)]
+        return ()
+    return insert_row_above(context.file.source, point.loop, f"{name} = {text}"), *context.instead(call, name)
 
 
-def _as_buffer(call: ast.Call, text: str, name: str, point: Point, context: Context) -> list[Edit]:
+def _as_buffer(call: ast.Call, text: str, name: str, point: Point, context: Context) -> Edits:
     source = context.file.source
     made = _super_init(point)
     if made is None or not _is_global(call, context):
-        return []
+        return ()
     last = made.end_lineno or made.lineno
     after = source.text[source.lines.span(made)[1] : source.lines.line_end(last)]
     if after.strip() and not after.lstrip().startswith("#"):
-        return []
+        return ()
     row = f'{indentation(source, made.lineno)}self.register_buffer("{name}", {text}, persistable=False)'
-    return [insert_row_after(source, last, row), Edit(*context.range(call), f"self.{name}")]
+    return insert_row_after(source, last, row), *context.instead(call, f"self.{name}")
 
 
 def _super_init(point: Point) -> ast.stmt | None:

@@ -14,7 +14,7 @@ from perflint.findings import Confidence, Edit, Fix, Level
 from perflint.index.kinds import Kind
 from perflint.lint.context import Context
 from perflint.lint.registry import At, rule
-from perflint.rules.edits import call_in, has_own_rows
+from perflint.rules.edits import has_own_rows, only_calls
 from perflint.rules.guard import counter_here
 from perflint.rules.read_advice import aims_of
 from perflint.rules.spelled import paddle_at
@@ -114,13 +114,8 @@ def _is_check(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.If):
         return isinstance(statement, ast.Assert)
     return isinstance(statement.body[-1], (ast.Raise, ast.Break)) or (
-        not statement.orelse and all(map(_only_says, statement.body))
+        not statement.orelse and all(only_calls(each, _SAYS) for each in statement.body)
     )
-
-
-def _only_says(statement: ast.stmt) -> bool:
-    call = call_in(statement)
-    return call is not None and terminal(call) in _SAYS
 
 
 def _for_branch(statement: ast.If | ast.Assert, expression: ast.expr) -> str:
@@ -146,7 +141,7 @@ def _pick(node: ast.expr, context: Context) -> Fix | None:
     paddle = paddle_at(context.here.statement.node, context.file)
     edits: tuple[Edit, ...] = ()
     if paddle is not None and all(map(Evidence(context.here).is_one_tensor, given)):
-        edits = (Edit(*context.range(node.func), function.replace("paddle", paddle)),)
+        edits = context.instead(node.func, function.replace("paddle", paddle))
     return replace(RULE.words("pick", function=function), edits=edits)
 
 
@@ -206,7 +201,8 @@ def _where(owner: ast.AST, node: ast.expr, choice: _Choice, context: Context, na
         return RULE.words("choice of shapes")
     other = name if _is_name(second, name) else context.text(second)
     text = f"{paddle}.where({context.text(node)}, {context.text(first)}, {other})"
-    return replace(RULE.words("choice"), edits=(Edit(*context.range(owner), f"{name} = {text}" if name else text),))
+    edits = (Edit(*context.range(owner), f"{name} = {text}"),) if name else context.instead(owner, text)
+    return replace(RULE.words("choice"), edits=edits)
 
 
 def _divisor(side: ast.expr, test: ast.expr) -> str | None:
@@ -271,11 +267,9 @@ def _every_nth(owner: ast.AST | None, test: ast.expr, expression: ast.expr, word
     if index is None or index.enumerate or index.unnamed is not None:
         return RULE.words("check, steps not counted", interval=interval)
     rare = f"{index.name} % {interval} {'!= 0 or' if isinstance(owner, ast.Assert) else '== 0 and'} "
-    start, end = context.range(test)
-    written = context.cst(test)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) and not (written is not None and written.lpar):
-        return replace(check, edits=(Edit(start, start, f"{rare}("), Edit(end, end, ")")))
-    return replace(check, edits=(Edit(start, start, rare),))
+    is_or, text = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or), context.text(test)
+    asked = f"({text})" if is_or else text
+    return replace(check, edits=context.instead(test, rare + asked))
 
 
 def _asks_if_finite(node: ast.expr) -> bool:

@@ -7,14 +7,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import Any
 
 from perflint.catalogue import shipped
-from perflint.findings import Edit, Fix
+from perflint.findings import Edits, Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import Instead, StatementEdit
 from perflint.query import query
-from perflint.rules.edits import delete_argument, insert_argument, whole_rows
+from perflint.rules.edits import WithArgument, WithoutArgument, as_operand, whole_rows
 from perflint.syntax.bindings import is_rebound_between, other_reads
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import argument_of, is_spread
@@ -239,7 +241,7 @@ def unfused_loss(found: TwoCalls, context: Context) -> None:
     advice = RULE.texts[found.form.name.lower()].format(fused=_fused_name(found))
     activation = found.form.value if found.form is not LossForm.TWICE else "softmax"
     context.report(
-        _fix(found, context.file),
+        _fix(found, context),
         found.loss.func,
         costs_on_cpu=True,
         event="loss of log_softmax" if found.form is LossForm.LIKELIHOOD else "loss in two kernels",
@@ -253,34 +255,32 @@ def _fused_name(found: TwoCalls) -> str:
     return _UNFUSED_LOSS_FUSED.get(name, name)
 
 
-def _fix(found: TwoCalls, file: FileIndex) -> Fix:
+def _fix(found: TwoCalls, context: Context) -> Fix:
     """The edits that pass the logits to the loss for logits."""
     if found.form is LossForm.TWICE:
         return RULE.words("twice")
     by_hand = RULE.words("by hand", fused=_fused_name(found))
-    settings, given = _settings_edits(found, file), _input_edits(found, file.source)
-    if not settings or given is None or not is_called_once(file, found):
+    settings, given = context.edits(*_settings(found, context)), _input_edits(found, context)
+    if not settings or given is None or not is_called_once(context.file, found):
         return by_hand
     reason = f"{RULE.fix_reason}; {RULE.texts['saturated']}" if found.form is LossForm.BINARY else ""
     return replace(RULE.fix(sorted((*settings, *given)), reason=reason), message=by_hand.message)
 
 
-def _settings_edits(found: TwoCalls, file: FileIndex) -> list[Edit]:
-    """The edits that name the loss for logits, with its axis: in the call of the function, or of the layer's class."""
+def _settings(found: TwoCalls, context: Context) -> list[StatementEdit]:
+    """The changes that name the loss for logits, with its axis: in the call of the function, or of the class."""
     axis = _axis(found.shaped_by, _axis_position(found))
     if found.form is LossForm.PROBABILITIES:
         own = _axis(found.settings, _LOSS_AXIS[terminal(found.settings) or ""])
         given = argument_of(found.settings, "use_softmax", None)
-        return [] if axis is None or axis != own or given is None else delete_argument(found.settings, given, file)
+        return [] if axis is None or axis != own or given is None else [WithoutArgument(found.settings, given)]
     function = found.settings.func
     if not isinstance(function, ast.Attribute):
         return []
-    end = file.source.lines.span(function)[1]
-    renamed = Edit(end - len(function.attr), end, _UNFUSED_LOSS_FUSED[function.attr])
+    renamed = Instead(function, f"{context.text(function.value)}.{_UNFUSED_LOSS_FUSED[function.attr]}")
     if found.form is LossForm.BINARY or axis == _LAST:
         return [renamed]
-    added = insert_argument(found.settings, "axis=1", file) if axis == 1 else []
-    return [renamed, *added] if added else []
+    return [renamed, WithArgument(found.settings, "axis=1")] if axis == 1 else []
 
 
 def _axis_position(found: TwoCalls) -> int:
@@ -301,37 +301,36 @@ def _axis(call: ast.Call, position: int) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _input_edits(found: TwoCalls, source: Source) -> list[Edit] | None:
+class _Logit(StatementEdit):
+    """``logit=``, the name in the functions of binary cross entropy, for ``input=``."""
+
+    def leave_Arg(self, _: Any, argument: Any) -> Any:
+        """The argument with the name."""
+        return argument.with_changes(keyword=self.expression("logit"))
+
+
+def _input_edits(found: TwoCalls, context: Context) -> Edits | None:
     """The edits that pass the logits instead of the result of the softmax or the sigmoid."""
+    source, is_binary = context.file.source, found.form is LossForm.BINARY
     if "#" in source.code(found.activation):
         return None
-    named = _keyword_renamed(found, source)
-    start, end = source.lines.span(found.given)
+    named = [_Logit(item) for item in found.loss.keywords if item.value is found.given and is_binary]
+    edits = context.edits(Instead(found.given, _logits(found, source)), *named)
     if found.binding is None:
-        return [*named, Edit(start, end, _logits(found, source))]
+        return edits
     name = found.given.id if isinstance(found.given, ast.Name) else ""
     names = plain_names(found.logits)
     if calls_in(found.logits):
         return None
     if other_reads(found.scope, name, found.binding, found.statement):
         is_same = name in names or is_rebound_between(found.scope, names, found.binding, found.statement)
-        return None if is_same else [*named, Edit(start, end, _logits(found, source))]
+        return None if is_same else edits
     if found.binding.place is not found.statement.place:
         return None
     used = names - {name} | {dotted(found.logits) or ""}
     if is_rebound_between(found.scope, used, found.binding, found.statement):
         return None
-    row = whole_rows(*source.lines.span(found.binding.node), source)
-    return [row, *named, Edit(start, end, _logits(found, source))]
-
-
-def _keyword_renamed(found: TwoCalls, source: Source) -> list[Edit]:
-    """``logit=`` for ``input=``, the name in the functions of binary cross entropy."""
-    keyword = next((item for item in found.loss.keywords if item.value is found.given), None)
-    if keyword is None or found.form is not LossForm.BINARY:
-        return []
-    start = source.lines.offset(keyword.lineno, keyword.col_offset)
-    return [Edit(start, start + len("input"), "logit")]
+    return whole_rows(*source.lines.span(found.binding.node), source), *edits
 
 
 def _logits(found: TwoCalls, source: Source) -> str:
@@ -340,5 +339,4 @@ def _logits(found: TwoCalls, source: Source) -> str:
     dtype = argument_of(found.activation, "dtype", None)
     if dtype is None:
         return text
-    is_atom = isinstance(found.logits, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
-    return f"{text if is_atom else f'({text})'}.astype({source.code(dtype)})"
+    return f"{as_operand(found.logits, text)}.astype({source.code(dtype)})"

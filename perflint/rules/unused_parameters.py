@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from perflint.catalogue import shipped
-from perflint.findings import Confidence, Edit
+from perflint.findings import Confidence
 from perflint.flow.values import Values
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
@@ -72,7 +72,7 @@ def _report(node: ast.AST, value: ast.expr, context: Context) -> None:
         return
     if excuses.explained(node, _NEEDED, context) or excuses.tested(_ASKED, context):
         return
-    context.report(RULE.fix([Edit(*context.range(value), "False")]), node, confidence=_confidence(context))
+    context.report(RULE.fix(context.instead(value, "False")), node, confidence=_confidence(context))
 
 
 def _confidence(context: Context) -> Confidence:

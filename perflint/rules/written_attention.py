@@ -19,7 +19,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
 from perflint.query import query
-from perflint.rules.edits import whole_rows
+from perflint.rules.edits import as_operand, whole_rows
 from perflint.rules.spelled import Spelling, spelling
 from perflint.syntax.bindings import bindings_of, bound_by, loads_of, plain_assignment
 from perflint.syntax.names import dotted, plain_names
@@ -550,7 +550,7 @@ def unfused_attention(place: TrainedAttention, context: Context) -> None:
     if written is None:
         return
     context.report(
-        _fix(place.found, *written, context.file),
+        _fix(place.found, *written, context),
         related=_beside(place),
         confidence=place.confidence,
         call=written[0],
@@ -599,17 +599,16 @@ def _with_heads_last(node: ast.expr) -> str:
 
 
 def _text(node: ast.expr) -> str:
-    text = ast.unparse(node)
-    return text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+    return as_operand(node, ast.unparse(node))
 
 
-def _fix(found: WrittenAttention, call: str, spelled: Spelling, file: FileIndex) -> Fix:
+def _fix(found: WrittenAttention, call: str, spelled: Spelling, context: Context) -> Fix:
     """The call in place of the product with the values; the rows above it are removed."""
-    rows = _rows(found, file.source)
+    rows = _rows(found, context.file.source)
     if rows is None or found.weights.mask is not None:
         return replace(RULE.words("mask" if found.weights.mask is not None else "comment"), paddle=_PADDLE)
-    put = Edit(*file.source.lines.span(found.result), call if found.is_turned else call + _TURN)
-    return spelled.trusted(RULE.fix(sorted((*rows, put)), paddle=_PADDLE))
+    put = context.instead(found.result, call if found.is_turned else call + _TURN)
+    return spelled.trusted(RULE.fix(sorted((*rows, *put)), paddle=_PADDLE))
 
 
 def _rows(found: WrittenAttention, source: Source) -> list[Edit] | None:

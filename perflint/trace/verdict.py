@@ -22,7 +22,7 @@ from perflint.trace.queues import HostWork, Kernels, Part, step_ms
 from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
 
 _WORTH = 0.02
-"""The share of a step from which on an edit is worth it."""
+"""The share of a step, at most, from which on an edit is worth it."""
 _ENOUGH = 0.9
 """The share of what the absence of all waits brings that the fewest of them have to bring."""
 _MOST_TRIED = 60
@@ -103,14 +103,16 @@ def verdict(trace: StepTrace) -> StepVerdict:
     while choices:
         edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
         best = max(edits, key=lambda edit: edit.usual)
-        (plan if best.usual >= _WORTH else rest).append(best)
+        (plan if best.most >= _WORTH else rest).append(best)
         state = _with(state, best.kind, choices.pop(best.kind)[0])
     if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
         # comes last, since source does not show how long kernels take
         at = trace.place.file.path, trace.row
         plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
     inside = _rows(step, step.inside_paddle & step.waits)
-    return StepVerdict(tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes)))
+    return StepVerdict(
+        tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes))
+    )
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:

@@ -8,18 +8,19 @@ import re
 from enum import Enum
 
 from perflint.flow.calls import CallGraph
+from perflint.flow.sources import sources
 from perflint.index.imports import Imports
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bindings_of, bound_by, targets_and_values, targets_of
 from perflint.syntax.names import dotted, plain_names
-from perflint.syntax.parameters import is_none
-from perflint.syntax.scopes import LOOPS, Scope, Statement, once, terminal
+from perflint.syntax.parameters import argument_of, is_none
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, once, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_offline, measures, predicts, speaks_of_training, trains
 from perflint.training.every import ends_at_once
-from perflint.training.evidence import EVIDENCE, STEP_METHODS
+from perflint.training.evidence import EVIDENCE, STEP_METHODS, takes_optimizer_step
 from perflint.training.training_calls import TrainingCalls
 
 # Finds what a loop does with its batches: trains, evaluates, predicts, or only looks at them.
@@ -224,10 +225,64 @@ def _trains(at: Place, call: ast.Call) -> bool:
     return trains(last) or last in _STEPS or TrainingCalls.of(at.file.project).call_trains(at, call)
 
 
+# Finds loops that optimize an input: attacks on a picture, style transfer. They stop after some hundred steps.
+
+_GRADIENTS = frozenset({"grad", "gradient"})
+_GIVEN = ("parameters", "parameter_list")
+_COUNTING = ("range", "trange")
+
+
+@query
+def optimizes_an_input(at: Place, loop: Loop) -> bool:
+    """Whether a loop changes single tensors by their gradients, some number of times, and no model.
+
+    Examples: ``paddle.optimizer.Adam(parameters=[picture])``, and ``picture = picture - 0.1 * picture.grad.sign()``
+    without an optimizer. A loop over data trains, even if it is weights that it changes in this way.
+    """
+    if not isinstance(loop, ast.While) and not any(
+        isinstance(item, ast.Call) and terminal(item) in _COUNTING for item in walk(loop.iter)
+    ):
+        return False
+    inside = at.scope.statements_in(loop)
+    steps = [(statement, call) for statement in inside for call in statement.calls if takes_optimizer_step(call)]
+    if steps:
+        return all(_steps_tensors(call, at.before(statement)) for statement, call in steps)
+    if not any(terminal(call) in ("backward", "grad") for statement in inside for call in statement.calls):
+        return False
+    nodes = (statement.node for statement in inside if isinstance(statement.node, (ast.Assign, ast.AugAssign)))
+    changed = {name for node in nodes for name in bound_by(node)}
+    return any(_reads_gradient(item, changed) for statement in inside for item in statement.nodes)
+
+
+def _steps_tensors(call: ast.Call, at: Place) -> bool:
+    """Whether an optimizer that takes a step was created for some tensors by their names."""
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    found = [*sources(call.func.value, at)]
+    return bool(found) and all(source.is_known and _is_for_tensors(source.node) for source in found)
+
+
+def _is_for_tensors(made: ast.expr) -> bool:
+    given = (
+        next(filter(None, (argument_of(made, name, None) for name in _GIVEN)), None)
+        if isinstance(made, ast.Call)
+        else None
+    )
+    return isinstance(given, (ast.List, ast.Tuple)) and all(isinstance(item, ast.Name) for item in given.elts)
+
+
+def _reads_gradient(item: ast.AST, changed: set[str]) -> bool:
+    """Whether a node is the gradient of a tensor that the loop itself changes: ``picture.grad``."""
+    if not isinstance(item, ast.Attribute) or item.attr not in _GRADIENTS:
+        return False
+    return isinstance(item.value, ast.Name) and item.value.id in changed
+
+
 # Finds files with layers that only predict: predicting programs use them, and nothing near these trains.
 
 _TRAINING = ("optimizer", "Optimizer", "minimize", "fit", "Trainer", "train_batch", "train_step", "training_step")
-_TRAINING_CALLS = re.compile(r"\.backward\(|\w(?<!\bself)\.train\(\)")
+# (It begins with a character, which is fast to search for.)
+_TRAINING_CALLS = re.compile(r"\.(?:backward\(|train\(\)(?<=\w\.train\(\))(?<!\bself\.train\(\)))")
 
 _Directory = tuple[str, ...]
 
