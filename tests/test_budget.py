@@ -272,7 +272,8 @@ def test_the_step_says_what_is_kept(capsys: Output) -> None:
         "helper.py:4, record: sync-free: not true, it waits for the device at 1 place.",
     ]
     assert main(["step", "--output-format", "json", "train.py"]) == 0
-    (step,) = json.loads(capsys.readouterr().out)
+    (program,) = json.loads(capsys.readouterr().out)["programs"]
+    (step,) = program["steps"]
     assert step["promises"]["budget"]["waits"] == {"limit": 0, "count": 1}
     assert [each["waits"] for each in step["promises"]["sync_free"]] == [[{"path": "helper.py", "row": 5}]] * 2
 

@@ -23,7 +23,6 @@ from perflint.trace.step_trace import (
     StepCall,
     StepTrace,
     Summary,
-    all_nodes,
     most_at_each_step,
     occurrences,
     possible,
@@ -34,6 +33,8 @@ from perflint.trace.verdict import verdict
 
 _CODE = 60
 """The most characters of code in a row."""
+_MOST_POSSIBLE = 40
+"""The most functions that are listed of those which calls may run that could not be followed."""
 OFTEN = {
     Often.EVERY_N: "every n steps",
     Often.EACH_EPOCH: "each epoch",
@@ -54,11 +55,10 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
-    seen = set[Summary]()
-    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", seen, names)]
+    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
     told = verdict_lines(verdict(whole), names)
-    parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, seen, names))
+    parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, names))
     lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
@@ -68,16 +68,16 @@ def _aligned(rows: list[tuple[int, str, str]]) -> list[str]:
     return [f"{row:>{digits}}  {code}{f'  -- {said}' if said else ''}" for row, code, said in rows]
 
 
-def _possible(trace: StepTrace, seen: set[Summary], names: Mapping[str, str]) -> Iterator[str]:
-    """What the calls that could not be followed may run, as far as it does something that a step shows."""
-    found = [each for each in _shown(trace) if any(isinstance(node, StepEvent) for node in all_nodes(each.nodes))]
+def _possible(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+    """What the calls that could not be followed may run, as far as it does something that a step counts."""
+    counted = ((each, _counts(each.nodes)) for each in _shown(trace))
+    found = [(each.function, parts) for each, parts in counted if parts]
     if found:
-        yield "A caller or a configuration says what these run. It may be, perhaps:"
-    for each in found:
-        yield f"{each.function.scope.qualname} of {_named(each.function, names)}"
-        if each not in seen:
-            seen.add(each)
-            yield from _aligned([*_rows(each.nodes, "  ", seen, names)])
+        yield "A caller or a configuration says what these run. It may be, perhaps (JSON has all rows of them):"
+    for function, parts in found[:_MOST_POSSIBLE]:
+        yield f"  {function.scope.qualname} of {_named(function, names)}:{function.scope.row}: {', '.join(parts)}"
+    if len(found) > _MOST_POSSIBLE:
+        yield f"  ... and {len(found) - _MOST_POSSIBLE} more functions"
 
 
 def _shown(trace: StepTrace) -> list[Summary]:
@@ -94,10 +94,15 @@ def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
+def _counts(nodes: Iterable[Node]) -> list[str]:
+    """What some nodes have at most, at each step, in words."""
+    counted = ((most_at_each_step(nodes, wanted), one, many) for one, many, wanted in _COUNTED)
+    return [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
+
+
 def totals(trace: StepTrace) -> Iterator[str]:
     """What it has at most at each step, in sentences, the main one first."""
-    counted = ((most_at_each_step(trace.nodes, wanted), one, many) for one, many, wanted in _COUNTED)
-    parts = [f"{number} {one if number == 1 else many}" for number, one, many in counted if number]
+    parts = _counts(trace.nodes)
     yield f"At most, at each step: {', '.join(parts) or 'nothing that keeps the device waiting'}."
     waits = (each for each in occurrences(trace) if each.event.kind.waits and each.is_at_each_step)
     repeated = dict.fromkeys(each.event.node for each in waits if each.repeats)

@@ -36,7 +36,7 @@ def may_run(at: Place, call: ast.Call) -> tuple[Place, ...]:
     fitting = [place for place in known if fits(place.scope, call)]
     name = called_name(call.func).rpartition(".")[2]
     if means_model(name):
-        return tuple(fitting)
+        return tuple(place for place in fitting if place.scope.name == "forward")
     for word in reversed([word for word in snake(name).split("_") if len(word) > 1]):
         meant = [place for place in fitting if not _singular(word).isdisjoint(_words(place))]
         if meant:
