@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from perflint.findings import Confidence, Finding, ImpactLevel
+from perflint.findings import Confidence, Finding
 from tests.support import check
 
 NET = """\
@@ -220,11 +220,11 @@ def test_constants_are_no_reason_to_follow_a_forward_pass() -> None:
     assert _deep("scores = inner(scores)", "PPF205") == []
 
 
-def test_constant_on_the_way_to_a_wait_costs_little() -> None:
-    wait = "if paddle.exp(scores).sum() > 0: scores = scores * paddle.to_tensor([0.5])"
+def test_constant_on_the_way_to_a_wait_pays_off_together_with_it() -> None:
+    wait = "if paddle.exp(scores).sum() > 0:\n        scores = scores * paddle.to_tensor([0.5])"
     [finding] = [item for item in _deep(wait, "PPF203", "PPF205") if item.code == "PPF205"]
     assert finding.impact is not None
-    assert finding.impact.level is ImpactLevel.LOW
+    assert finding.impact.reason.endswith("which pays off together with line 9")
 
 
 def test_ways_that_are_not_sure_change_nothing_of_what_is_shown() -> None:

@@ -127,9 +127,10 @@ def test_other_places_are_quiet() -> None:
     assert found(text + "\n\npaddle.set_device('cpu')\n") == []
 
 
-def test_rule_has_to_be_asked_for() -> None:
+def test_rule_is_on_where_the_step_gains_something() -> None:
     text = script("return scores.numpy()")
-    assert engine.check(sources({"net.py": text}), Settings(join_lines=False)) == []
+    (found,) = engine.check(sources({"net.py": text}), Settings(join_lines=False))
+    assert found.code == "PPF210"
 
 
 def test_slice_in_a_loop_has_one_finding() -> None:

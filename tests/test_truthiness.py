@@ -349,14 +349,14 @@ def test_the_advice_can_be_followed(body: str, said: str) -> None:
 
 
 @pytest.mark.parametrize("arm", ["x[x > 0].mean()", "paddle.masked_select(x, x > 0).sum()"])
-def test_a_choice_that_waits_for_a_size_as_well_has_a_low_impact(arm: str) -> None:
-    def level(body: str) -> ImpactLevel | None:
-        impact = only(body).impact
-        return impact.level if impact is not None else None
-
-    for body in ("z = {} if x.any() else loss", "if x.any():\n    z = {}\nelse:\n    z = loss"):
-        assert level(body.format(arm)) is ImpactLevel.LOW
-        assert level(body.format("x.mean()")) is not ImpactLevel.LOW
+def test_a_choice_pays_off_together_with_the_size_that_its_arm_waits_for(arm: str) -> None:
+    together = "which pays off together with"
+    impact = only(f"if x.any():\n    z = {arm}\nelse:\n    z = loss").impact
+    assert impact is not None
+    assert together in impact.reason
+    impact = only("if x.any():\n    z = x.mean()\nelse:\n    z = loss").impact
+    assert impact is not None
+    assert together not in impact.reason
 
 
 # --- what is shown instead

@@ -69,8 +69,6 @@ def _asks_for_a_shape(node: ast.AST, point: Point) -> bool:
 # shape.
 
 GO_ON = "that the host needs to go on"
-_BEFORE_A_SIZE = "just before a branch that waits for it anyway, to learn a size"
-_BESIDE_A_SIZE = "beside an operation that waits for it anyway, to learn a size"
 _TELLS = "for a message"
 _PICKED = "for the size of what the code goes on with"
 _STRUCTURE = "that chooses what the model does next"
@@ -80,10 +78,7 @@ _ON_HOST = frozenset({"pickle", "struct", "queue", "multiprocessing", "random"})
 _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
-_PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
-_NEAR = 3
-"""Statements between which the host has almost nothing to do: a wait for one of them also waits for the other."""
 
 _LARGE = 4
 """A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
@@ -97,7 +92,7 @@ def needed_for(point: Point, node: ast.expr, forward: bool) -> str:
     """
     if dynamic_op(point, node) is not None:
         return "" if dense_form(point, node) is not None else _PICKED
-    return _needed_by_itself(point, node, forward) or (_BESIDE_A_SIZE if _is_beside_a_size(point) else "")
+    return _needed_by_itself(point, node, forward)
 
 
 def test_for(point: Point, node: ast.expr) -> ast.expr | None:
@@ -151,45 +146,11 @@ def picks_in_a_branch(point: Point, node: ast.expr) -> bool:
 
 def _needed_by_itself(point: Point, node: ast.expr, forward: bool) -> str:
     """What the host needs the value of an expression for."""
-    if node in _that_choose_a_size(point):
-        return _BEFORE_A_SIZE
     statement = point.statement.node
     if isinstance(statement, ast.If) and node not in _sizes(point):
         return _needed_to_branch(point, statement, forward)
     is_test = isinstance(statement, ast.Assert) or (isinstance(statement, ast.While) and not forward)
     return GO_ON if is_test or node in _sizes(point) or _becomes_a_size(point, node) else ""
-
-
-@of_point
-def _is_beside_a_size(point: Point) -> bool:
-    """Whether a nearby statement in the same block waits for the device anyway to learn the size of its result.
-
-    There is no backward pass, and no compound statement, between the two.
-    """
-    place = point.statement.place
-    block = place.block if place is not None else getattr(point.scope.node, "body", [])
-    at = next((index for index, item in enumerate(block) if item is point.statement.node), None)
-    if at is None:
-        return False
-    return any(
-        _meets_a_size(point, run) for run in (block[max(0, at - _NEAR) : at][::-1], block[at + 1 : at + 1 + _NEAR])
-    )
-
-
-def _meets_a_size(point: Point, run: list[ast.stmt]) -> bool:
-    """Whether one of some consecutive statements needs a size before the device gets much to do."""
-    known = points_of(point.file)
-    for item in run:
-        here = known.get(item)
-        if (
-            here is None
-            or not isinstance(item, _PLAIN)
-            or any(terminal(call) == "backward" for call in here.statement.calls)
-        ):
-            return False
-        if _needs_a_size(here):
-            return True
-    return False
 
 
 @of_point
@@ -228,8 +189,6 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
         return GO_ON
     if forward and all(_only_tells(arm) for arm in arms):
         return _TELLS
-    if any(_asks_for_a_size(point, arm) for arm in arms):
-        return _BEFORE_A_SIZE
     returns = any(isinstance(item, ast.Return) for item in walk(statement))
     is_part = forward and not returns and any(_is_large(arm) for arm in arms)
     return _STRUCTURE if is_part else ""

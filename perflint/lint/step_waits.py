@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
 from perflint.findings import Confidence
-from perflint.index.project import Place, Project
+from perflint.index.imports import Imports
+from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
 from perflint.text.visible import counted
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
-from perflint.trace.step_trace import StepTrace, of_function, trace_around
+from perflint.trace.step_trace import StepTrace, of_function, reached, trace_around, traces_of
 from perflint.training.steps import Step
 
 _ENOUGH = 0.9
@@ -102,10 +103,11 @@ class FindingSteps:
         self._project = project
         self._traced: dict[Loop, _Traced | None] = {}
         self._known: dict[Span, Waits | None] = {}
+        self._led: dict[Loop, Loop] = {}
         self._drafts: dict[Loop, list[Draft]] = defaultdict(list)
         for draft in drafts:
             if draft.step is not None:
-                self._drafts[loop_of(draft.step)].append(draft)
+                self._drafts[self._loop(draft, draft.step)].append(draft)
 
     def waits(self, draft: Draft) -> Waits | None:
         """The waits that a finding is about; None if the trace of its step does not have them."""
@@ -145,7 +147,7 @@ class FindingSteps:
     def edits(self, draft: Draft, waits: Waits) -> Edits:
         """What the findings of the same step can do together."""
         assert draft.step is not None
-        loop = loop_of(draft.step)
+        loop = self._loop(draft, draft.step)
         traced = self._traced[loop]
         assert traced is not None
         if id(waits.step) not in traced.edits:
@@ -157,7 +159,9 @@ class FindingSteps:
         assert draft.step is not None
         assert draft.cost is not None
         name = draft.cost.event.name
-        others = [each for each in self._drafts[loop_of(draft.step)] if each.cost and each.cost.event.name == name]
+        others = [
+            each for each in self._drafts[self._loop(draft, draft.step)] if each.cost and each.cost.event.name == name
+        ]
         return [draft, *self.together([draft], [each for each in others if each is not draft])]
 
     def together(self, drafts: Sequence[Draft], others: Sequence[Draft]) -> list[Draft]:
@@ -166,7 +170,7 @@ class FindingSteps:
         Of alternatives, a step has one; of several functions that a call may lead to, it runs one.
         """
         step = drafts[0].step
-        traced = self._trace(step) if step is not None and others else None
+        traced = self._trace(self._loop(drafts[0], step)) if step is not None and others else None
         if traced is None:
             return list(others)
         models = [model for each in drafts if (model := traced.showing(span_of(each))) is not None]
@@ -179,8 +183,9 @@ class FindingSteps:
         step = draft.step
         if step is None:
             return ""
-        where = f"{step.path}:{step.line}" if step.line else f"{step.path}, {step.function}"
-        traced = self._trace(step)
+        loop = self._loop(draft, step)
+        where = f"{loop[0]}:{loop[1]}" if loop[1] else f"{step.path}, {step.function}"
+        traced = self._trace(loop)
         if traced is None:
             return where
         if not traced.said:
@@ -192,28 +197,54 @@ class FindingSteps:
         return traced.said
 
     def _found(self, draft: Draft, span: Span) -> Waits | None:
-        traced = self._trace(draft.step) if draft.step is not None else None
+        traced = self._trace(self._loop(draft, draft.step)) if draft.step is not None else None
         step = traced.showing(span) if traced is not None else None
         if step is None:
             return None
         keys = step.within(span) & step.waits
         return Waits(step, keys) if keys else None
 
-    def _trace(self, step: Step) -> _Traced | None:
-        loop = loop_of(step)
+    def _trace(self, loop: Loop) -> _Traced | None:
         if loop not in self._traced:
-            trace = self._trace_of(step)
+            trace = self._trace_of(loop)
             self._traced[loop] = _Traced(trace) if trace is not None else None
         return self._traced[loop]
 
-    def _trace_of(self, step: Step) -> StepTrace | None:
-        file = self._project.files.get(step.path)
+    def _trace_of(self, loop: Loop) -> StepTrace | None:
+        path, row, function = loop
+        file = self._project.files.get(path)
         if file is None:
             return None
-        if step.line:
-            return trace_around(file, step.line)
-        scopes = (scope for scope in file.scopes.scopes if scope.qualname == step.function)
-        return next((trace for scope in scopes if (trace := of_function(Place(file, scope))).nodes), None)
+        if row:
+            return trace_around(file, row)
+        return next((trace for at in _named(file, function) if (trace := of_function(at)).nodes), None)
+
+    def _loop(self, draft: Draft, step: Step) -> Loop:
+        """The loop of a finding: of a wait in a forward pass that no loop is known to lead to, one whose trace does."""
+        loop = loop_of(step)
+        if step.line or not step.forward or not is_wait(draft):
+            return loop
+        if loop not in self._led:
+            self._led[loop] = self._leading(loop)
+        return self._led[loop]
+
+    def _leading(self, loop: Loop) -> Loop:
+        """The first loop in a file that uses that of a function, and whose trace runs the function."""
+        path, _, function = loop
+        file = self._project.files.get(path)
+        if file is None:
+            return loop
+        scopes = {at.scope for at in _named(file, function)}
+        for user in sorted(Imports.of(self._project).users([file]), key=lambda user: user.path):
+            for trace in traces_of(user):
+                if any(each.function.scope in scopes for each in reached(trace.nodes)):
+                    return user.path, trace.row, ""
+        return loop
+
+
+def _named(file: FileIndex, function: str) -> Iterator[Place]:
+    """The functions of a file with a qualified name."""
+    return (Place(file, scope) for scope in file.scopes.scopes if scope.qualname == function)
 
 
 def span_of(draft: Draft) -> Span:

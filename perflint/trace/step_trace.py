@@ -142,16 +142,19 @@ def traces(project: Project) -> Iterator[StepTrace]:
     """The traces of all step loops of a project, in the order of its files; then the steps that no loop leads to."""
     reached = set[Scope]()
     for file in live(project).files:
-        if file.is_quiet or file.is_foreign:
-            continue
-        for at, loop in _outermost_loops(file):
-            found = of_loop(at, loop)
+        for found in traces_of(file):
             calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
             reached.update(each.function.scope for call in calls for each in call.reached)
             yield found
     for step in step_functions(project):
         if step.scope not in reached and (trace := of_function(step)).nodes:
             yield trace
+
+
+def traces_of(file: FileIndex) -> Iterator[StepTrace]:
+    """The traces of the step loops of a file."""
+    if not (file.is_quiet or file.is_foreign):
+        yield from (of_loop(at, loop) for at, loop in _outermost_loops(file))
 
 
 def trace_around(file: FileIndex, row: int) -> StepTrace | None:
