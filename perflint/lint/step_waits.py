@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -18,12 +19,8 @@ from perflint.trace.modelled_step import ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, of_function, reached, trace_around, traces_of
 from perflint.training.steps import Step
 
-_ENOUGH = 0.9
-"""The share of what all edits bring that the smallest set of them has to bring."""
 WORTH_MS = 0.2
 """From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
-_MOST_TRIED = 60
-"""How many findings of one step are tried one by one; with more, all of them count as one set."""
 _MOST_LINES = 6
 Loop = tuple[str, int, str]
 """Path and line of a step loop, and the function of the step."""
@@ -61,10 +58,21 @@ class Waits(NamedTuple):
 
 @dataclass
 class Edits:
-    """The waits that the findings of a step are about, and the fewest that bring nearly as much as all."""
+    """The waits that can go away from a step: each set of ``about`` is that of a finding, ``others`` are the rest."""
 
-    all: frozenset[int]
-    fewest: frozenset[int]
+    step: ModelledStep
+    about: frozenset[frozenset[int]]
+    others: frozenset[int]
+
+    @cached_property
+    def all(self) -> frozenset[int]:
+        """All of them."""
+        return self.others.union(*self.about)
+
+    @cached_property
+    def fewest(self) -> frozenset[int]:
+        """The fewest that bring nearly as much as all, rather without those that no finding is about."""
+        return self.step.fewest([{frozenset([key]) for key in self.others}, self.about])
 
 
 @dataclass
@@ -229,13 +237,13 @@ class FindingSteps:
         return self._led[loop]
 
     def _leading(self, loop: Loop) -> Loop:
-        """The first loop in a file that uses that of a function, and whose trace runs the function."""
+        """The first loop in the file of a function, or in one that imports it, whose trace runs the function."""
         path, _, function = loop
         file = self._project.files.get(path)
         if file is None:
             return loop
         scopes = {at.scope for at in _named(file, function)}
-        for user in sorted(Imports.of(self._project).users([file]), key=lambda user: user.path):
+        for user in dict.fromkeys([file, *Imports.of(self._project).importers(file)]):
             for trace in traces_of(user):
                 if any(each.function.scope in scopes for each in reached(trace.nodes)):
                     return user.path, trace.row, ""
@@ -258,23 +266,14 @@ def _keys(step: ModelledStep, drafts: Iterable[Draft]) -> frozenset[int]:
 
 
 def _edits(step: ModelledStep, drafts: Sequence[Draft]) -> Edits:
-    """What can go away from a step: all of it, and the fewest waits that bring nearly as much.
+    """What can go away from a step.
 
     That is more than findings are about: a message names the others, without which nothing would be gained.
     """
     about = {step.within(span_of(each)) & step.waits for each in drafts if _is_removable(each)} - {frozenset()}
     staying = _keys(step, [each for each in drafts if is_wait(each) and not _is_removable(each)])
-    own = frozenset().union(*about)
-    left = step.waits - step.inside_paddle - staying
-    others = {frozenset([key]) for key in left - own}
-    everything = own | left
-    whole, fewest = step.gain(everything), everything
-    if len(about) + len(others) <= _MOST_TRIED:
-        for sets in (others, about):  # rather without what no finding is about
-            for keys in sorted(sets, key=lambda keys: (-step.gain(everything - keys), sorted(keys))):
-                if step.gain(fewest - keys) >= _ENOUGH * whole:
-                    fewest -= keys
-    return Edits(everything, fewest if whole else frozenset())
+    others = step.waits - step.inside_paddle - staying - frozenset().union(*about)
+    return Edits(step, frozenset(about), others)
 
 
 def _is_removable(draft: Draft) -> bool:

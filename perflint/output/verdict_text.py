@@ -12,7 +12,7 @@ _MOST_ROWS = 6
 _NOTHING = "nothing here is worth your time, as far as the source shows"
 _BOUND = {
     "loading": "likely bound by loading: each batch is loaded in the process that trains",
-    "waits": "likely held up by waits: {count} at each step, {gone} of which can go",
+    "waits": "likely held up by waits, at {places} of each step",
     "kernels": "no wait or loader that is worth an edit; if kernels bound it, mixed precision helps",
 }
 """What is likely to bound a step, by its first edit."""
@@ -61,7 +61,7 @@ def _sentence(verdict: StepVerdict) -> str:
     if not verdict.plan:
         return _NOTHING
     first = verdict.plan[0]
-    return _BOUND[first.kind].format(count=verdict.waits, gone=len(first.rows))
+    return _BOUND[first.kind].format(places=counted(verdict.waits, "place"))
 
 
 def _done(edit: StepEdit, names: Mapping[str, str]) -> str:

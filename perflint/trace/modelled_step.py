@@ -21,6 +21,10 @@ from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
 from perflint.trace.step_trace import Alternatives, Launches, Node, Repeat, StepCall, StepTrace, Summary, Unknown
 
+_ENOUGH = 0.9
+"""The share of what the absence of all waits brings that the fewest of them have to bring."""
+_MOST_TRIED = 60
+"""How many waits of one step are tried one by one; with more, all of them count."""
 _PASSES = 8
 """How often a loop inside a step is assumed to run."""
 _MOST_ITEMS = 4000
@@ -94,6 +98,21 @@ class ModelledStep:
     def usual_gain(self, without: Collection[int], gone: Collection[int] = ()) -> float:
         """The same as mean over the typical trainings."""
         return fmean(self._gains(without, gone))
+
+    def fewest(self, groups: Iterable[Collection[frozenset[int]]]) -> frozenset[int]:
+        """The fewest of some waits whose absence brings nearly as much as that of all.
+
+        ``groups``: sets of waits that can only go together; those of the first group are rather left in the step.
+        """
+        known = [list(sets) for sets in groups]
+        everything = frozenset[int]().union(*(keys for sets in known for keys in sets))
+        whole, fewest = self.gain(everything), everything
+        if sum(map(len, known)) <= _MOST_TRIED:
+            for sets in known:
+                for keys in sorted(sets, key=lambda keys: (-self.gain(everything - keys), sorted(keys))):
+                    if self.gain(fewest - keys) >= _ENOUGH * whole:
+                        fewest -= keys
+        return fewest if whole > 0 else frozenset()
 
     def _gains(self, without: Collection[int], gone: Collection[int]) -> list[float]:
         both = {*without, *gone}

@@ -11,7 +11,7 @@ wait there is none to lose.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -71,8 +71,10 @@ forward pass costs 0.3 to 0.9 ms more than its lost lead explains (PPF210 in doc
 
 _ROOM = 1000
 """How many kernels CUDA lets the host launch ahead of the device (docs/card.md)."""
-_STEPS, _COUNTED = 12, 4
-"""How many steps are computed, and how many of the last ones count: the queues have filled by then."""
+_STEPS = 12
+"""How many steps are computed at most; by then the queues have filled."""
+_ALIKE, _EXACT = 2, 1e-6
+"""It is enough that as many in a row last equally long, to so many milliseconds."""
 
 
 def step_ms(parts: Sequence[Part], without: Collection[int] = (), restart_ms: float = RESTART_MS) -> float:
@@ -84,13 +86,35 @@ def step_ms(parts: Sequence[Part], without: Collection[int] = (), restart_ms: fl
         restart_ms: what the host loses at a wait besides its lead.
     """
     clocks = _Clocks(restart_ms)
-    ends: list[float] = []
-    kept = [part for part in parts if not (isinstance(part, Wait) and part.key in without)]
+    kept = list(_joined(part for part in parts if not (isinstance(part, Wait) and part.key in without)))
+    end, lasted, same = 0.0, 0.0, 0
     for _ in range(_STEPS):
         for part in kept:
             clocks.take(part)
-        ends.append(max(clocks.host, clocks.device))
-    return (ends[-1] - ends[-1 - _COUNTED]) / _COUNTED
+        now = max(clocks.host, clocks.device)
+        same = same + 1 if abs(now - end - lasted) < _EXACT else 0
+        end, lasted = now, now - end
+        if same == _ALIKE:
+            break
+    return lasted
+
+
+def _joined(parts: Iterable[Part]) -> Iterator[Part]:
+    """The same parts, where kernels of one kind, and work of the host, that follow each other are one."""
+    before: Part | None = None
+    for part in parts:
+        if isinstance(part, Kernels) and isinstance(before, Kernels) and part[1:] == before[1:]:
+            before = before.times(before.number + part.number)
+        elif isinstance(part, HostWork) and isinstance(before, HostWork):
+            before = HostWork(before.ms + part.ms)
+        elif isinstance(part, Wait) and isinstance(before, Wait):
+            continue  # the device is done with everything
+        else:
+            if before is not None:
+                yield before
+            before = part
+    if before is not None:
+        yield before
 
 
 @dataclass
@@ -112,7 +136,7 @@ class _Clocks:
             lead = max(self.device - self.host, 0.0)
             self.host += lead + min(lead, self.restart_ms)
         else:
-            for kernels in _pieces(part):
+            for kernels in _pieces(part) if part.number > _ROOM // 2 else (part,):
                 self._launch(kernels)
 
     def _launch(self, kernels: Kernels) -> None:

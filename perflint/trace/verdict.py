@@ -23,10 +23,6 @@ from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
 
 _WORTH = 0.02
 """The share of a step, at most, from which on an edit is worth it."""
-_ENOUGH = 0.9
-"""The share of what the absence of all waits brings that the fewest of them have to bring."""
-_MOST_TRIED = 60
-"""How many waits of one step are tried one by one; with more, all are named."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
 
@@ -94,7 +90,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
     step = modelled(trace)
     blocking = [each for each in loadings(trace.place, trace.loop) if each.is_in_process]
     state = _State(step, events()["batch"].milliseconds if blocking else 0.0)
-    fewest = _fewest(step)
+    fewest = step.fewest([{frozenset([key]) for key in step.waits - step.inside_paddle}])
     choices = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
     if blocking:
         choices["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
@@ -125,16 +121,6 @@ def _with(state: _State, name: str, edited: _State) -> _State:
 def _edit(kind: str, before: _State, after: _State, rows: tuple[Row, ...]) -> StepEdit:
     shares = [1 - then / now for now, then in zip(before.milliseconds(), after.milliseconds(), strict=True)]
     return StepEdit(kind, rows, fmean(shares), max(shares))
-
-
-def _fewest(step: ModelledStep) -> frozenset[int]:
-    """The fewest waits of the program whose absence brings nearly as much as that of all."""
-    own = step.waits - step.inside_paddle
-    whole, fewest = step.usual_gain(own), own
-    for key in sorted(own, key=lambda key: (-step.usual_gain(own - {key}), key)) if len(own) <= _MOST_TRIED else ():
-        if step.usual_gain(fewest - {key}) >= _ENOUGH * whole:
-            fewest -= {key}
-    return fewest if whole > 0 else frozenset()
 
 
 def _rows(step: ModelledStep, keys: frozenset[int]) -> tuple[Row, ...]:
