@@ -1,0 +1,143 @@
+"""What a step gains without its waits, and what to do first about it."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+
+from perflint.findings import ImpactLevel
+from perflint.flow.resolving import opened
+from perflint.output.verdict_text import verdict_lines
+from perflint.trace.modelled_step import ModelledStep, Span, modelled
+from perflint.trace.step_trace import StepTrace, traces
+from perflint.trace.verdict import verdict
+from tests.support import check, in_step, sources
+
+HEAD = """\
+import paddle
+import paddle.nn.functional as F
+
+"""
+
+
+def _trace(text: str) -> StepTrace:
+    (found,) = traces(opened(sources({"train.py": text})))
+    return found
+
+
+def _step(text: str) -> ModelledStep:
+    return modelled(_trace(text))
+
+
+def _waits(text: str) -> list[int]:
+    """The rows of the waits of a step, in order."""
+    step = _step(text)
+    return [step.events[key].event.row for key in sorted(step.waits)]
+
+
+def test_a_wait_behind_the_backward_pass_costs_more_than_one_before_it() -> None:
+    behind = _step(in_step("loss.backward()\nkept = loss.item()"))
+    before = _step(in_step("kept = loss.item()\nloss.backward()"))
+    assert behind.gain(behind.waits) > before.gain(before.waits) > 0
+
+
+def test_neighbours_gain_only_together() -> None:
+    step = _step(in_step("loss.backward()\na = loss.item()\nb = loss.item()"))
+    first, second = sorted(step.waits)
+    assert step.gain([first]) == pytest.approx(0)
+    assert step.gain([second]) == pytest.approx(0)
+    assert step.gain([first, second]) > 1
+    assert step.gain([first], gone=[second]) == pytest.approx(step.gain([first, second]))
+
+
+def test_of_alternatives_one_runs() -> None:
+    text = in_step("if args.a:\n    p = loss.item()\n    q = x.item()\nelse:\n    r = loss.item()")
+    assert _waits(text) == [13, 14]
+    start = text.index("loss.item()", text.index("else:"))
+    wanted = modelled(_trace(text), Span("train.py", start, start + len("loss.item()")))
+    assert [wanted.events[key].event.row for key in wanted.waits] == [16]
+
+
+def test_each_arm_runs_in_some_pass_of_a_loop() -> None:
+    assert _waits(in_step("for a in args.all:\n    if a:\n        p = x.item()\n    else:\n        q = x.item()")) == [14, 16]
+
+
+LOADED = """\
+import paddle
+import paddle.nn.functional as F
+from paddle.io import DataLoader
+
+
+def train(data, model, optimizer):
+    for x, y in DataLoader(data, batch_size=8{workers}):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        print(loss.item())
+"""
+
+
+def test_workers_come_first_and_reads_bring_more_behind_them() -> None:
+    found = verdict(_trace(LOADED.format(workers="")))
+    assert [edit.kind for edit in found.plan] == ["loading", "waits", "kernels"]
+    assert found.plan[0].rows == (("train.py", 7),)
+    alone = verdict(_trace(LOADED.format(workers=", num_workers=4")))
+    assert [edit.kind for edit in alone.plan] == ["waits", "kernels"]
+    assert alone.plan[0].usual == pytest.approx(found.plan[1].usual)
+
+
+def test_the_words() -> None:
+    lines = list(verdict_lines(verdict(_trace(LOADED.format(workers=""))), {"train.py": "src/train.py"}))
+    assert lines[0] == "Verdict: likely bound by loading: each batch is loaded in the process that trains."
+    assert lines[1].startswith("  1. give the DataLoader at src/train.py:7 worker processes: at most ")
+    assert lines[2].startswith("  2. then remove the waits at src/train.py:11: at most ")
+    assert "perflint profile" in lines[-1]
+
+
+def test_nothing_is_worth_it_in_a_step_that_waits_inside_paddle_anyway() -> None:
+    text = dedent(
+        """\
+        import paddle
+        import paddle.nn.functional as F
+
+
+        def train(loader, model, optimizer):
+            scaler = paddle.amp.GradScaler()
+            for x, y in loader:
+                with paddle.amp.auto_cast():
+                    loss = F.cross_entropy(model(x), y)
+                scaler.scale(loss).backward()
+                scaler.step(optimizer)
+                scaler.update()
+        """
+    )
+    found = verdict(_trace(text))
+    assert not found.plan
+    assert found.inside == (("train.py", 11),)
+    (sentence, *rest) = verdict_lines(found, {})
+    assert sentence == "Verdict: nothing here is worth your time, as far as the source shows."
+    assert "  Stays: 1 wait inside Paddle, at train.py:11" in rest
+
+
+def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
+    text = dedent(
+        """\
+        import paddle
+        import paddle.nn.functional as F
+
+
+        def train(loader, model, optimizer, seen):
+            scaler = paddle.amp.GradScaler()
+            for x, y in loader:
+                loss = F.cross_entropy(model(x), y)
+                scaler.scale(loss).backward()
+                seen.last = loss.item()
+                scaler.step(optimizer)
+        """
+    )
+    (found,) = check(text, "PPF201")
+    assert found.impact is not None
+    assert found.impact.level is ImpactLevel.LOW
+    assert found.impact.reason.endswith("where nothing is gained while it also waits at line 11")
+    assert found.step == "train.py:7: waits for the device at 2 places of each step, 1 of them inside Paddle"
