@@ -82,11 +82,13 @@ class _Writer:
         """The other waits of the same step, in words."""
         if not is_read(group[0]):
             return ""
-        places = Rows({*self._steps.others(group)} - {(draft.path, draft.line) for draft in group})
-        if not places.count:
+        own = {(draft.path, draft.line) for draft in group}
+        rows = self._steps.rows(group)
+        count = rows.without(own)
+        if not count:
             return ""
-        more = "1 more wait" if places.count == 1 else f"{places.count} more waits"
-        return f" ({more} in the same step: {places.lines(group[0].path)})"
+        more = "1 more wait" if count == 1 else f"{count} more waits"
+        return f" ({more} in the same step: {rows.lines(group[0].path, own)})"
 
     def _message(self, draft: Draft, other: Mapping[str, str], beside: str) -> str:
         fields = {**self._usual, **draft.fields, **other}

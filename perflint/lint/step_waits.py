@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -21,7 +21,11 @@ from perflint.training.steps import Step
 
 WORTH_MS = 0.2
 """From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
+_MOST_MODELS = 20
+"""How many alternatives of a step are looked at one by one."""
 _MOST_LINES = 6
+_MOST_ALIKE = 60
+"""How many findings about one event of a loop are told apart by whether one step has them together."""
 Loop = tuple[str, int, str]
 """Path and line of a step loop, and the function of the step."""
 
@@ -35,18 +39,24 @@ class Rows:
     """Rows of files, in order; messages name a few of them."""
 
     def __init__(self, places: Iterable[tuple[str, int]]) -> None:
-        known = sorted(set(places))
-        self.count = len(known)
+        self._known = set(places)
+        self.count = len(self._known)
         self._rows: dict[str, list[int]] = defaultdict(list)
-        for path, row in known:
+        for path, row in sorted(self._known):
             self._rows[path].append(row)
 
-    def lines(self, path: str) -> str:
+    def without(self, places: Collection[tuple[str, int]]) -> int:
+        """The number of places without some of them."""
+        return self.count - sum((path, row) in self._known for path, row in places)
+
+    def lines(self, path: str, without: Collection[tuple[str, int]] = ()) -> str:
         """The places as text for a message in a file: ``lines 3, 8``, ``line other.py:4``."""
-        here = map(str, self._rows.get(path, ()))
-        elsewhere = (f"{where}:{row}" for where, rows in self._rows.items() if where != path for row in rows)
+        here = (str(row) for row in self._rows.get(path, ()) if (path, row) not in without)
+        others = ((where, row) for where, rows in self._rows.items() if where != path for row in rows)
+        elsewhere = (f"{where}:{row}" for where, row in others if (where, row) not in without)
+        count = self.without(without)
         shown = ", ".join(islice(chain(here, elsewhere), _MOST_LINES))
-        return f"line{'s' if self.count > 1 else ''} {shown}{', ...' if self.count > _MOST_LINES else ''}"
+        return f"line{'s' if count > 1 else ''} {shown}{', ...' if count > _MOST_LINES else ''}"
 
 
 class Waits(NamedTuple):
@@ -90,7 +100,9 @@ class _Traced:
         return self._model(None)
 
     def showing(self, place: Span) -> ModelledStep | None:
-        """The model in which a place runs; None if the trace has nothing there."""
+        """The model in which a place runs; None if the trace has nothing there, or the step too many alternatives."""
+        if place not in self.models and len(self.models) > _MOST_MODELS:
+            return self.usual if self.usual.within(place) else None
         return next((model for wanted in (None, place) if (model := self._model(wanted)).within(place)), None)
 
     def _model(self, wanted: Span | None) -> ModelledStep:
@@ -112,6 +124,8 @@ class FindingSteps:
         self._traced: dict[Loop, _Traced | None] = {}
         self._known: dict[Span, Waits | None] = {}
         self._led: dict[Loop, Loop] = {}
+        self._rows: dict[int, Rows] = {}
+        self._alike: dict[tuple[Loop, str], list[Draft]] = {}
         self._drafts: dict[Loop, list[Draft]] = defaultdict(list)
         for draft in drafts:
             if draft.step is not None:
@@ -133,6 +147,8 @@ class FindingSteps:
         if waits is None:
             return None
         step, everything = waits.step, self.edits(drafts[0], waits).all
+        if step.is_long:
+            return step.gain(everything) >= WORTH_MS
         keys = _keys(step, drafts)
         return max(step.gain(keys), step.gain(keys, gone=everything - keys)) >= WORTH_MS
 
@@ -144,13 +160,14 @@ class FindingSteps:
         left = waits.step.waits - self.edits(drafts[0], waits).all - _keys(waits.step, drafts)
         return [waits.step.events[key].row for key in sorted(left)]
 
-    def others(self, drafts: Sequence[Draft]) -> list[tuple[str, int]]:
-        """The other waits of the step of some findings: path and row of each."""
+    def rows(self, drafts: Sequence[Draft]) -> Rows:
+        """The rows of all waits of the step of some findings."""
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
-            return []
-        left = waits.step.waits - _keys(waits.step, drafts)
-        return [waits.step.events[key].row for key in sorted(left)]
+            return Rows([])
+        if id(waits.step) not in self._rows:
+            self._rows[id(waits.step)] = Rows(waits.step.events[key].row for key in waits.step.waits)
+        return self._rows[id(waits.step)]
 
     def edits(self, draft: Draft, waits: Waits) -> Edits:
         """What the findings of the same step can do together."""
@@ -163,14 +180,17 @@ class FindingSteps:
         return traced.edits[id(waits.step)]
 
     def same_event(self, draft: Draft) -> list[Draft]:
-        """The findings about the same event that the same step has, this one among them."""
+        """The findings about the same event that the same step has, this one among them; of very many, all."""
         assert draft.step is not None
         assert draft.cost is not None
-        name = draft.cost.event.name
-        others = [
-            each for each in self._drafts[self._loop(draft, draft.step)] if each.cost and each.cost.event.name == name
-        ]
-        return [draft, *self.together([draft], [each for each in others if each is not draft])]
+        loop, name = self._loop(draft, draft.step), draft.cost.event.name
+        if (loop, name) not in self._alike:
+            alike = (each for each in self._drafts[loop] if each.cost is not None and each.cost.event.name == name)
+            self._alike[loop, name] = list(alike)
+        found = self._alike[loop, name]
+        if len(found) > _MOST_ALIKE:
+            return found
+        return [draft, *self.together([draft], [each for each in found if each is not draft])]
 
     def together(self, drafts: Sequence[Draft], others: Sequence[Draft]) -> list[Draft]:
         """Those of some other findings that one step may have together with some that share a loop.

@@ -9,7 +9,7 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
 from perflint.lint.grouping import PLAIN_LOG, is_log, is_read, role_of
 from perflint.lint.impacts import Cost, impact, row_from
-from perflint.lint.step_waits import WORTH_MS, FindingSteps, Loop, Rows, is_wait, loop_of
+from perflint.lint.step_waits import WORTH_MS, Edits, FindingSteps, Loop, Rows, is_wait, loop_of
 from perflint.trace.modelled_step import ModelledStep
 
 _TOGETHER = "{reason}, which pays off together with {lines}"
@@ -41,6 +41,7 @@ class FindingWorth:
 
     def __init__(self, drafts: Sequence[Draft], steps: FindingSteps) -> None:
         self._steps = steps
+        self._totals: dict[int, tuple[list[Draft], float]] = {}
         self._told = {place for draft in drafts if _is_log(draft) and (place := _place(draft)) is not None}
         self._shown = {(draft.path, start): draft.cost for draft in drafts for start in draft.logs}
         self._readers = {(draft.path, start): draft for draft in drafts for start in draft.logs}
@@ -65,7 +66,7 @@ class FindingWorth:
         if is_wait(draft) and cost is draft.cost:
             return self._of_wait(draft, cost)
         same = self._steps.same_event(draft) if cost.event.adds_up and cost is draft.cost else [draft]
-        found = impact(cost, len(same), sum(each.cost.milliseconds for each in same if each.cost is not None))
+        found = impact(cost, len(same), self._total(same))
         # By now, the fix of the draft itself may be only words, if the read of the logged value stays.
         run = _run_of(draft)
         leading = self._leading.get(run) if run is not None else None
@@ -88,6 +89,8 @@ class FindingWorth:
         step, keys = waits
         edits = self._steps.edits(draft, waits)
         own = impact(cost, 1, cost.milliseconds)
+        if step.is_long:
+            return self._of_many(cost, own, edits)
         others = edits.all - keys
         usual = max(step.usual_gain(keys), step.usual_gain(keys, gone=others))
         level = max(cost.event.level_of(usual), ImpactLevel.MEDIUM)
@@ -100,6 +103,21 @@ class FindingWorth:
         staying = _lines(step, step.waits - edits.all - keys, draft)
         reason = _BESIDE.format(reason=own.reason, lines=staying) if staying else _BEHIND.format(reason=own.reason)
         return Impact(ImpactLevel.LOW, reason, usual)
+
+    def _total(self, drafts: list[Draft]) -> float:
+        """What some findings cost together; kept, since all findings of a large step ask for the same list."""
+        if id(drafts) not in self._totals:
+            total = sum(each.cost.milliseconds for each in drafts if each.cost is not None)
+            self._totals[id(drafts)] = drafts, total
+        return self._totals[id(drafts)][1]
+
+    def _of_many(self, cost: Cost, own: Impact, edits: Edits) -> Impact:
+        """The impact of one of so many waits that only what they cost together is computed."""
+        count = len(edits.step.waits)
+        each = edits.step.usual_gain(edits.all) / count
+        is_worth_it = edits.step.gain(edits.all) >= WORTH_MS
+        level = max(cost.event.level_of(each), ImpactLevel.MEDIUM) if is_worth_it else ImpactLevel.LOW
+        return Impact(level, f"{own.reason}, one of {count} there", each)
 
     def _line(self, draft: Draft) -> tuple[str, int, int] | None:
         """The log line that a value is read for, if all such lines are reported: path, row, and start."""

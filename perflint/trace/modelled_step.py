@@ -129,19 +129,48 @@ class ModelledStep:
         return frozenset(key for key, met in enumerate(self.events) if met.event.kind is EventKind.INSIDE)
 
     @cached_property
-    def _places(self) -> tuple[list[tuple[Span, int]], list[tuple[Span, int]]]:
+    def is_long(self) -> bool:
+        """Whether it has so many waits that each is only judged as one of all."""
+        return len(self.waits) > _MOST_TRIED
+
+    @cached_property
+    def _places(self) -> tuple[_ByRow, _ByRow]:
         """The places of the events, and of the calls that lead to them."""
-        at = [(span_of(event.point.file, event.node), key) for key, (event, _) in enumerate(self.events)]
-        through = [
-            (span_of(call.place.file, call.node), key) for key, (_, calls) in enumerate(self.events) for call in calls
-        ]
+        at, through = _ByRow(), _ByRow()
+        for key, (event, calls) in enumerate(self.events):
+            at.put(event.point.file, event.node, key)
+            for call in calls:
+                through.put(call.place.file, call.node, key)
         return at, through
 
     def within(self, span: Span) -> frozenset[int]:
         """The events at a place, otherwise those that a call there leads to."""
         at, through = self._places
-        here = frozenset(key for where, key in at if where.touches(span))
-        return here or frozenset(key for where, key in through if where.touches(span))
+        return at.within(span) or through.within(span)
+
+
+class _ByRow:
+    """The keys of events by the rows of something that each has, to find those at a place."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, FileIndex] = {}
+        self._rows: dict[tuple[str, int], dict[Span, set[int]]] = {}
+
+    def put(self, file: FileIndex, node: ast.expr, key: int) -> None:
+        """Add an expression for an event."""
+        self._files[file.path] = file
+        for row in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+            self._rows.setdefault((file.path, row), {}).setdefault(span_of(file, node), set()).add(key)
+
+    def within(self, span: Span) -> frozenset[int]:
+        """The events whose expression has a part in a place."""
+        file = self._files.get(span.path)
+        if file is None:
+            return frozenset()
+        position = file.source.lines.position
+        rows = range(position(span.start)[0], position(max(span.start, span.end - 1))[0] + 1)
+        found = (known for row in rows for known in self._rows.get((span.path, row), {}).items())
+        return frozenset(key for where, keys in found if where.touches(span) for key in keys)
 
 
 def span_of(file: FileIndex, node: ast.expr) -> Span:

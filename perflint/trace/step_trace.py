@@ -98,6 +98,9 @@ class Launches:
     count: int
 
 
+_MOST_ARMS = 60
+"""How many arms of one ``if`` with its ``elif`` are read: how often each runs depends on all tests before it."""
+
 Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 
 
@@ -236,6 +239,14 @@ def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
     return Summary(at, handed, told, nodes, at.file.project.memory.revision)
 
 
+@query
+def _flow_around(at: Place) -> Flow:
+    """The kinds of values in a function with step loops."""
+    project = at.file.project
+    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
+    return Flow(at, env, guess_losses=True).run()
+
+
 class _Reader:
     """Reads the statements of one function in order."""
 
@@ -243,11 +254,17 @@ class _Reader:
         self._at = at
         self._loop = loop
         self._told = told
-        self._flow = Flow(at, env, guess_losses=True).run()
+        self._flow = Flow(at, env, guess_losses=True).run() if loop is None else _flow_around(at)
         known = Known(at, dict(told))
         self._often = HowOften(known, at.scope, self._flow)
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
+
+    def _text(self, node: ast.expr | ast.pattern) -> str:
+        """The source of an expression, on one row."""
+        source = self._at.file.source
+        start, end = source.lines.span(node)  # type: ignore[arg-type]  # a pattern has a place, too
+        return " ".join(source.text[start:end].split())
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
         """What statements do, one after the other; launches that follow each other are one node."""
@@ -270,9 +287,9 @@ class _Reader:
         runs = self._often.every(statement.place, self._loop)
         if isinstance(node, (ast.For, ast.AsyncFor)):
             yield from self._own(statement, runs)
-            yield from self._repeat(node, ast.unparse(node.iter), (), passes(node.iter, self._at.before(statement)))
+            yield from self._repeat(node, self._text(node.iter), (), passes(node.iter, self._at.before(statement)))
         elif isinstance(node, ast.While):
-            yield from self._repeat(node, f"while {ast.unparse(node.test)}", tuple(self._own(statement, runs)))
+            yield from self._repeat(node, f"while {self._text(node.test)}", tuple(self._own(statement, runs)))
         elif isinstance(node, ast.If):
             yield from self._own(statement, runs)
             yield from self._choice(node)
@@ -283,7 +300,7 @@ class _Reader:
             yield from self.block(node.body)
         elif isinstance(node, ast.Match):
             yield from self._own(statement, runs)
-            arms = ((ast.unparse(case.pattern), tuple(self.block(case.body))) for case in node.cases)
+            arms = ((self._text(case.pattern), tuple(self.block(case.body))) for case in node.cases)
             found = tuple((test, nodes) for test, nodes in arms if nodes)
             if found:
                 yield Alternatives(node, self._at, found)
@@ -305,9 +322,9 @@ class _Reader:
     def _choice(self, node: ast.If) -> Iterator[Node]:
         arms: list[tuple[str, tuple[Node, ...]]] = []
         rest: ast.If | None = node
-        while rest is not None:
+        while rest is not None and len(arms) < _MOST_ARMS:
             tested = self._test_of(rest) if rest is not node else ()
-            arms.append((ast.unparse(rest.test), (*tested, *self.block(rest.body))))
+            arms.append((self._text(rest.test), (*tested, *self.block(rest.body))))
             following = rest.orelse
             rest = following[0] if len(following) == 1 and isinstance(following[0], ast.If) else None
             if rest is None and following:
@@ -353,7 +370,7 @@ class _Reader:
             inner = around.get(inner)
         over = [each.iter for item in loops for each in getattr(item, "generators", ())]
         counts = [passes(each, self._at.before(statement)) for each in over]
-        return Repeat(loop, self._at, " and ".join(map(ast.unparse, reversed(over))), body, together(counts))
+        return Repeat(loop, self._at, " and ".join(map(self._text, reversed(over))), body, together(counts))
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
@@ -365,7 +382,7 @@ class _Reader:
             is_sure = all(target.sure for target in targets) and not is_open
             yield StepCall(call, point.place, runs, tuple(reached), is_sure)
         if is_open or (not targets and self._may_lead_on(call, point, evaluator)):
-            yield Unknown(call, point.place, runs, f"what `{ast.unparse(call.func)}` runs is not known")
+            yield Unknown(call, point.place, runs, f"what `{self._text(call.func)}` runs is not known")
         elif not targets and (evaluator.kind(call.func).tag == LAYER_TAG or evaluator.kind(call).is_tensor):
             yield Launches(call, point.place, 1)
 
