@@ -91,6 +91,14 @@ def test_a_read_with_a_fix_of_its_own_has_to_be_fixed_too() -> None:
     assert ".item()\n" not in fixed(text, *READS, level=Level.UNSAFE)
 
 
+def test_a_read_that_is_only_shown_has_to_go_too() -> None:
+    """No guard of a log was around it, though the reason spoke of one."""
+    body = "total += float(loss)\nfor i in range(2):\n    sums[i] += loss.numpy()"
+    fix = fixes(script("total, sums = 0.0, [0.0, 0.0]", body, "return total, sums"), *READS)[0]
+    assert fix.level is Level.UNSAFE
+    assert fix.reason == "no gain until the reads at line 14 are gone too; what they need is only shown"
+
+
 @pytest.mark.parametrize(
     "log", ["print(total / (step + 1))", "print(step)\nprint(total)", "logging.info('%.3f', total / (step + 1))"]
 )

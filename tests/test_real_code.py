@@ -127,7 +127,21 @@ EDITED: dict[str, list[str]] = {
         "+        if label_all_parts:",
         "+            label_all = np.concatenate(label_all_parts)",
     ],
-    # Not core/train.py: behind `avg_loss += float(loss)` the step reads a list of losses, and would wait for that.
+    # Unsafe, because the step then waits for the list of losses, until somebody adds up those on the device, too.
+    f"{SEGMENTATION}/core/train.py": [
+        "-            avg_loss += float(loss)",
+        '+            avg_loss += loss.detach().astype("float64")',
+        "-                avg_loss /= log_iters",
+        "+                avg_loss = float(avg_loss) / log_iters",
+        "-                             ) // iters_per_epoch + 1, iter, iters, avg_loss,",
+        "+                             ) // iters_per_epoch + 1, iter, iters, float(avg_loss),",
+        "-                    log_writer.add_scalar('Train/loss', avg_loss, iter)",
+        "+                    log_writer.add_scalar('Train/loss', float(avg_loss), iter)",
+    ],
+    f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": [
+        "-        zero = paddle.to_tensor([0.])  # for accelerating",
+        "+        zero = paddle.full([1], 0.)  # for accelerating",
+    ],
 }
 
 

@@ -35,6 +35,8 @@ TEXTS = {
     "        return g(self)  # four\n  # odd\n    # five\n",
     "strings": "class A:\n    '''\nat the margin\n'''\n    def f(self):\n        return g('''\nx''')\n",
     "decorators": "class A:\n    @d(1)\n    @e\n    # note\n    async def f(self):\n        return await g(self)\n",
+    "match": "class A:\n    match f(1), (g(2)  # a: b\n  ):\n      case [A(1), 2] if h(3): i(4); j(5);\n"
+    "      # between\n      case (\n 3):  # three\n        @k(6)\n        def f(): pass\n\n        x = '''\n'''\n",
     "line separators": "x = f('\u2028')\ny = g('\x0b \x1c \x85')\n",
 }
 
@@ -134,6 +136,16 @@ class Renamed(StatementEdit):
         ("y = paddle.ones(x)\n", "y = paddle.full(x, 1)\n", 2),
         ("if paddle.ones(x):\n    pass\n", "if paddle.full(x, 1):\n    pass\n", 2),
         ("def f(a=p.ones(x)):\n    pass\n", "def f(a=p.full(x, 1)):\n    pass\n", 2),
+        (
+            "for i in y:\n    match p.ones(x):\n        case 1:\n            g(i)\n",
+            "for i in y:\n    match p.full(x, 1):\n        case 1:\n            g(i)\n",
+            2,
+        ),
+        (
+            "match y:\n  case 1:\n    g(\n)\n    h\n  case a if p.ones(x):\n    g(a)\n",
+            "match y:\n  case 1:\n    g(\n)\n    h\n  case a if p.full(x, 1):\n    g(a)\n",
+            2,
+        ),
         ("@p.ones(x)\ndef f():\n    pass\n", "@p.full(x, 1)\ndef f():\n    pass\n", 2),
         ("s = f'{p.ones(x)}'\n", "s = f'{p.full(x, 1)}'\n", 2),
         ("s = '学习率 🚀'; y = p.ones(x)\n", "s = '学习率 🚀'; y = p.full(x, 1)\n", 2),

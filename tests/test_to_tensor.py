@@ -14,6 +14,7 @@ from perflint.configuration.settings import Settings
 from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.fix import fixer
 from perflint.fix.fixer import spliced
+from perflint.lint.statement_code import StatementCode
 from perflint.run import engine
 from tests.support import check, expect_marked, expect_marked_in_step, fixed_body, in_step, sources
 
@@ -328,6 +329,11 @@ def test_one_value_is_filled_in(call: str, fixed: str) -> None:
     assert fixed_body(f"loss = loss * {call}  # why", RULE) == f"loss = loss * {fixed}  # why\n"
 
 
+def test_what_a_match_looks_at_is_filled_in() -> None:
+    body = "match {}:\n    case scale if scale > 0:\n        loss = loss * scale"
+    assert fixed_body(body.format("paddle.to_tensor(0.5)"), RULE) == body.format("paddle.full([], 0.5)") + "\n"
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -346,6 +352,13 @@ def test_other_constants_are_only_shown(call: str) -> None:
     fix = only(f"loss = loss * {call}").fix
     assert fix is not None
     assert fix.level is Level.DISPLAY
+
+
+def test_what_cannot_be_edited_is_only_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StatementCode, "_header", lambda _: ("", 0))
+    fix = only("loss = loss * paddle.to_tensor(0.5)").fix
+    assert fix is not None
+    assert (fix.level, fix.edits) == (Level.DISPLAY, ())
 
 
 FILL, SAME = "fill the tensor on the device", "give it the same shape and dtype"

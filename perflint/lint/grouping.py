@@ -192,6 +192,7 @@ _MOST_TOGETHER = 50
 _ONE_FIX = " (one fix for {lines})"
 _STAYS = "no gain while the same step also reads the device at {lines}, which no edit removes"
 _NEEDS = "no gain until the reads at {lines} are gone too; they have their own fix"
+_NEEDS_CHANGES = "no gain until the reads at {lines} are gone too; what they need is only shown"
 _NEEDS_GUARDS = "no gain until the log at {lines} runs less often; it has its own fix"
 _NEEDS_GUARD_AROUND = (
     "no gain until the reads at {lines} are gone from most steps, with the logs around them, whose fix guards both"
@@ -342,7 +343,9 @@ def _fix(members: Sequence[Draft], others: Sequence[Draft], logs: _Logs, steps: 
         return Fix(title, (), Level.DISPLAY, _STAYS.format(lines=stays.lines(path)) if stays.count else _IDLE)
     with_edits = [other for other in beside if _has_edits(other) and other.fix and other.fix.level < Level.SAFE]
     needs = [_said(_NEEDS, with_edits, path)] if with_edits else []
-    needs += [_said(_NEEDS_GUARD_AROUND, without_edits, path)] if without_edits else []
+    held = [other for other in without_edits if other not in staying]
+    needs += [_said(_NEEDS_CHANGES, staying, path)] if staying else []
+    needs += [_said(_NEEDS_GUARD_AROUND, held, path)] if held else []
     imports, unneeded = imports_of(own)
     return Fix(title, tuple(edits), *_trust(own, needs), imports, unneeded=unneeded)
 

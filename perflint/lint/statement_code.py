@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -23,6 +24,8 @@ _DEEPEST = 500
 
 _HAS_PLACES_IN_TEXTS = sys.version_info >= (3, 12)
 """Whether ``ast`` gives expressions in f-strings their places."""
+
+_NO_LINE_END = re.compile(r"[^\r\n]")
 
 _Span = tuple[int, int]
 
@@ -84,7 +87,7 @@ class StatementCode:
         start, end = lines.span(self.node)
         body: list[ast.stmt] | None = getattr(self.node, "body", None)
         if body is None:
-            return ("", 0) if isinstance(self.node, ast.Match) else (text[start:end], start)
+            return (self._cases() if isinstance(self.node, ast.Match) else text[start:end]), start
         above = ""
         if getattr(self.node, "decorator_list", []):  # their rows are indented alike
             start = lines.line_start(first_row(self.node))
@@ -95,6 +98,19 @@ class StatementCode:
         if text.startswith("elif", start):
             start += len("el")
         return above + text[start:before] + ("0" if row == first.lineno else " 0"), start - len(above)
+
+    def _cases(self) -> str:
+        """A ``match`` with ``0`` and space for what its cases run, so that the rest keeps its place."""
+        lines, text, written = self._source.lines, self._source.text, list[str]()
+        at, end = lines.span(self.node)
+        for case in getattr(self.node, "cases", ()):
+            first, last = case.body[0], case.body[-1]
+            start, after = lines.span(first)[0], lines.span(last)[1]
+            if decorators := getattr(first, "decorator_list", []):
+                start = text.rindex("@", 0, lines.span(decorators[0])[0])
+            written += [text[at:start], "0", _NO_LINE_END.sub(" ", text[start + 1 : after])]
+            at = after
+        return "".join([*written, text[at:end]])
 
     def _span_in_text(self, node: ast.AST, part: ast.FormattedValue) -> _Span:
         """The same for a node in an f-string, by the place that LibCST gives the whole expression."""

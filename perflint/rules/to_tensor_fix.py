@@ -82,6 +82,8 @@ def _full(call: ast.Call, data: ast.expr, context: Context) -> Fix | None:
         return None
     arguments = [f"[{', '.join(map(str, sizes))}]", text, *([dtype] if dtype else [])]
     edits = context.instead(call, f"{context.text(call.func.value)}.full({', '.join(arguments)})")
+    if not edits:
+        return None
     may_be_half = bool(dtype) and ("float16" in dtype or not _DTYPE.fullmatch(dtype)) and "bfloat16" not in dtype
     rounds = may_be_half and 0 < abs(value) < _SMALLEST
     level, reason = (Level.UNSAFE, RULE.texts["half"]) if rounds else (Level.SAFE, "")
