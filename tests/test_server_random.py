@@ -12,6 +12,8 @@ import pytest
 from perflint import catalogue
 from perflint.configuration import config_files
 from perflint.findings import Finding
+from perflint.inputs.input_files import read_inputs
+from perflint.inputs.projects import is_whole
 from perflint.output.report import message
 from perflint.run import discovery, engine
 from perflint.server.client import EditorSettings, Tell
@@ -178,6 +180,8 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
     known = catalogue.selectors(catalogue.shipped())
     settings = config_files.load(mirror, known=known, overrides={"select": ["ALL"]})
     sources, unreadable = discovery.read_all(discovery.python_files([mirror], settings).files)
+    is_everything = not unreadable and is_whole([mirror], settings.root)
+    settings = replace(settings, whole_project=is_everything, inputs=read_inputs(sources, settings.root))
     found: dict[str, Shown] = {path: [] for path in opened}
     for finding in [*engine.check(sources, settings), *unreadable]:
         path = Path(finding.path).relative_to(mirror).as_posix()
@@ -191,7 +195,7 @@ def checked(editor: Editor, mirror: Path) -> dict[str, Shown]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [*range(4), 11])  # in the last one, a document is no text that can be saved
 def test_after_any_edits_the_documents_show_what_a_check_finds(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

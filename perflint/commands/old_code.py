@@ -306,22 +306,31 @@ def _checked(batch: Batch) -> list[str]:
 
 
 def silencing(check: Check, reason: str) -> Check:
-    """The check, with a ``# noqa`` as the fix of each finding; an unused ``# noqa`` is removed as usual."""
+    """The check, with a ``# noqa`` as the fix of each finding; an unused ``# noqa`` is removed as usual.
+
+    What is unused in a comment that gets other codes is left for the next round, so that all findings are silenced in
+    the first one: a wait that is silenced stays in its step, and then other waits of the step may be worth nothing.
+    """
 
     def checked(sources: Mapping[str, Source]) -> list[Finding]:
         by_path: dict[str, list[Finding]] = defaultdict(list)
-        found = []
+        unused: list[Finding] = []
         for finding in check(sources):
-            if finding.code == UNUSED:
-                found.append(finding)
-            else:
-                by_path[finding.path].append(finding)
+            (unused if finding.code == UNUSED else by_path[finding.path]).append(finding)
+        found: list[Finding] = []
         for path, findings in by_path.items():
             source = sources.get(path) or Source(path, "")  # the file could not be read
             found += with_noqa_as_fix(source, findings, reason)
-        return by_place(found)
+        return by_place([*found, *(each for each in unused if not _is_written(each, found))])
 
     return checked
+
+
+def _is_written(unused: Finding, written: Sequence[Finding]) -> bool:
+    """Whether the fix of another finding writes to the comment of an unused code."""
+    edits = unused.fix.edits if unused.fix is not None else ()
+    others = [edit for each in written if each.path == unused.path and each.fix is not None for edit in each.fix.edits]
+    return any(one.start <= other.end and other.start <= one.end for one in edits for other in others)
 
 
 def closing_of_noqa(outcome: FixOutcome, batch: Batch, what: str, is_lost: bool = False) -> str:

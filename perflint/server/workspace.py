@@ -152,7 +152,8 @@ class Folder:
         sources = {path: source for path, source in there.items() if isinstance(source, Source)}
         if sources.keys() - self._disk.sources.keys():
             sources = dict(sorted(sources.items()))
-        known = replace(settings, whole_project=self._disk.is_whole, inputs=self._disk.inputs)
+        is_everything = self._disk.is_whole and len(sources) == len(there)
+        known = replace(settings, whole_project=is_everything, inputs=self._disk.inputs)
         self.kept.put(sources, known, shared)
 
     def get_ready(self) -> None:
@@ -202,7 +203,11 @@ class Folder:
         return path.endswith(discovery.SUFFIX) and not os.path.lexists(path) and _below(self.root, path)
 
     def _shortened(self, finding: Finding) -> Finding:
+        """A finding whose words name files as seen from the folder."""
         start = self.root.rstrip(os.sep) + os.sep
+        impact = finding.impact
+        if impact is not None and start in impact.reason:
+            finding = replace(finding, impact=replace(impact, reason=impact.reason.replace(start, "")))
         return replace(finding, message=finding.message.replace(start, "")) if start in finding.message else finding
 
 
