@@ -290,8 +290,8 @@ def with_digest(text: str) -> bytes:
 
 def made_up(**changes: object) -> bytes:
     """An entry with one finding, in which some values are others."""
-    names = ("code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact")
-    names = (*names, "places", "step")
+    names = ["code", "path", "start", "end", "message", "fix", "related", "statement", "confidence", "impact"]
+    names += ["places", "step"]
     values: dict[str, object] = dict.fromkeys(names)
     values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
     values |= {"confidence": 2, "places": [], "step": "", **changes}

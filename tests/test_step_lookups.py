@@ -7,8 +7,9 @@ from textwrap import dedent
 import pytest
 
 from perflint.output.step_text import as_json, text
+from perflint.trace.events import StepEvent
 from perflint.trace.loading import loadings
-from perflint.trace.step_trace import Repeat, StepCall, StepEvent, StepTrace, all_nodes, possible, unknown_calls
+from perflint.trace.step_trace import Repeat, StepCall, StepTrace, all_nodes, possible, unknown_calls
 from tests.test_step import events, in_loop, trace
 
 LOADER = """\

@@ -60,7 +60,8 @@ def test_of_alternatives_one_runs() -> None:
 
 
 def test_each_arm_runs_in_some_pass_of_a_loop() -> None:
-    assert _waits(in_step("for a in args.all:\n    if a:\n        p = x.item()\n    else:\n        q = x.item()")) == [14, 16]
+    body = "for a in args.all:\n    if a:\n        p = x.item()\n    else:\n        q = x.item()"
+    assert _waits(in_step(body)) == [14, 16]
 
 
 LOADED = """\
