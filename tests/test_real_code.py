@@ -39,33 +39,38 @@ READ: dict[str, dict[str, list[int]]] = {
     # Boxes are scaled by way of NumPy where two views differ in size, and the losses go to TrainingStats.update.
     f"{DETECTION}/engine/trainer_ssod.py": {"PPF201": [352]},  # 254 and 304 read only where the batch has boxes
     f"{DETECTION}/utils/stats.py": {"PPF201": [77]},  # one read for each loss
+    f"{DETECTION}/modeling/assigners/uniform_assigner.py": {"PPF203": [85]},  # only guards selections for a summed loss
+    f"{DETECTION}/modeling/bbox_utils.py": {"PPF205": [323]},  # the least divisor
     f"{DETECTION}/modeling/backbones/transformer_utils.py": {"PPF205": [35]},  # drop_path: 1 - self.drop_prob
+    f"{DETECTION}/modeling/heads/retina_head.py": {"PPF205": [151]},  # the number of classes, for each image
     f"{DETECTION}/modeling/heads/s2anet_head.py": {
-        # The weights of losses at 514, 526, 596 and 609 are copied in a pass that waits in a loop.  655: anchors for an
-        # assigner that works with NumPy.  Boxes, labels and flags at 630 to 632 come right behind the padding that 629
-        # picks them by, which waits already.
-        "PPF210": [655],
+        "PPF205": [514, 526, 596, 609],  # weights of losses, for each image, and two of them for each level
+        # For an assigner that works with NumPy, image by image: one copy of the boxes, labels and flags would do.  At
+        # 631 the advice is wrong: `gt_labels + 1` adds nothing up.
+        "PPF210": [630, 631, 632, 655],
     },
     f"{DETECTION}/modeling/heads/yolo_head.py": {"PPF207": [364]},  # one_hot of it, for a summed cross entropy
-    f"{DETECTION}/modeling/heads/yolof_head.py": {
-        "PPF210": [277],  # a divisor
-    },
+    # The number of classes, for each image.  The divisor at 277 is read right behind the selections of 271 and 272.
+    f"{DETECTION}/modeling/heads/yolof_head.py": {"PPF205": [262]},
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
     # Both indices of each matched box, in a loss that is looked up in a dict by its name.
     f"{DETECTION}/modeling/losses/sparsercnn_loss.py": {"PPF210": [90, 90]},
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
-        "PPF207": [148, 149, 160],  # summed; 160 gives the selection the name of what it selects from
+        # Summed; it gives the selection the name of what it selects from.  148 and 149 wait right behind the test at
+        # 147, and would gain only together with it.
+        "PPF207": [160],
     },
     f"{DETECTION}/modeling/losses/supcontrast.py": {"PPF207": [80]},  # a mean over a mask
     f"{DETECTION}/modeling/reid/fairmot_embedding_head.py": {
         "PPF203": [168, 220],  # guards a division by a count
-        "PPF207": [138],  # labels of a cross entropy
+        "PPF207": [138, 208],  # labels of a cross entropy; at 208 for each class
     },
     # The mask marks the first count_num of a sort: their indices are at hand, and their number is no secret.
     f"{DETECTION}/modeling/ssod/losses.py": {"PPF207": [119, 120, 225, 226]},
     f"{DETECTION}/modeling/ssod/utils.py": {
-        "PPF207": [74, 74, 81],  # both losses hand it their masks
+        "PPF207": [81],  # both losses hand it their masks; 74 selects by the mask that 72 has just waited for
     },
+    f"{DETECTION}/modeling/transformers/dino_transformer.py": {"PPF205": [606]},  # a zero; 604 is an infinity
     f"{DETECTION}/modeling/transformers/matchers.py": {"PPF210": [121]},  # for SciPy, image by image: one copy would do
     f"{DETECTION}/modeling/transformers/utils.py": {
         "PPF205": [253],  # the 2 of a division
@@ -83,7 +88,8 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/ginet.py": {
         "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
     },
-    f"{SEGMENTATION}/models/gscnn.py": {"PPF210": [171]},  # the images go to OpenCV and back in the forward pass
+    # Missing: at 171 of models/gscnn.py, the images go to OpenCV.  The sizes that interpolate is said to wait for
+    # at 144 to 164 come from paddle.shape, whose values are on the host.
     f"{SEGMENTATION}/models/backbones/transformer_utils.py": {"PPF205": [36]},  # drop_path: 1 - self.drop_prob
     f"{SEGMENTATION}/models/losses/cross_entropy_loss.py": {
         "PPF905": [128],  # the weight of each pixel's class
@@ -91,16 +97,15 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/losses/edge_attention_loss.py": {"PPF203": [73]},  # a minimum
     f"{SEGMENTATION}/models/losses/gscnn_dual_task_loss.py": {
         "PPF203": [129, 136],  # guards a division by a sum
+        "PPF205": [58],  # a kernel of three numbers, twice in each pass
     },
     f"{SEGMENTATION}/models/losses/maskformer_loss.py": {
         "PPF210": [436],  # a divisor
     },
-    f"{SEGMENTATION}/models/losses/ohem_cross_entropy_loss.py": {
-        "PPF210": [80],  # an index that could stay a tensor
-    },
-    f"{SEGMENTATION}/models/losses/ohem_edge_attention_loss.py": {"PPF210": [96]},  # the same code
+    # Not the index of the two OHEM losses: the tests right before and after it wait as well.
     f"{SEGMENTATION}/models/losses/pixel_contrast_cross_entropy_loss.py": {"PPF210": [129]},  # for each class
     f"{SEGMENTATION}/models/losses/semantic_connectivity_loss.py": {
+        "PPF205": [70, 136, 141],  # zeros; 136 for each class, 141 for each connected part of a label
         "PPF210": [66, 67],  # predictions and labels, for OpenCV; the labels came from the host
     },
 }
