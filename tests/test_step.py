@@ -361,3 +361,11 @@ def test_steps_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     (program,) = json.loads(capsys.readouterr().out)["programs"]
     (step,) = program["steps"]
     assert (step["path"], step["row"], step["most_at_each_step"]["waits for the device"]) == ("train.py", 13, 3)
+
+
+def test_a_size_that_never_left_the_host_is_no_wait() -> None:
+    resize = "paddle.nn.functional.interpolate"
+    known = f"{resize}(x, size=paddle.shape(y)[2:])"
+    unknown = f"{resize}(x, size=y.max())"
+    assert not [each for each in occurrences(trace(in_loop(f"x = {known}"))) if each.event.kind.waits]
+    assert [each for each in occurrences(trace(in_loop(f"x = {unknown}"))) if each.event.kind.waits]

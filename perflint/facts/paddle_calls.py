@@ -79,7 +79,7 @@ def _holds(only: If | None, call: ast.Call, evaluator: Evaluator) -> bool:
     """Whether the arguments of a call are as an entry says."""
     if only is None:
         return True
-    value = _argument(call, only)
+    value = tested_argument(call, only)
     written = value.value if isinstance(value, ast.Constant) else ...
     if only.test is Condition.LEFT_OUT:
         return value is None or written in (None, only.default)
@@ -99,7 +99,7 @@ def _holds(only: If | None, call: ast.Call, evaluator: Evaluator) -> bool:
     }[only.test]
 
 
-def _argument(call: ast.Call, only: If) -> ast.expr | None:
+def tested_argument(call: ast.Call, only: If) -> ast.expr | None:
     """What a call passes for a parameter; the ``*args`` and ``**options`` that may hold it are not looked into."""
     named = (item.value for item in call.keywords if item.arg == only.parameter)
     given = call.args[only.position] if len(call.args) > only.position else None

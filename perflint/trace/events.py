@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from perflint.facts.paddle_calls import done_by, log_family, shown_tensors
+from perflint.facts.paddle_calls import Done, done_by, log_family, shown_tensors, tested_argument
 from perflint.facts.unknown_size import dynamic_op
-from perflint.facts.waits import is_asked, sizes_on_the_device
+from perflint.facts.waits import is_asked, is_in_host_memory, sizes_on_the_device
 from perflint.flow.branches import Every
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
 from perflint.paddle.host_reads import COPYING_METHODS
-from perflint.paddle.inside import Does
+from perflint.paddle.inside import Condition, Does
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import candidates, own_parts
@@ -172,7 +172,7 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Hap
     name = point.file.names.resolve(dotted(call.func) or "")
     if name in _OF_PYTHON:
         yield Happening(call, _OF_PYTHON[name])
-    known = next(done_by(call, evaluator, point.file), None)
+    known = next((each for each in done_by(call, evaluator, point.file) if not _is_at_hand(each, call, point)), None)
     if known is not None:
         why = known.why if known.entry.does in _EXPLAINED else ""
         yield Happening(call, _KINDS[known.entry.does], why, known.is_sure)
@@ -183,6 +183,13 @@ def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Hap
         yield Happening(call, EventKind.BACKWARD)
     if method in ("step", "minimize") and evidence.takes_optimizer_step(call) and not _schedules(call, evaluator):
         yield Happening(call, EventKind.OPTIMIZER)
+
+
+def _is_at_hand(done: Done, call: ast.Call, point: Point) -> bool:
+    """Whether the tensor that a call reads never left the host: ``F.interpolate(x, size=paddle.shape(y)[2:])``."""
+    only = done.entry.only
+    value = tested_argument(call, only) if only is not None and only.test is Condition.TENSOR else None
+    return value is not None and is_in_host_memory(value, point)
 
 
 def _schedules(call: ast.Call, evaluator: Evaluator) -> bool:
