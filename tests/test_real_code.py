@@ -88,8 +88,7 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{SEGMENTATION}/models/ginet.py": {
         "PPF306": [120, 131],  # word embeddings of width 300 under AMP; 84 nodes between two convolutions
     },
-    # Missing: at 171 of models/gscnn.py, the images go to OpenCV.  The sizes that interpolate is said to wait for
-    # at 144 to 164 come from paddle.shape, whose values are on the host.
+    f"{SEGMENTATION}/models/gscnn.py": {"PPF210": [171]},  # the images go to OpenCV and back in the forward pass
     f"{SEGMENTATION}/models/backbones/transformer_utils.py": {"PPF205": [36]},  # drop_path: 1 - self.drop_prob
     f"{SEGMENTATION}/models/losses/cross_entropy_loss.py": {
         "PPF905": [128],  # the weight of each pixel's class
