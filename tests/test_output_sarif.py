@@ -213,7 +213,7 @@ def test_the_shipped_rules_are_within_what_github_takes() -> None:
     described = {rule["id"]: rule for rule in rules}
     assert described["PPF101"]["properties"]["tags"] == ["performance", "I/O"]
     assert described["PPF001"]["defaultConfiguration"] == {"level": "error"}
-    assert described["PPF210"]["properties"]["precision"] == "medium"  # off by default
+    assert described["PPF402"]["properties"]["precision"] == "medium"  # off by default
     assert "train_loader = DataLoader(" in described["PPF101"]["help"]["markdown"]
 
 

@@ -186,8 +186,8 @@ BODY = in_step("x = 1  # noqa: PPF201\ny = 1  # noqa: PPF2\nz = 1  # noqa: PPF99
 
 def test_a_rule_that_is_not_selected_may_need_its_comment() -> None:
     assert unused(BODY) == ["PPF201", "PPF2", "PPF999"]
-    # PPF210 is off by default, and PPF2 means it too.
-    assert unused(BODY, Settings(join_lines=False, whole_project=True)) == ["PPF201", "PPF999"]
+    # All rules that PPF2 means are on by default.
+    assert unused(BODY, Settings(join_lines=False, whole_project=True)) == ["PPF201", "PPF2", "PPF999"]
     assert unused(BODY, Settings(join_lines=False, select=("PPF002",), whole_project=True)) == ["PPF999"]
     assert unused(BODY, Settings(join_lines=False, select=("PPF201",), whole_project=True)) == []
 

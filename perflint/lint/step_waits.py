@@ -25,7 +25,7 @@ _MOST_MODELS = 20
 """How many alternatives of a step are looked at one by one."""
 _MOST_LINES = 6
 _MOST_ALIKE = 60
-"""How many findings about one event of a loop are told apart by whether one step has them together."""
+"""How many findings about one event of a loop are distinguished by whether one step has them together."""
 Loop = tuple[str, int, str]
 """Path and line of a step loop, and the function of the step."""
 
