@@ -130,9 +130,22 @@ def unpacked_from(scope: Scope, name: str) -> ast.Subscript | None:
     return ast.Subscript(node.value, ast.Constant(at), ast.Load()) if at is not None else None
 
 
+_ASSIGNING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor)
+"""The statements that ``bound_by`` knows."""
+
+
 def bound_in(body: Iterable[ast.stmt]) -> set[str]:
     """The dotted names that statements, including nested ones, assign to."""
-    return {name for node in body for item in walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
+    found: set[str] = set()
+    waiting: list[ast.AST] = [*body]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, _ASSIGNING):
+            found.update(bound_by(item))
+        if hasattr(item, "body") or isinstance(item, ast.Match):
+            for inner in ("body", "orelse", "handlers", "finalbody", "cases"):
+                waiting += getattr(item, inner, ())
+    return found
 
 
 @once
