@@ -12,7 +12,7 @@ from perflint.cli import main
 from perflint.configuration.settings import Budgets, Settings
 from perflint.findings import Confidence, Finding
 from perflint.flow.resolving import opened
-from perflint.output.promises_text import said
+from perflint.output.verdict_text import said
 from perflint.run import engine
 from perflint.run.session import Session
 from perflint.trace.budget import SyncVerdict, sync_free, verdicts_of

@@ -39,6 +39,12 @@ def test_one_other_read_is_singular_and_a_row_counts_once() -> None:
     assert "(1 more wait in the same step: line 12)" in found[2].message
 
 
+def test_a_wait_in_a_lower_row_of_a_text_is_no_other_one() -> None:
+    text = in_step('print(f"""\n{loss.item()}\n""")\nkept = x.item()')
+    (found,) = check(text, "PPF202")
+    assert "(1 more wait in the same step: line 15)" in found.message
+
+
 @pytest.mark.parametrize(
     ("body", "others"),
     [

@@ -64,6 +64,18 @@ def test_each_arm_runs_in_some_pass_of_a_loop() -> None:
     assert _waits(in_step(body)) == [14, 16]
 
 
+def test_a_loop_runs_as_often_as_the_source_says() -> None:
+    body = "loss.backward()\nfor i in {over}:\n    kept = F.relu(x[i]).sum().item()"
+    once, often, unknown = (_step(in_step(body.format(over=each))) for each in ("range(1)", "range(30)", "args.all"))
+    assert once.gain(once.waits) < unknown.gain(unknown.waits) < often.gain(often.waits)
+
+
+def test_functions_that_call_each_other_deeply_are_no_error() -> None:
+    chain = "".join(f"def f{n}(v):\n    return f{n + 1}(v)\n\n\n" for n in range(400))
+    text = in_step("f0(loss)").replace("def train", f"{chain}def f400(v):\n    return v.item()\n\n\ndef train")
+    assert all(finding.code == "PPF201" for finding in check(text, "PPF201"))
+
+
 LOADED = """\
 import paddle
 import paddle.nn.functional as F

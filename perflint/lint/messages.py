@@ -82,13 +82,9 @@ class _Writer:
         """The other waits of the same step, in words."""
         if not is_read(group[0]):
             return ""
-        own = {(draft.path, draft.line) for draft in group}
-        rows = self._steps.rows(group)
-        count = rows.without(own)
-        if not count:
-            return ""
+        count, lines = self._steps.beside(group)
         more = "1 more wait" if count == 1 else f"{count} more waits"
-        return f" ({more} in the same step: {rows.lines(group[0].path, own)})"
+        return f" ({more} in the same step: {lines})" if count else ""
 
     def _message(self, draft: Draft, other: Mapping[str, str], beside: str) -> str:
         fields = {**self._usual, **draft.fields, **other}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, islice
@@ -15,12 +16,10 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
 from perflint.text.visible import counted
-from perflint.trace.modelled_step import ModelledStep, Span, modelled
+from perflint.trace.modelled_step import WORTH_MS, ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, of_function, reached, trace_around, traces_of
 from perflint.training.steps import Step
 
-WORTH_MS = 0.2
-"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
 _MOST_MODELS = 20
 """How many alternatives of a step are looked at one by one."""
 _MOST_LINES = 6
@@ -60,10 +59,11 @@ class Rows:
 
 
 class Waits(NamedTuple):
-    """The waits that a finding is about, by their keys in the model of its step."""
+    """The waits that a finding is about, by their keys in the model of its step, which is that of a ``loop``."""
 
     step: ModelledStep
     keys: frozenset[int]
+    loop: Loop
 
 
 @dataclass
@@ -91,7 +91,6 @@ class _Traced:
 
     trace: StepTrace
     models: dict[Span | None, ModelledStep] = field(default_factory=dict)
-    edits: dict[int, Edits] = field(default_factory=dict)
     said: str = ""
 
     @property
@@ -125,6 +124,7 @@ class FindingSteps:
         self._known: dict[Span, Waits | None] = {}
         self._led: dict[Loop, Loop] = {}
         self._rows: dict[int, Rows] = {}
+        self._edits: dict[int, Edits] = {}
         self._alike: dict[tuple[Loop, str], list[Draft]] = {}
         self._drafts: dict[Loop, list[Draft]] = defaultdict(list)
         for draft in drafts:
@@ -133,7 +133,7 @@ class FindingSteps:
 
     def waits(self, draft: Draft) -> Waits | None:
         """The waits that a finding is about; None if the trace of its step does not have them."""
-        span = span_of(draft)
+        span = place_of(draft)
         if span not in self._known:
             self._known[span] = self._found(draft, span)
         return self._known[span]
@@ -146,7 +146,7 @@ class FindingSteps:
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return None
-        step, everything = waits.step, self.edits(drafts[0], waits).all
+        step, everything = waits.step, self.edits(waits).all
         if step.is_long:
             return step.gain(everything) >= WORTH_MS
         keys = _keys(step, drafts)
@@ -157,27 +157,26 @@ class FindingSteps:
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
             return []
-        left = waits.step.waits - self.edits(drafts[0], waits).all - _keys(waits.step, drafts)
+        left = waits.step.waits - self.edits(waits).all - _keys(waits.step, drafts)
         return [waits.step.events[key].row for key in sorted(left)]
 
-    def rows(self, drafts: Sequence[Draft]) -> Rows:
-        """The rows of all waits of the step of some findings."""
+    def beside(self, drafts: Sequence[Draft]) -> tuple[int, str]:
+        """At how many places the step of some findings of one file waits besides theirs, and these places in words."""
         waits = next(filter(None, map(self.waits, drafts)), None)
         if waits is None:
-            return Rows([])
-        if id(waits.step) not in self._rows:
-            self._rows[id(waits.step)] = Rows(waits.step.events[key].row for key in waits.step.waits)
-        return self._rows[id(waits.step)]
+            return 0, ""
+        step = waits.step
+        if id(step) not in self._rows:
+            self._rows[id(step)] = Rows(step.events[key].row for key in step.waits)
+        rows = self._rows[id(step)]
+        own = {(each.path, each.line) for each in drafts} | {step.events[key].row for key in _keys(step, drafts)}
+        return rows.without(own), rows.lines(drafts[0].path, own)
 
-    def edits(self, draft: Draft, waits: Waits) -> Edits:
+    def edits(self, waits: Waits) -> Edits:
         """What the findings of the same step can do together."""
-        assert draft.step is not None
-        loop = self._loop(draft, draft.step)
-        traced = self._traced[loop]
-        assert traced is not None
-        if id(waits.step) not in traced.edits:
-            traced.edits[id(waits.step)] = _edits(waits.step, self._drafts[loop])
-        return traced.edits[id(waits.step)]
+        if id(waits.step) not in self._edits:
+            self._edits[id(waits.step)] = _edits(waits.step, self._drafts[waits.loop])
+        return self._edits[id(waits.step)]
 
     def same_event(self, draft: Draft) -> list[Draft]:
         """The findings about the same event that the same step has, this one among them; of very many, all."""
@@ -201,10 +200,10 @@ class FindingSteps:
         traced = self._trace(self._loop(drafts[0], step)) if step is not None and others else None
         if traced is None:
             return list(others)
-        models = [model for each in drafts if (model := traced.showing(span_of(each))) is not None]
+        models = [model for each in drafts if (model := traced.showing(place_of(each))) is not None]
         if not models:
             return list(others)
-        return [each for each in others if any(model.within(span_of(each)) for model in models)]
+        return [each for each in others if any(model.within(place_of(each)) for model in models)]
 
     def said(self, draft: Draft) -> str:
         """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
@@ -225,16 +224,19 @@ class FindingSteps:
         return traced.said
 
     def _found(self, draft: Draft, span: Span) -> Waits | None:
-        traced = self._trace(self._loop(draft, draft.step)) if draft.step is not None else None
-        step = traced.showing(span) if traced is not None else None
-        if step is None:
+        if draft.step is None:
             return None
-        keys = step.within(span) & step.waits
-        return Waits(step, keys) if keys else None
+        loop = self._loop(draft, draft.step)
+        traced = self._trace(loop)
+        step = traced.showing(span) if traced is not None else None
+        keys = step.within(span) & step.waits if step is not None else None
+        return Waits(step, keys, loop) if step is not None and keys else None
 
     def _trace(self, loop: Loop) -> _Traced | None:
         if loop not in self._traced:
-            trace = self._trace_of(loop)
+            trace: StepTrace | None = None
+            with suppress(RecursionError):  # code nests too deeply: the findings keep what each costs by itself
+                trace = self._trace_of(loop)
             self._traced[loop] = _Traced(trace) if trace is not None else None
         return self._traced[loop]
 
@@ -253,7 +255,9 @@ class FindingSteps:
         if step.line or not step.forward or not is_wait(draft):
             return loop
         if loop not in self._led:
-            self._led[loop] = self._leading(loop)
+            self._led[loop] = loop
+            with suppress(RecursionError):
+                self._led[loop] = self._leading(loop)
         return self._led[loop]
 
     def _leading(self, loop: Loop) -> Loop:
@@ -275,14 +279,14 @@ def _named(file: FileIndex, function: str) -> Iterator[Place]:
     return (Place(file, scope) for scope in file.scopes.scopes if scope.qualname == function)
 
 
-def span_of(draft: Draft) -> Span:
+def place_of(draft: Draft) -> Span:
     """The place of a finding."""
     return Span(draft.path, draft.start, draft.end)
 
 
 def _keys(step: ModelledStep, drafts: Iterable[Draft]) -> frozenset[int]:
     """The waits of a step that some findings are about."""
-    return frozenset().union(*(step.within(span_of(each)) for each in drafts)) & step.waits
+    return frozenset().union(*(step.within(place_of(each)) for each in drafts)) & step.waits
 
 
 def _edits(step: ModelledStep, drafts: Sequence[Draft]) -> Edits:
@@ -290,7 +294,7 @@ def _edits(step: ModelledStep, drafts: Sequence[Draft]) -> Edits:
 
     That is more than findings are about: a message names the others, without which nothing would be gained.
     """
-    about = {step.within(span_of(each)) & step.waits for each in drafts if _is_removable(each)} - {frozenset()}
+    about = {step.within(place_of(each)) & step.waits for each in drafts if _is_removable(each)} - {frozenset()}
     staying = _keys(step, [each for each in drafts if is_wait(each) and not _is_removable(each)])
     others = step.waits - step.inside_paddle - staying - frozenset().union(*about)
     return Edits(step, frozenset(about), others)

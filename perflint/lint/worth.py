@@ -9,8 +9,8 @@ from perflint.findings import Confidence, Fix, Impact, ImpactLevel
 from perflint.lint.context import Draft
 from perflint.lint.grouping import PLAIN_LOG, is_log, is_read, role_of
 from perflint.lint.impacts import Cost, impact, row_from
-from perflint.lint.step_waits import WORTH_MS, Edits, FindingSteps, Loop, Rows, is_wait, loop_of
-from perflint.trace.modelled_step import ModelledStep
+from perflint.lint.step_waits import Edits, FindingSteps, Loop, Rows, is_wait, loop_of
+from perflint.trace.modelled_step import WORTH_MS, ModelledStep
 
 _TOGETHER = "{reason}, which pays off together with {lines}"
 _BEHIND = "{reason}, right after another one"
@@ -86,8 +86,8 @@ class FindingWorth:
         waits = self._steps.waits(draft)
         if waits is None:
             return impact(cost, 1, cost.milliseconds)
-        step, keys = waits
-        edits = self._steps.edits(draft, waits)
+        step, keys, _ = waits
+        edits = self._steps.edits(waits)
         own = impact(cost, 1, cost.milliseconds)
         if step.is_long:
             return self._of_many(cost, own, edits)

@@ -9,8 +9,7 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
-from perflint.output.promises_text import promises, promises_json
-from perflint.output.verdict_text import verdict_lines
+from perflint.output.verdict_text import promises, promises_json, verdict_lines
 from perflint.text.visible import visible_line
 from perflint.trace.budget import COUNTS
 from perflint.trace.events import StepEvent

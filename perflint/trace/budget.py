@@ -18,10 +18,11 @@ from perflint.flow.branches import Often
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
-from perflint.syntax.scopes import LOOPS, Loop
+from perflint.syntax.scopes import LOOPS
 from perflint.text.source import code_lines
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.step_trace import (
+    LoopOrFunction,
     Occurrence,
     StepTrace,
     Unknown,
@@ -101,22 +102,8 @@ SYNC_FREE = re.compile(r"#\s*perflint:\s*sync-free(?![\w-])")
 """The comment that says that a loop, or a function, never waits for the device."""
 
 
-@dataclass(frozen=True)
-class SyncFree:
-    """A loop, or a function (``loop`` is None), that a comment on its header calls sync-free."""
-
-    place: Place
-    loop: Loop | None
-
-    @property
-    def node(self) -> ast.stmt | ast.Module:
-        """The loop, or the definition of the function."""
-        return self.loop if self.loop is not None else self.place.scope.node
-
-    @property
-    def row(self) -> int:
-        """Its row."""
-        return self.loop.lineno if self.loop is not None else self.place.scope.row
+class SyncFree(LoopOrFunction):
+    """A loop, or a function, that a comment on its header calls sync-free."""
 
 
 @dataclass(frozen=True)

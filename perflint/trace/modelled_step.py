@@ -19,14 +19,26 @@ from perflint.flow.branches import Often
 from perflint.index.project import FileIndex
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
-from perflint.trace.step_trace import Alternatives, Launches, Node, Repeat, StepCall, StepTrace, Summary, Unknown
+from perflint.trace.step_trace import (
+    Alternatives,
+    Launches,
+    Node,
+    Repeat,
+    StepCall,
+    StepTrace,
+    Summary,
+    Unknown,
+    most_at_each_step,
+)
 
+WORTH_MS = 0.2
+"""From how many milliseconds on, at most, an edit is worth it: half a hundredth of the longest typical step."""
 _ENOUGH = 0.9
 """The share of what the absence of all waits brings that the fewest of them have to bring."""
 _MOST_TRIED = 60
 """How many waits of one step are tried one by one; with more, all of them count."""
 _PASSES = 8
-"""How often a loop inside a step is assumed to run."""
+"""How often a loop inside a step is assumed to run, if the source does not say it."""
 _MOST_ITEMS = 4000
 """With more events in a step, each loop counts as one pass, and what comes after this many is left out."""
 _MODEL = 20
@@ -253,15 +265,16 @@ class _Items:
             yield Met(event, calls)
 
     def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
+        count = _PASSES if loop.count is None else loop.count
         self._repeated += 1
         once = list(self.of(loop.body, calls))
         self._repeated -= 1
         if any(isinstance(item, Met) and item.event.kind.waits for item in once):
-            passes = _PASSES if len(once) * _PASSES <= self._left else 1
+            passes = count if len(once) * count <= self._left else 1
             self._left -= len(once) * (passes - 1)
             yield from once * passes
         else:
-            yield from (_Launched(item.weight * _PASSES) if isinstance(item, _Launched) else item for item in once)
+            yield from (_Launched(item.weight * count) if isinstance(item, _Launched) else item for item in once)
 
     def _chosen(self, arms: list[tuple[Node, ...]]) -> tuple[Node, ...]:
         """The arm that contains what is wanted, otherwise the one with the most waits."""
@@ -273,18 +286,7 @@ class _Items:
 
     def _waits(self, nodes: Iterable[Node]) -> int:
         """How many waits some nodes have at most, at each step."""
-        found = 0
-        for node in nodes:
-            if isinstance(node, StepEvent):
-                found += node.kind.waits and node.every.often is Often.EACH_STEP
-            elif isinstance(node, StepCall):
-                for reached in node.reached:
-                    if reached not in self._counts:
-                        self._counts[reached] = self._waits(reached.nodes)
-                found += max(self._counts[reached] for reached in node.reached)
-            else:
-                found += max(map(self._waits, _arms(node)), default=0)
-        return found
+        return most_at_each_step(nodes, lambda event: event.kind.waits, self._counts)
 
     def _is_wanted(self, nodes: Iterable[Node]) -> bool:
         """Whether some nodes contain the place that is wanted."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from perflint.flow.branches import EACH_STEP, Every, Often
 from perflint.flow.by_statement import Flow, is_generator
 from perflint.flow.calls import Callee, CallGraph
-from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.evaluate import Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
@@ -120,15 +120,11 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class StepTrace:
-    """One training step: the loop that it is an iteration of, and what it does.
-
-    ``loop``: None for a method that does a step when something calls it that is not known: ``learn`` of an agent.
-    """
+class LoopOrFunction:
+    """A loop of a function, or the whole function (``loop`` is None)."""
 
     place: Place
     loop: Loop | None
-    nodes: tuple[Node, ...]
 
     @property
     def node(self) -> ast.stmt | ast.Module:
@@ -141,16 +137,25 @@ class StepTrace:
         return self.loop.lineno if self.loop is not None else self.place.scope.row
 
 
+@dataclass(frozen=True)
+class StepTrace(LoopOrFunction):
+    """One training step: the loop that it is an iteration of, and what it does.
+
+    ``loop``: None for a method that does a step when something calls it that is not known: ``learn`` of an agent.
+    """
+
+    nodes: tuple[Node, ...]
+
+
 def traces(project: Project) -> Iterator[StepTrace]:
     """The traces of all step loops of a project, in the order of its files; then the steps that no loop leads to."""
-    reached = set[Scope]()
+    led_to = set[Scope]()
     for file in live(project).files:
         for found in traces_of(file):
-            calls = (node for node in all_nodes(found.nodes) if isinstance(node, StepCall))
-            reached.update(each.function.scope for call in calls for each in call.reached)
+            led_to.update(each.function.scope for each in reached(found.nodes))
             yield found
     for step in step_functions(project):
-        if step.scope not in reached and (trace := of_function(step)).nodes:
+        if step.scope not in led_to and (trace := of_function(step)).nodes:
             yield trace
 
 
@@ -191,9 +196,7 @@ def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
 @query
 def of_loop(at: Place, loop: Loop) -> StepTrace:
     """What an iteration of any loop of a function does, whether it is a training step or not."""
-    project = at.file.project
-    env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
-    return StepTrace(at, loop, tuple(_Reader(at, env, (), loop).block(loop.body)))
+    return StepTrace(at, loop, tuple(_Reader(at, _flow_around(at), (), loop).block(loop.body)))
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -235,7 +238,8 @@ def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
     node = at.scope.node
-    nodes = tuple(_Reader(at, env, told, None).block(node.body))
+    flow = Flow(at, env, guess_losses=True).run()
+    nodes = tuple(_Reader(at, flow, told, None).block(node.body))
     return Summary(at, handed, told, nodes, at.file.project.memory.revision)
 
 
@@ -250,11 +254,11 @@ def _flow_around(at: Place) -> Flow:
 class _Reader:
     """Reads the statements of one function in order."""
 
-    def __init__(self, at: Place, env: Env, told: Told, loop: Loop | None) -> None:
+    def __init__(self, at: Place, flow: Flow, told: Told, loop: Loop | None) -> None:
         self._at = at
         self._loop = loop
         self._told = told
-        self._flow = Flow(at, env, guess_losses=True).run() if loop is None else _flow_around(at)
+        self._flow = flow
         known = Known(at, dict(told))
         self._often = HowOften(known, at.scope, self._flow)
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
@@ -514,9 +518,14 @@ def _occurrences(
                 yield from _occurrences(arm, calls, repeats, every)
 
 
-def most_at_each_step(nodes: Iterable[Node], wanted: Callable[[StepEvent], bool]) -> int:
-    """How many events a step meets at most, at each step; in a loop inside the step, those of one pass."""
-    known: dict[Summary, int] = {}  # a function may be reached by many calls
+def most_at_each_step(
+    nodes: Iterable[Node], wanted: Callable[[StepEvent], bool], kept: dict[Summary, int] | None = None
+) -> int:
+    """How many events a step meets at most, at each step; in a loop inside the step, those of one pass.
+
+    ``kept``: the answers for functions, which may be reached by many calls, of other questions about the same events.
+    """
+    known = {} if kept is None else kept
 
     def inside(reached: Summary) -> int:
         if reached not in known:

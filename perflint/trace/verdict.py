@@ -17,12 +17,10 @@ from statistics import fmean
 from perflint.catalogue import events
 from perflint.facts.amp import confidence_in, is_offered_near
 from perflint.trace.loading import Loading, loadings
-from perflint.trace.modelled_step import ModelledStep, modelled
+from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
 from perflint.trace.queues import HostWork, Kernels, Part, step_ms
 from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
 
-_WORTH = 0.02
-"""The share of a step, at most, from which on an edit is worth it."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
 
@@ -39,12 +37,14 @@ class StepEdit:
         rows: the places that it is about.
         usual: the share of the step that it gains, as mean over the typical trainings, after the edits before it.
         most: the same for the training that gains most.
+        milliseconds: what that is.
     """
 
     kind: str
     rows: tuple[Row, ...]
     usual: float
     most: float
+    milliseconds: float
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
     while choices:
         edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
         best = max(edits, key=lambda edit: edit.usual)
-        (plan if best.most >= _WORTH else rest).append(best)
+        (plan if best.milliseconds >= WORTH_MS else rest).append(best)
         state = _with(state, best.kind, choices.pop(best.kind)[0])
     if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
         # comes last, since source does not show how long kernels take
@@ -119,8 +119,9 @@ def _with(state: _State, name: str, edited: _State) -> _State:
 
 
 def _edit(kind: str, before: _State, after: _State, rows: tuple[Row, ...]) -> StepEdit:
-    shares = [1 - then / now for now, then in zip(before.milliseconds(), after.milliseconds(), strict=True)]
-    return StepEdit(kind, rows, fmean(shares), max(shares))
+    sides = list(zip(before.milliseconds(), after.milliseconds(), strict=True))
+    shares = [1 - then / now for now, then in sides]
+    return StepEdit(kind, rows, fmean(shares), max(shares), max(now - then for now, then in sides))
 
 
 def _rows(step: ModelledStep, keys: frozenset[int]) -> tuple[Row, ...]:
