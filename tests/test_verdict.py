@@ -70,6 +70,12 @@ def test_a_loop_runs_as_often_as_the_source_says() -> None:
     assert once.gain(once.waits) < unknown.gain(unknown.waits) < often.gain(often.waits)
 
 
+@pytest.mark.parametrize("over", ["range(10**30)", "range(10**9)", "range(1, 2, 3, 4)", "range(1, 9, 0)", "range()"])
+def test_an_odd_range_is_no_error(over: str) -> None:
+    step = _step(in_step(f"loss.backward()\nfor i in {over}:\n    y = F.relu(x)\nkept = y.sum().item()"))
+    assert step.gain(step.waits) > 0
+
+
 def test_functions_that_call_each_other_deeply_are_no_error() -> None:
     chain = "".join(f"def f{n}(v):\n    return f{n + 1}(v)\n\n\n" for n in range(400))
     text = in_step("f0(loss)").replace("def train", f"{chain}def f400(v):\n    return v.item()\n\n\ndef train")

@@ -33,9 +33,7 @@ def passes(node: ast.expr, at: Place) -> int | None:
 def _of_call(call: ast.Call, at: Place) -> int | None:
     name = terminal(call)
     if name == "range" and not call.keywords:
-        limits = [_number(argument, at) for argument in call.args]
-        known = [limit for limit in limits if limit is not None]
-        return len(range(*known)) if known and len(known) == len(limits) and 0 not in known[2:] else None
+        return _of_range([_number(argument, at) for argument in call.args])
     if name == "zip" and call.args:
         lengths = [passes(argument, at) for argument in call.args]
         known = [length for length in lengths if length is not None]
@@ -45,6 +43,17 @@ def _of_call(call: ast.Call, at: Place) -> int | None:
     if name in _VIEWS and isinstance(call.func, ast.Attribute) and not call.args:
         return passes(call.func.value, at)
     return None
+
+
+def _of_range(limits: list[int | None]) -> int | None:
+    """How many numbers a ``range`` has; None if that is not known, or if it would raise an error."""
+    known = [limit for limit in limits if limit is not None]
+    if len(known) < len(limits):
+        return None
+    try:
+        return len(range(*known))
+    except (TypeError, ValueError, OverflowError):  # too many limits, a step of 0, more numbers than Python counts
+        return None
 
 
 def _number(node: ast.expr, at: Place) -> int | None:

@@ -39,6 +39,8 @@ _MOST_TRIED = 60
 """How many waits of one step are tried one by one; with more, all of them count."""
 _PASSES = 8
 """How often a loop inside a step is assumed to run, if the source does not say it."""
+_MOST_PASSES = 100
+"""After as many passes, more of them change nothing of what a wait is worth."""
 _MOST_ITEMS = 4000
 """With more events in a step, each loop counts as one pass, and what comes after this many is left out."""
 _MODEL = 20
@@ -265,7 +267,7 @@ class _Items:
             yield Met(event, calls)
 
     def _repeat(self, loop: Repeat, calls: tuple[StepCall, ...]) -> Iterator[_Item]:
-        count = _PASSES if loop.count is None else loop.count
+        count = _PASSES if loop.count is None else min(loop.count, _MOST_PASSES)
         self._repeated += 1
         once = list(self.of(loop.body, calls))
         self._repeated -= 1
