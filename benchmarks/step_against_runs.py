@@ -1,6 +1,7 @@
 """How much of what recorded runs did in a step ``perflint step`` shows, and how much of what it shows they did.
 
-    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--half tuned] [--lines] [--first] [--page]
+    python benchmarks/step_against_runs.py CHECKOUTS [--only NAME] [--half tuned] [--lines] [--strict]
+        [--first] [--page]
 
 CHECKOUTS holds each repository at its commit, as OWNER+NAME or NAME.  The runs are those of benchmarks/results/
 traces.json and runs.json: nothing is run here.  Of each run, the lines that did something in at least every second step
@@ -8,7 +9,8 @@ are looked for in the static trace of its step loop (recall), and the lines of w
 step certainly has them are looked for among the recorded ones (precision).
 
 Half of the programs are set aside: nothing is mended because of them, and their lines are not printed without
-``--half aside --lines``.  ``--first`` keeps the figures as the first ones, beside which later ones are shown.
+``--half aside --lines``.  ``--strict`` leaves out what a call that could not be followed may run.  ``--first`` keeps
+the figures as the first ones, beside which later ones are shown.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ def traces_of(root: Path, parts: Iterable[str]) -> Iterator[StepTrace]:
         yield from traces(opened(project))
 
 
-def compared(runs: dict[str, Any], checkouts: Path) -> Iterator[tuple[str, Compared]]:
+def compared(runs: dict[str, Any], checkouts: Path, *, is_strict: bool = False) -> Iterator[tuple[str, Compared]]:
     """Each run whose repository is there, with the comparison; a checkout is read once for all its programs."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for name, run in runs.items():
@@ -65,7 +67,7 @@ def compared(runs: dict[str, Any], checkouts: Path) -> Iterator[tuple[str, Compa
             continue
         project = list(traces_of(root, parts))
         for name in names:
-            yield name, compare(runs[name], project)
+            yield name, compare(runs[name], project, is_strict=is_strict)
 
 
 def _checkout(checkouts: Path, repository: str) -> Path | None:
@@ -107,7 +109,7 @@ def main() -> int:
         if name in (options.only or [name]) and half_of(name) in (options.half or HALVES)
     }
     found: dict[str, dict[str, dict[str, list[int]]]] = {half: {} for half in HALVES}
-    for name, each in compared(runs, options.checkouts):
+    for name, each in compared(runs, options.checkouts, is_strict=options.strict):
         half = half_of(name)
         found[half][name] = each.counts()
         if options.lines and (half == TUNED or options.half == [ASIDE]):
@@ -118,7 +120,7 @@ def main() -> int:
             shown = found[half] if half == TUNED or options.half == [ASIDE] else {}
             sums = total(found[half].values())
             print("\n".join([f"\n{half}: {len(found[half])} programs", *table({**shown, "all": sums}), rates(sums)]))
-    if not options.only and not options.half:
+    if not (options.only or options.half or options.strict):
         kept = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
         kept["first" if options.first else "last"] = found
         RESULT.write_text(as_text(kept), encoding="utf-8")
@@ -155,6 +157,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--only", action="append", help="compare this program (may be repeated)")
     parser.add_argument("--half", choices=HALVES, action="append", help="compare this half; keep no figures")
     parser.add_argument("--lines", action="store_true", help="print the lines that differ, of the tuned half")
+    parser.add_argument("--strict", action="store_true", help="leave out what calls may run; keep no figures")
     parser.add_argument("--page", action="store_true", help="write docs/step-runs.md again, and compare nothing")
     parser.add_argument("--first", action="store_true", help="keep the figures as the first ones")
     return parser.parse_args()

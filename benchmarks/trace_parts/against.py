@@ -79,14 +79,17 @@ class Compared(NamedTuple):
         return {**result, "times": [len(told), sum(told)]}
 
 
-def compare(run: Mapping[str, Any], project: Iterable[StepTrace]) -> Compared:
-    """What a run did at each step, against the static traces of the loops that it was in."""
+def compare(run: Mapping[str, Any], project: Iterable[StepTrace], *, is_strict: bool = False) -> Compared:
+    """What a run did at each step, against the static traces of the loops that it was in.
+
+    ``is_strict``: what a call that could not be followed may run is not looked at.
+    """
     lines = [line for line in run["lines"] if line["phase"] == "step" and line["kind"] in _RECORDED]
     lines = [line for line in lines if not any(via.endswith(_ONLY_ON_CPU) for via in line["via"])]
     rows = {(path, row) for line in lines for path, row in [(line["file"], line["line"]), *line["called"]]}
     here = [trace for trace in project if _leads_through(trace, rows)]
     recorded = [_recorded(line, here) for line in lines if line["share_of_steps"] >= OFTEN]
-    if not all(line.is_in_both for line in recorded):
+    if not is_strict and not all(line.is_in_both for line in recorded):
         perhaps = [event for trace in here for event in _possible(trace)]
         steady = [line for line in lines if line["share_of_steps"] >= OFTEN]
         recorded = [_perhaps(found, line, perhaps) for found, line in zip(recorded, steady, strict=True)]
