@@ -18,7 +18,8 @@ advice cannot be followed; **W**, wrong; **F**, the finding is right, but its fi
 ``results/blind/recall-1.json`` holds what should be found in training files of the same repositories.  It is written by
 a reader before anyone sees what perflint says there: the rows of a place, what happens there, and the code of a rule
 that describes it ("none" where none does).  ``recall`` adds whether a finding is on one of these rows, and whether
-perflint has that rule at all.
+perflint has that rule at all.  In batch 6 several readers wrote them, each with its kind and cost; the rule is that of
+the kind, and a row next to the written one counts.
 """
 
 from __future__ import annotations
@@ -130,6 +131,8 @@ def table(batch: int, drawn: dict[str, Any], recall: list[Place]) -> str:
             f"; found {_found([item for item in recall if item['rule']])} that a reader expected from existing rules"
         )
         text += f", {_found(recall)} including those that no rule describes"
+        costly = [item for item in recall if item.get("cost") == "high"]
+        text += f", {_found(costly)} of high cost" if costly else ""
     return "\n".join([*rows, "", text + f"; perflint {drawn['perflint'][:8]}."])
 
 
