@@ -35,7 +35,7 @@ from perflint.run import engine
 from perflint.run.discovery import python_files, read_all
 from perflint.run.session import Session
 from perflint.text.source import Source
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.steps import Step, points_of
 
 ALL = Settings(select=("ALL",), min_confidence=Confidence.LOW, min_impact=ImpactLevel.LOW)
@@ -130,7 +130,7 @@ def _steps(sources: Mapping[str, Source]) -> Iterator[str]:
     codes = selected(ALL, catalogue.shipped())
     for group in split(sources).projects:
         project = opened(group, ALL)
-        hot.analyse(project, registry.forward_clues_of(codes))
+        hot_path.analyse(project, registry.forward_clues_of(codes))
         for path, file in project.files.items():
             for node, point in sorted(points_of(file).items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
                 if point.step is not None:

@@ -21,7 +21,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.run import engine
 from perflint.syntax.scopes import Scope
 from perflint.text.source import Source
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.steps import points_of
 
 Files = Mapping[str, str] | str
@@ -146,7 +146,7 @@ def fixed_body(body: str, *select: str, level: Level = Level.SAFE) -> str:
 def project(files: Files) -> Project:
     """A project whose step code is known."""
     result = opened(sources(files))
-    hot.analyse(result)
+    hot_path.analyse(result)
     return result
 
 

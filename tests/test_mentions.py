@@ -12,7 +12,7 @@ from perflint.run import engine
 from perflint.syntax.file_text import uses, words
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.live import Live
 from tests import corpus
 from tests.support import project
@@ -144,7 +144,7 @@ def test_words_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in ("of", "calls", "values", "assigned", "bases"):
         monkeypatch.setattr(Mentions, name, everywhere)
-    monkeypatch.setattr(hot, "live", _everything)
+    monkeypatch.setattr(hot_path, "live", _everything)
     assert engine.check(sources, settings) == expected
     assert len(expected) > 5
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from perflint.flow.resolving import opened
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.steps import points_of
 from tests.support import expect_reads, hot_rows, project, sources
 
@@ -340,7 +340,7 @@ def test_odd_paths(path: str) -> None:
 
 def test_no_files_are_a_project_too() -> None:
     empty = opened({})
-    hot.analyse(empty)
+    hot_path.analyse(empty)
     assert not empty.files
 
 

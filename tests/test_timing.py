@@ -23,7 +23,7 @@ from perflint.rules import load_checks
 from perflint.run import engine
 from perflint.run.timing import Times, measured, table
 from perflint.stopwatch import PHASES, Stopwatch, phase
-from perflint.training import hot
+from perflint.trace import hot_path
 from tests.support import in_step, sources
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -270,7 +270,7 @@ def test_run_that_fails_shows_no_table(monkeypatch: pytest.MonkeyPatch, capsys: 
     def fail(*_: object) -> None:
         raise ValueError("no")
 
-    monkeypatch.setattr(hot, "analyse", fail)
+    monkeypatch.setattr(hot_path, "analyse", fail)
     load_checks()
     before = state()
     assert main(["check", "--timing"]) == 2

@@ -24,7 +24,7 @@ from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
-from perflint.training import looks
+from perflint.training import step_loops
 from perflint.training.evidence import steps_environment, takes_optimizer_step
 
 # Finds training entry points: the places where programs do their training steps, each with the parts of its step.
@@ -212,7 +212,7 @@ def _acts(scope: Scope) -> bool:
 @query(cycle=None)
 def _driver(at: Place, statement: Statement) -> tuple[FileIndex, Scope, Loop] | None:
     """The step loop around a statement, in its function or in a caller."""
-    loops = frozenset(looks.step_loops(at))
+    loops = frozenset(step_loops.step_loops(at))
     found: tuple[FileIndex, Scope, Loop] | None = None
     for link in statement.around:
         if isinstance(link.node, LOOPS) and link.branch == "body" and link.node in loops:

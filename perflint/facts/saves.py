@@ -19,7 +19,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import evaluates, exports, is_no_training, means_model
-from perflint.training import evidence, looks
+from perflint.training import evidence, step_loops
 from perflint.training.every import HowOften, Interval, interval, whole_number
 from perflint.training.steps import Step
 
@@ -223,7 +223,7 @@ class _Search:
         if at.scope in self._seen or is_no_training(at.scope.name):
             return None
         self._seen.add(at.scope)
-        loops = list(looks.loops_around(statement, looks.step_loops(at)))
+        loops = list(step_loops.loops_around(statement, step_loops.step_loops(at)))
         loop = loops[-1] if loops else None
         runs = HowOften(Known(at), at.scope).every(statement.place, loop)
         if not runs.is_regular:
@@ -276,7 +276,7 @@ def _steps_of_epoch(at: Place, loop: Loop) -> int | None:
     """How many steps a loop over epochs runs in each, if the code shows it: ``for step in range(100)``."""
     inner = (item for item in walk(loop) if isinstance(item, (ast.For, ast.AsyncFor)) and item is not loop)
     for one in inner:
-        if one not in looks.step_loops(at):
+        if one not in step_loops.step_loops(at):
             continue
         counted = one.iter
         if isinstance(counted, ast.Call) and dotted(counted.func) == "range" and len(counted.args) == 1:

@@ -20,7 +20,7 @@ from perflint.syntax.scopes import LOOPS, Function, Loop, Scope
 from perflint.syntax.tree import first_row, walk
 from perflint.text.source import LineTable
 from perflint.training.evidence import over_batches
-from perflint.training.looks import step_loops
+from perflint.training.step_loops import step_loops
 from perflint.training.training_calls import TrainingCalls
 
 _UNKNOWN = "?"

@@ -16,7 +16,7 @@ from perflint.index.project import FileIndex, Project
 from perflint.lint import registry, unused_noqa, version_checks
 from perflint.lint.context import Draft
 from perflint.suppress import noqa
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.clues import Clues
 
 _SHEBANG_2 = re.compile(r"#!.*\bpython2")
@@ -51,7 +51,7 @@ class Examination:
 
     def follow_steps(self) -> None:
         """Find the code that runs at each step."""
-        hot.analyse(self.project, self.clues())
+        hot_path.analyse(self.project, self.clues())
 
     def clues(self) -> Clues:
         """What makes a forward pass worth checking. What it may reach is only included if it may be needed."""

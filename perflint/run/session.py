@@ -29,7 +29,7 @@ from perflint.run.examination import Examination
 from perflint.suppress import noqa
 from perflint.syntax.scopes import Loop, Scope
 from perflint.text.source import Source
-from perflint.training import hot
+from perflint.trace import hot_path
 from perflint.training.steps import Read, Step, points_of, reads_of, steps_part
 
 
@@ -253,7 +253,7 @@ class _Kept:
 
     def _follow(self, only: Collection[FileIndex] | None = None) -> None:
         """Find the code that runs at each step, in some files or in all of them."""
-        hot.analyse(self.project, self._examination.clues(), only)
+        hot_path.analyse(self.project, self._examination.clues(), only)
         changed: list[Part] = []
         for file in self.project.files.values() if only is None else only:
             points = points_of(file).items()

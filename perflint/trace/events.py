@@ -21,7 +21,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import candidates, own_parts
 from perflint.syntax.tree import children
 from perflint.training import evidence
-from perflint.training.looks import reads_tensor
+from perflint.training.step_loops import reads_tensor
 from perflint.training.steps import Point
 
 

@@ -28,6 +28,7 @@ from perflint.trace.step_trace import (
     StepTrace,
     Summary,
     Unknown,
+    may_enter,
     most_at_each_step,
 )
 
@@ -249,7 +250,8 @@ class _Items:
             elif isinstance(node, Unknown):
                 yield _Launched(_MODEL)
             elif isinstance(node, StepCall):
-                if node.every.often is Often.EACH_STEP or self._is_wanted([node]):
+                is_run = node.every.often is Often.EACH_STEP or self._is_wanted([node])
+                if is_run and may_enter(node, calls):
                     yield from self.of(self._chosen([each.nodes for each in node.reached]), (*calls, node))
             elif isinstance(node, Repeat):
                 yield from self._repeat(node, calls)
@@ -303,6 +305,7 @@ class _Items:
             return True
         for reached in node.reached:
             if reached not in self._holds:
+                self._holds[reached] = False  # for a function that calls itself
                 self._holds[reached] = self._is_wanted(reached.nodes)
         return any(self._holds[reached] for reached in node.reached)
 

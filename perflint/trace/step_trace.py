@@ -7,41 +7,62 @@ reaches. So a trace is as large as the code, not as the number of paths through 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import NamedTuple
 
 from perflint.flow.branches import EACH_STEP, Every, Often
-from perflint.flow.by_statement import Flow, is_generator
+from perflint.flow.by_statement import Flow, is_generator, yielding_loops
 from perflint.flow.calls import Callee, CallGraph
-from perflint.flow.evaluate import Evaluator
+from perflint.flow.evaluate import Env, Evaluator
 from perflint.flow.known_arguments import Handed, Told, default_values, in_order, left_out, parameter_env
 from perflint.flow.known_values import Known, told_to_method
 from perflint.flow.values import Values
-from perflint.index.kinds import EITHER, GUESS, LAYER_TAG, UNKNOWN, UNKNOWN_TAG, Kind
+from perflint.index.kinds import (
+    EITHER,
+    FUNCTION_TAG,
+    GUESS,
+    LAYER_TAG,
+    LOADER_TAG,
+    TENSOR_TAG,
+    UNKNOWN,
+    UNKNOWN_TAG,
+    Kind,
+)
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.parameters import arguments_of, required_parameters
-from perflint.syntax.scopes import TRIES, Loop, Scope, Statement
-from perflint.syntax.vocabulary import is_no_training, is_trial, means_layer, means_loss, means_model, means_scaler
+from perflint.syntax.scopes import LOOPS, TRIES, Loop, Scope, Statement
+from perflint.syntax.vocabulary import evaluates, is_trial, means_layer, means_loss, means_model, means_scaler
 from perflint.trace.events import EventKind, Happening, StepEvent, events_at, gives_tensors, model_of
 from perflint.trace.lengths import passes, together
 from perflint.trace.looked_up import called_name, is_looked_up, may_run
 from perflint.trace.same_object import together_with
-from perflint.training.every import HowOften
-from perflint.training.hot import step_functions
+from perflint.training import evidence
+from perflint.training.clues import is_followed
+from perflint.training.every import HowOften, left_out_of_calls, never_run
 from perflint.training.live import live
-from perflint.training.looks import kinds_given, step_loops
+from perflint.training.outcomes import within_expressions
 from perflint.training.repeats import comprehensions
+from perflint.training.step_loops import (
+    Drawn,
+    drawn_by_loop,
+    drawn_by_next,
+    ends_timed_part,
+    kinds_given,
+    loops_around,
+    step_loops,
+)
+from perflint.training.step_methods import step_functions
 from perflint.training.steps import Point
 
 
 @dataclass(frozen=True)
 class StepCall:
-    """A call of functions of the project, with what each of them does; several if it is not known which one runs.
+    """A call of functions of the project; several if it is not known which one runs.
 
     ``is_sure``: names and types lead there; a method that only its name leads to is not sure.
     """
@@ -49,8 +70,27 @@ class StepCall:
     node: ast.expr
     place: Place
     every: Every
-    reached: tuple[Summary, ...]
+    targets: tuple[Called | Summary, ...]
     is_sure: bool = True
+
+    @property
+    def reached(self) -> list[Summary]:
+        """What each of the functions does: worked out when it is asked for, and kept."""
+        found = (each.summary for each in self.targets)
+        return [summary for summary in found if summary is not None]
+
+
+class Called(NamedTuple):
+    """A function that a call reaches, with the kinds of its arguments, and what else is known of them."""
+
+    function: Place
+    handed: Handed
+    told: Told
+
+    @property
+    def summary(self) -> Summary | None:
+        """What it does; None while that is worked out: a function that logs may call itself."""
+        return _summary(self.function, self.handed, self.told)
 
 
 @dataclass(frozen=True)
@@ -98,15 +138,32 @@ class Launches:
     count: int
 
 
+_SELDOM = Every(Often.EVERY_N)
+_BY_NAME = (EventKind.LOG, EventKind.OPTIMIZER)
+"""Events that only the name of a call shows: a function of the project with that name may do more."""
+_RESULTS = 2
+"""The least number of tensors that a metric gets: the model's output, and the expected one."""
 _MOST_ARMS = 60
 """How many arms of one ``if`` with its ``elif`` are read: how often each runs depends on all tests before it."""
 
 Node = StepEvent | StepCall | Repeat | Alternatives | Unknown | Launches
 
 
+class Seen(NamedTuple):
+    """A statement of a function that a step runs, the kinds of names before it, and whether each call runs it.
+
+    ``loop``: the outermost step loop of the function around it.
+    """
+
+    statement: Statement
+    env: Env
+    is_hot: bool
+    loop: Loop | None = None
+
+
 @dataclass(frozen=True)
 class Summary:
-    """What one call of a function does in a step.
+    """What one call of a function does in a step; ``seen``: its statements.
 
     Summaries of one function for the same arguments are equal, so a function that calls itself is settled at once;
     after an edit they are not, so that all that contains the old one is read again.
@@ -116,7 +173,13 @@ class Summary:
     handed: Handed
     told: Told
     nodes: tuple[Node, ...] = field(compare=False)
+    seen: tuple[Seen, ...] = field(compare=False, repr=False)
     revision: int = 0
+
+    @property
+    def summary(self) -> Summary:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -162,12 +225,12 @@ def traces(project: Project) -> Iterator[StepTrace]:
 def traces_of(file: FileIndex) -> Iterator[StepTrace]:
     """The traces of the step loops of a file."""
     if not (file.is_quiet or file.is_foreign):
-        yield from (of_loop(at, loop) for at, loop in _outermost_loops(file))
+        yield from (of_loop(at, loop) for at, loop in outermost_loops(file))
 
 
 def trace_around(file: FileIndex, row: int) -> StepTrace | None:
     """The trace of the step loop around a row of a file."""
-    for at, loop in _outermost_loops(file):
+    for at, loop in outermost_loops(file):
         if loop.lineno <= row <= (loop.end_lineno or row):
             return of_loop(at, loop)
     return None
@@ -184,7 +247,7 @@ def of_function(at: Place) -> StepTrace:
 
 
 @query
-def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
+def outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
     """The step loops of a file, without those in another one, each with its function."""
     found: list[tuple[Place, Loop]] = []
     for at in (Place(file, scope) for scope in file.scopes.scopes):
@@ -194,9 +257,28 @@ def _outermost_loops(file: FileIndex) -> list[tuple[Place, Loop]]:
 
 
 @query
+def seen_around(at: Place) -> list[Seen]:
+    """The statements of a function with step loops: those in the loops run at each step."""
+    flow, loops = flow_around(at), step_loops(at)
+    often = HowOften(Known(at), at.scope, flow)
+    found = []
+    for statement in at.scope.statements:
+        around = list(loops_around(statement, loops))
+        inner, outer = (around[0], around[-1]) if around else (None, None)
+        is_hot = inner is not None and not often.is_rare(statement.place, inner)
+        is_hot = is_hot and statement.node not in never_run(at.scope) and not ends_timed_part(at, statement)
+        is_tested = isinstance(statement.node, ast.While) and statement.node in loops  # its test runs at each step
+        found.append(Seen(statement, flow.before.get(statement.node, {}), is_tested or is_hot, outer))
+    return found
+
+
+@query
 def of_loop(at: Place, loop: Loop) -> StepTrace:
     """What an iteration of any loop of a function does, whether it is a training step or not."""
-    return StepTrace(at, loop, tuple(_Reader(at, _flow_around(at), (), loop).block(loop.body)))
+    reader = _Reader(at, flow_around(at), (), loop)
+    return StepTrace(
+        at, loop, (*reader.drawn(drawn_by_loop(at, loop, reader.flow.before.get(loop, {}))), *reader.block(loop.body))
+    )
 
 
 def _is_in(loop: Loop, other: Loop) -> bool:
@@ -224,27 +306,35 @@ def all_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def summary_of(at: Place, handed: Mapping[str, Kind]) -> Summary | None:
     """What a function does in a step if it is called with arguments of these kinds, of which nothing else is known."""
-    try:
-        return _summary(at, in_order(handed), ())
-    except RecursionError:  # some hundred calls in each other
-        return None
+    return _summary(at, in_order(handed), ())
 
 
 @query(cycle=None)
 def _summary(at: Place, handed: Handed, told: Told) -> Summary | None:
     """What a function does if it is called with arguments of these kinds; None where it calls itself."""
+    node = at.scope.node
+    reader = _Reader(at, _flow(at, handed), told, None)
+    revision = at.file.project.memory.revision
+    if not is_generator(at.scope):
+        return Summary(at, handed, told, tuple(reader.block(node.body)), tuple(reader.seen()), revision)
+    drawn = sorted(yielding_loops(at.scope), key=lambda loop: loop.lineno)
+    readers = [_Reader(at, reader.flow, told, loop) for loop in drawn if isinstance(loop, LOOPS)]
+    nodes = tuple(node for each in readers if each.loop is not None for node in each.block(each.loop.body))
+    return Summary(at, handed, told, nodes, tuple(reader.seen(drawn)), revision)
+
+
+@query
+def _flow(at: Place, handed: Handed) -> Flow:
+    """The kinds of values in a function that is called with arguments of these kinds."""
     env = Values.of(at.file.project).base_env(at, dict(handed))
     for name in at.scope.parameters:
         if env.get(name, UNKNOWN).tag == UNKNOWN_TAG and means_loss(name):
             env[name] = GUESS
-    node = at.scope.node
-    flow = Flow(at, env, guess_losses=True).run()
-    nodes = tuple(_Reader(at, flow, told, None).block(node.body))
-    return Summary(at, handed, told, nodes, at.file.project.memory.revision)
+    return Flow(at, env, guess_losses=True).run()
 
 
 @query
-def _flow_around(at: Place) -> Flow:
+def flow_around(at: Place) -> Flow:
     """The kinds of values in a function with step loops."""
     project = at.file.project
     env = Values.of(project).base_env(at, CallGraph.of(project).handed(at))
@@ -256,19 +346,39 @@ class _Reader:
 
     def __init__(self, at: Place, flow: Flow, told: Told, loop: Loop | None) -> None:
         self._at = at
-        self._loop = loop
+        self.loop = loop
         self._told = told
-        self._flow = flow
-        known = Known(at, dict(told))
-        self._often = HowOften(known, at.scope, self._flow)
+        self.flow = flow
+        self._known = Known(at, dict(told))
+        self._often = HowOften(self._known, at.scope, self.flow)
         self._definitions = {**Values.of(at.file.project).definitions(at), **dict(told)}
         self._statements: dict[ast.stmt, Statement] = {each.node: each for each in at.scope.statements}
+
+    def seen(self, drawn: Collection[ast.stmt] | None = None) -> Iterator[Seen]:
+        """All statements of the function; ``drawn``: the loops of a generator that run when something is drawn."""
+        skipped = left_out_of_calls(self._at.scope)
+        for statement in self._at.scope.statements:
+            loop = next(reversed(list(loops_around(statement, drawn or ()))), None)
+            is_cold = self._often.is_rare(statement.place, loop) or (drawn is not None and loop is None)
+            env = self.flow.before.get(statement.node, {})
+            is_cold = is_cold or statement.node in skipped or ends_timed_part(self._at, statement)
+            yield Seen(statement, env, not is_cold)
 
     def _text(self, node: ast.expr | ast.pattern) -> str:
         """The source of an expression, on one row."""
         source = self._at.file.source
         start, end = source.lines.span(node)  # type: ignore[arg-type]  # a pattern has a place, too
         return " ".join(source.text[start:end].split())
+
+    def drawn(self, sources: Iterable[Drawn]) -> Iterator[Node]:
+        """What the project's own code does when a step draws something: a generator, up to its next ``yield``."""
+        for source in sources:
+            target, evaluator = source.target, Evaluator(self._at.file, source.env)
+            if target.scope is self._at.scope or not is_followed(target.place):
+                continue
+            given = kinds_given(source.made, evaluator) if source.made is not None else ([], {}, [])
+            called = Called(target.place, in_order(parameter_env(target.scope, *given)), ())
+            yield StepCall(source.at, self._at, EACH_STEP, (called,), target.sure)
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
         """What statements do, one after the other; launches that follow each other are one node."""
@@ -288,7 +398,7 @@ class _Reader:
         statement = self._statements.get(node)
         if statement is None:
             return  # a definition
-        runs = self._often.every(statement.place, self._loop)
+        runs = self._often.every(statement.place, self.loop)
         if isinstance(node, (ast.For, ast.AsyncFor)):
             yield from self._own(statement, runs)
             yield from self._repeat(node, self._text(node.iter), (), passes(node.iter, self._at.before(statement)))
@@ -340,15 +450,19 @@ class _Reader:
         """What the test of an ``elif`` does."""
         statement = self._statements.get(node)
         if statement is not None:
-            yield from self._own(statement, self._often.every(statement.place, self._loop))
+            yield from self._own(statement, self._often.every(statement.place, self.loop))
 
     def _own(self, statement: Statement, runs: Every) -> Iterator[Node]:
         """The events of the statement's own expressions, and what its calls do; those of a comprehension repeat."""
-        env = self._flow.before.get(statement.node, {})
-        point = Point(statement, self._at.scope, None, env, self._loop, self._at.file)
+        env = self.flow.before.get(statement.node, {})
+        point = Point(statement, self._at.scope, None, env, self.loop, self._at.file)
         around = comprehensions(self._at.scope)
-        for loop, events in groupby(events_at(point), key=lambda event: around.get(event.node)):
-            found = tuple(node for event in events for node in self._event(event, point, runs))
+        events = list(events_at(point))
+        kind = Evaluator(self._at.file, point.full_env).kind
+        rare = within_expressions(statement.node, self._known, kind, self._at.file) if events else ()
+        for loop, some in groupby(events, key=lambda event: around.get(event.node)):
+            often = ((event, _SELDOM.within(runs) if event.node in rare else runs) for event in some)
+            found = tuple(node for event, every in often for node in self._event(event, point, every))
             if loop is None:
                 yield from found
             elif found:
@@ -356,11 +470,11 @@ class _Reader:
 
     def _event(self, found: Happening, point: Point, runs: Every) -> Iterator[Node]:
         """An event, or what a call does; a log call of the project is followed to where it logs."""
-        is_followed = found.kind in (None, EventKind.LOG)
+        is_followed = found.kind in (None, *_BY_NAME)
         own = [*self._called(found.node, point, runs)] if is_followed and isinstance(found.node, ast.Call) else []
-        if found.kind is None or any(isinstance(each, StepEvent) for each in all_nodes(own)):
-            yield from own
-        else:
+        yield from own
+        inside = {each.kind for each in all_nodes(own) if isinstance(each, StepEvent)} if found.kind is not None else ()
+        if found.kind is not None and not (inside if found.kind is EventKind.LOG else found.kind in inside):
             often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
             yield StepEvent(found.kind, point, found.node, often, found.why)
 
@@ -378,11 +492,13 @@ class _Reader:
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
+        yield from self.drawn(drawn_by_next(self._at, call, point.env))
         targets = self._targets(call, point, evaluator)
-        inside = (self._inside(target, call, point, evaluator) for target in targets)
-        reached = [summary for summary in inside if summary is not None]
-        is_open = bool(targets) and self._may_be_another(call, point)
-        if any(summary.nodes for summary in reached):
+        followed = [each for each in targets if each.scope is not self._at.scope and not is_generator(each.scope)]
+        reached = [self._inside(target, call, point, evaluator) for target in followed]
+        is_method = evaluator.kind(call.func).tag == FUNCTION_TAG
+        is_open = bool(targets) and not is_method and self._may_be_another(call, point)
+        if reached:
             is_sure = all(target.sure for target in targets) and not is_open
             yield StepCall(call, point.place, runs, tuple(reached), is_sure)
         if is_open or (not targets and self._may_lead_on(call, point, evaluator)):
@@ -402,25 +518,32 @@ class _Reader:
             parts = [part for part in model.type.split(EITHER) if part]
             method = Modules.of(project).method
             methods = (method(part, "__call__") or method(part, "forward") for part in parts)
-            return [Callee(method) for method in methods if method is not None]
-        found = CallGraph.of(project).callees(point.function, call, point.full_env)
-        return [target for target in found if _is_followed(target.file, target.scope)]
+            if found := [Callee(method) for method in methods if method is not None]:
+                return found
+        reached = CallGraph.of(project).callees(point.function, call, point.full_env)
+        return [
+            target for target in reached if is_followed(target.place, _is_part_of_step(call, point, target, evaluator))
+        ]
 
-    def _inside(self, target: Callee, call: ast.Call, point: Point, evaluator: Evaluator) -> Summary | None:
-        if target.scope is self._at.scope or is_generator(target.scope):
-            return None
+    def _inside(self, target: Callee, call: ast.Call, point: Point, evaluator: Evaluator) -> Called:
         arguments, keywords, spread = kinds_given(call, evaluator) if target.bound else ([], {}, [])
         handed = parameter_env(target.scope, arguments, keywords, spread)
         told: Told = ()
         if target.bound:
-            handed = {**left_out(target.scope, call), **handed}
+            handed = {**self._passed_on(target.scope, call), **left_out(target.scope, call), **handed}
             handed = {**handed, **together_with(target, call, point)}
             fields = told_to_method(self._at, call, self._told, target.scope)
             told = in_order({**fields, **default_values(target.scope, call, self._definitions)})
-        try:
-            return _summary(target.place, in_order(handed), told)
-        except RecursionError:  # some hundred calls in each other: the rest of the step is still worth showing
-            return None
+        return Called(target.place, in_order(handed), told)
+
+    def _passed_on(self, target: Scope, call: ast.Call) -> dict[str, Kind]:
+        """The parameters to which a forward pass passes its own ``*args``: tensors, if nothing says more."""
+        arguments = self._at.scope.args.vararg
+        if arguments is None or self._at.scope.name != "forward":
+            return {}
+        passed = (item.value for item in call.args if isinstance(item, ast.Starred))
+        is_all = any(dotted(item) == arguments.arg for item in passed)
+        return dict.fromkeys(required_parameters(target)[len(call.args) - 1 :], GUESS) if is_all else {}
 
     def _may_lead_on(self, call: ast.Call, point: Point, evaluator: Evaluator) -> bool:
         """Whether a call of something unknown gets a tensor, or is that of a model: what it does is not known."""
@@ -444,19 +567,66 @@ class _Reader:
         return gives_tensors(call, evaluator) and (own or (first == "self" and self._at.scope.owner is not None))
 
 
-def _is_followed(file: FileIndex, target: Scope) -> bool:
-    """Whether what a call reaches is a part of the step: not an evaluation, and not code for something else."""
-    return not (file.is_quiet or file.is_foreign or is_no_training(target.name) or is_trial(target.name))
+def _is_part_of_step(call: ast.Call, point: Point, target: Callee, evaluator: Evaluator) -> bool:
+    """Whether the context of a call shows that it is part of a training step, whatever the name of the function."""
+    scope = point.scope
+    is_sure = _shares_step(scope, call, target) or _draws_for(scope, point.statement, target)
+    return is_sure or _compares_results(call, target, evaluator)
+
+
+def _shares_step(scope: Scope, call: ast.Call, target: Callee) -> bool:
+    """Whether a training step delegates to the step of the evaluation: ``return self.validation_step(batch)``."""
+    if scope.name not in evidence.STEP_METHODS or not target.sure or target.scope.name == "forward":
+        return False
+    given = [*call.args, *(item.value for item in call.keywords)]
+    return any(isinstance(item, ast.Name) and item.id in scope.parameters for item in given)
+
+
+def _draws_for(scope: Scope, statement: Statement, target: Callee) -> bool:
+    """Whether a function samples something before its own backward pass: ``t = sampler.sample(n)``.
+
+    A call that is not assigned, or that comes after the backward pass, may show a model's output.
+    """
+    if target.scope.name != "sample" or not target.sure or not isinstance(statement.node, ast.Assign):
+        return False
+    around = set(statement.tests)
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
+        for later in scope.statements
+        if later.start > statement.start and around <= set(later.tests)
+        for call in later.calls
+    )
+
+
+def _compares_results(call: ast.Call, target: Callee, evaluator: Evaluator) -> bool:
+    """Whether a function that is named for evaluation gets what the step computed: ``m.evaluate(pred, gt)``.
+
+    Such a function computes metrics of the current batch. One that gets a model or a loader evaluates the model on
+    other data, and so does a method of the model.
+    """
+    name, owner = target.scope.name, target.scope.owner
+    if not target.sure or not evaluates(name) or "epoch" in name or is_trial(name) or len(call.args) < _RESULTS:
+        return False
+    modules = Modules.of(target.file.project)
+    if owner is not None and modules.kind_of_instance(target.file, owner).tag == LAYER_TAG:
+        return False
+    arguments, keywords, _ = kinds_given(call, evaluator)
+    tags = [kind.tag for kind in (*arguments, *keywords.values())]
+    return tags.count(TENSOR_TAG) >= _RESULTS and not {LAYER_TAG, LOADER_TAG}.intersection(tags)
 
 
 def without_launches(trace: StepTrace) -> StepTrace:
     """A trace for people: without launches, and without what contains nothing else."""
     known: dict[Summary, Summary] = {}  # a function may be reached by many calls
+    around: list[Summary] = []
 
     def inside(reached: Summary) -> Summary:
         if reached not in known:
             known[reached] = replace(reached, nodes=())  # for a function that calls itself
-            known[reached] = replace(reached, nodes=some(reached.nodes))
+            if len(around) < _DEEPEST:
+                around.append(reached)
+                known[reached] = replace(reached, nodes=some(reached.nodes))
+                around.pop()
         return known[reached]
 
     def some(nodes: Iterable[Node]) -> tuple[Node, ...]:
@@ -465,7 +635,7 @@ def without_launches(trace: StepTrace) -> StepTrace:
             if isinstance(node, StepCall):
                 called = tuple(map(inside, node.reached))
                 if any(reached.nodes for reached in called):
-                    found.append(replace(node, reached=called))
+                    found.append(replace(node, targets=called))
             elif isinstance(node, Repeat):
                 if body := some(node.body):
                     found.append(replace(node, body=body))
@@ -495,6 +665,13 @@ class Occurrence(NamedTuple):
 
 
 _MOST_OCCURRENCES = 5000
+_DEEPEST = 100
+"""How many calls within each other are followed."""
+
+
+def may_enter(call: StepCall, calls: Sequence[StepCall]) -> bool:
+    """Whether a call is followed that is reached through others: not if a function calls itself again."""
+    return len(calls) < _DEEPEST and all(each.node is not call.node for each in calls)
 
 
 def occurrences(trace: StepTrace) -> list[Occurrence]:
@@ -508,7 +685,7 @@ def _occurrences(
     for node in nodes:
         if isinstance(node, StepEvent):
             yield Occurrence(node, calls, repeats, node.every.within(every))
-        elif isinstance(node, StepCall):
+        elif isinstance(node, StepCall) and may_enter(node, calls):
             for reached in node.reached:
                 yield from _occurrences(reached.nodes, (*calls, node), repeats, node.every.within(every))
         elif isinstance(node, Repeat):
@@ -526,11 +703,15 @@ def most_at_each_step(
     ``kept``: the answers for functions, which may be reached by many calls, of other questions about the same events.
     """
     known = {} if kept is None else kept
+    around: list[Summary] = []
 
     def inside(reached: Summary) -> int:
         if reached not in known:
             known[reached] = 0  # for a function that calls itself
-            known[reached] = most(reached.nodes)
+            if len(around) < _DEEPEST:
+                around.append(reached)
+                known[reached] = most(reached.nodes)
+                around.pop()
         return known[reached]
 
     def most(some: Iterable[Node]) -> int:
@@ -539,7 +720,7 @@ def most_at_each_step(
             if isinstance(node, StepEvent):
                 found += node.every.often is Often.EACH_STEP and wanted(node)
             elif isinstance(node, StepCall) and node.every.often is Often.EACH_STEP:
-                found += max(map(inside, node.reached))
+                found += max(map(inside, node.reached), default=0)
             elif isinstance(node, Repeat):
                 found += most(node.body)
             elif isinstance(node, Alternatives):

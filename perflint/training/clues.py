@@ -123,12 +123,12 @@ def _called(at: Place, call: ast.Call, clues: Clues) -> tuple[Place, ...]:
     """The functions of the project that a call of a function may reach."""
     found = CallGraph.of(at.file.project).callees(at, call)
     followed = (target for target in found if target.sure or not clues.sure)
-    places = (target.place for target in followed if is_followed(target.place))
+    places = (target.place for target in followed if target.scope.name != "forward" and is_followed(target.place))
     return tuple(dict.fromkeys(place for place in places if place.scope is not at.scope))
 
 
 def is_followed(at: Place, shares_step: bool = False) -> bool:
-    """Whether the calls of a function are followed: not into evaluation or into a layer, which has its own steps.
+    """Whether the calls of a function are followed: not into an evaluation, and not into making a layer.
 
     ``shares_step``: a training step passes its batch on to it, whatever its name says.
     """
@@ -143,4 +143,4 @@ def is_followed(at: Place, shares_step: bool = False) -> bool:
 def _is_part_of_steps(function: Scope) -> bool:
     """Whether the name of a function allows it to be part of a training step."""
     name = function.name
-    return name != "forward" and "epoch" not in name and not is_no_training(name) and not is_trial(name)
+    return "epoch" not in name and not is_no_training(name) and not is_trial(name)

@@ -123,7 +123,7 @@ class Read:
 
 
 class Points(Part):
-    """The results of ``hot.analyse`` for one project, by file: see ``points_of`` and ``reads_of``."""
+    """The results of ``hot_path.analyse`` for one project, by file: see ``points_of`` and ``reads_of``."""
 
     def __init__(self, project: Project) -> None:
         super().__init__(project)

@@ -1,0 +1,198 @@
+"""The hot path: stores which statements run at each training step, as the traces of the steps say, for the rules."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+
+from perflint.flow.by_statement import backward_names, with_comprehensions
+from perflint.flow.known_arguments import Told
+from perflint.index.in_use import InUse
+from perflint.index.kinds import GUESS, UNKNOWN, Kind
+from perflint.index.project import FileIndex, Place, Project
+from perflint.stopwatch import phase
+from perflint.syntax.bindings import bound_by
+from perflint.syntax.names import dotted_names
+from perflint.syntax.parameters import required_parameters
+from perflint.syntax.scopes import Scope, own_parts
+from perflint.syntax.vocabulary import decodes
+from perflint.trace.step_trace import (
+    Alternatives,
+    Called,
+    Node,
+    Repeat,
+    Seen,
+    StepCall,
+    Summary,
+    flow_around,
+    of_loop,
+    outermost_loops,
+    seen_around,
+    summary_of,
+)
+from perflint.training import evidence
+from perflint.training.clues import Clues, clues_ahead, is_worth_a_look
+from perflint.training.intent import only_predicts
+from perflint.training.live import live
+from perflint.training.step_loops import Reads
+from perflint.training.step_methods import forward_passes, optimizer_steps, step_functions
+from perflint.training.steps import Point, Step, points_of, reads_of
+
+_NO_CLUES = Clues()
+
+
+@phase("step loops")
+def analyse(project: Project, clues: Clues = _NO_CLUES, only: Collection[FileIndex] | None = None) -> None:
+    """Find every statement that runs at each step; stores those of some files in ``Points``.
+
+    ``clues``: what makes a model's ``forward`` worth checking that no step loop is known to lead to.
+    """
+    _HotPath(project, clues, only).run()
+
+
+class _HotPath:
+    """Goes through the traces of all steps of a project."""
+
+    def __init__(self, project: Project, clues: Clues, only: Collection[FileIndex] | None) -> None:
+        self._project = project
+        self._clues = clues
+        self._only = only
+        self._known: dict[Summary, Step] = {}
+        self._scopes: set[Scope] = set()
+        self._waiting: list[tuple[Summary, Step]] = []
+
+    def run(self) -> None:
+        for file in live(self._project).files:
+            for at, loop in outermost_loops(file) if not (file.is_quiet or file.is_foreign) else ():
+                step = Step(file.path, loop)
+                self._put(seen_around(at), at, (), step)
+                nodes = of_loop(at, loop).nodes
+                self._called(nodes, at.file.path, step)
+                if self._only is None or file in self._only:
+                    _note_reads(nodes, at)
+        self._follow()
+        for at in step_functions(self._project):
+            self._begin(at, Step(at.file.path, function=at.scope.qualname))
+        self._follow()
+        for at in optimizer_steps(self._project):
+            self._begin(at, Step(at.file.path, function=at.scope.qualname))
+        self._follow()
+        for at in sorted(forward_passes(self._project, self._clues), key=lambda at: only_predicts(at.file)):
+            if at.scope not in self._scopes and ((step := _of_forward(at)).sure or not self._clues.sure):
+                self._begin(at, step, dict.fromkeys(required_parameters(at.scope), GUESS))
+        self._follow()
+
+    def _begin(self, at: Place, step: Step, handed: dict[str, Kind] | None = None) -> None:
+        if at.scope not in self._scopes and (summary := summary_of(at, handed or {})) is not None:
+            self._waiting.append((summary, step))
+
+    def _follow(self) -> None:
+        for summary, step in self._waiting:  # grows in the loop
+            known = self._known.get(summary)
+            if known is not None and _rank(known) >= _rank(step):
+                continue
+            self._known[summary] = step
+            self._scopes.add(summary.function.scope)
+            self._put(summary.seen, summary.function, summary.told, step)
+            self._called(summary.nodes, summary.function.file.path, step)
+        self._waiting.clear()
+
+    def _called(self, nodes: Iterable[Node], path: str, step: Step) -> None:
+        for node in own_calls(nodes):
+            for target in node.targets if not node.every.is_rare else ():
+                self._enter(target, node, path, step)
+
+    def _enter(self, target: Called | Summary, node: StepCall, path: str, step: Step) -> None:
+        at, caller = target.function, node.place.scope
+        name = at.scope.name.strip("_")
+        if step.forward and decodes(name) and not name.startswith("generate_"):
+            return
+        way = replace(step, calls=(*step.calls, (path, node.node)), sure=step.sure and node.is_sure)
+        if at.scope.name == "forward" and at.scope.owner is not None:
+            way = _of_forward(at)
+            is_worth_it = is_worth_a_look(at, self._clues)
+        else:
+            is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
+        if is_worth_it and (way.sure or not (way.forward and self._clues.sure)):
+            summary = target.summary
+            if summary is not None:
+                self._waiting.append((summary, way))
+
+    def _put(self, seen: Iterable[Seen], place: Place, told: Told, step: Step) -> None:
+        if self._only is not None and place.file not in self._only:
+            return
+        points = points_of(place.file)
+        for each in seen:
+            known = points.get(each.statement.node)
+            if known is not None and known.step is not None and not each.is_hot:
+                continue
+            at = step if each.is_hot else None
+            ways: tuple[Told, ...] = (told,)
+            if at is not None and known is not None and known.step is not None:
+                first, second = (at, known.step) if _gains(each, known) else (known.step, at)
+                at = max(first, second, key=_rank)
+                ways = known.ways if told in known.ways else (*known.ways, told)
+            points[each.statement.node] = Point(each.statement, place.scope, at, each.env, each.loop, place.file, ways)
+
+
+def _of_forward(at: Place) -> Step:
+    """The step for a forward pass; not ``sure`` without gradients, or if nothing creates an object of the class."""
+    is_used = at.scope.owner is None or InUse.of(at.file.project).is_used(at.file, at.scope.owner)
+    sure = is_used and not evidence.without_gradients(at.scope)
+    return Step(at.file.path, function=at.scope.qualname, forward=True, sure=sure)
+
+
+def _is_more_of_a_tensor(kind: Kind, known: Kind | None) -> bool:
+    """Whether a value turns out to be or contain a tensor, or may be one although only numbers were known."""
+    return _chance(kind) > _chance(known or UNKNOWN)
+
+
+def _chance(kind: Kind) -> int:
+    return 2 if kind.is_tensor else int(not kind.is_host)
+
+
+def _gains(seen: Seen, known: Point) -> bool:
+    """Whether a name that a statement reads turns out to be a tensor in a later call.
+
+    ``meters.update(lr=lr)`` and ``meters.update(loss=loss)`` both lead to ``value.item()``; only one copies a tensor.
+    """
+    return seen.env is not known.env and any(
+        name in seen.env and _is_more_of_a_tensor(seen.env[name], known.env.get(name))
+        for part in own_parts(seen.statement.node)
+        for name in dotted_names(part)
+    )
+
+
+def _rank(step: Step) -> tuple[bool, bool, bool]:
+    """The preference among paths to a function: a training step, one that is certain, one with a known loop."""
+    return not step.forward, step.sure, step.loop is not None
+
+
+def _note_reads(nodes: Iterable[Node], at: Place) -> None:
+    """Record the calls in a step loop whose helper, in another file, reads from the device.
+
+    Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
+    """
+    for node in own_calls(nodes):
+        call, statement, target = node.node, node.place.statement, node.reached[0].function
+        if not isinstance(call, ast.Call) or statement is None or not node.is_sure or target.file is at.file:
+            continue
+        if evidence.takes_optimizer_step(call) or backward_names(at.scope).intersection(bound_by(statement.node)):
+            continue
+        env = with_comprehensions(statement.node, flow_around(at).before.get(statement.node, {}), at.file)
+        if (read := Reads.of(at.file.project).in_call(at, call, env)) is not None:
+            reads_of(at.file)[at.file.source.lines.offset(call.lineno, call.col_offset)] = read
+
+
+def own_calls(nodes: Iterable[Node]) -> list[StepCall]:
+    """The calls of a function among some of its nodes, without those in what it calls."""
+    found, waiting = list[StepCall](), [*nodes]
+    for node in waiting:  # grows in the loop
+        if isinstance(node, Repeat):
+            waiting += node.body
+        elif isinstance(node, Alternatives):
+            waiting += [each for _, arm in node.arms for each in arm]
+        elif isinstance(node, StepCall):
+            found.append(node)
+    return found

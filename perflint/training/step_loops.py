@@ -1,0 +1,288 @@
+"""Examines one function that a step may run: which statements run at each step, and what they draw."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from perflint.flow.by_statement import Flow, is_generator, with_comprehensions
+from perflint.flow.calls import Callee, CallGraph
+from perflint.flow.evaluate import Env, Evaluator
+from perflint.flow.known_arguments import Handed, Told, default_values, in_order, parameter_env
+from perflint.flow.known_values import Known
+from perflint.flow.values import Values
+from perflint.index.kinds import (
+    EITHER,
+    OBJECT_TAG,
+    Kind,
+)
+from perflint.index.modules import Modules, knows_paddle
+from perflint.index.project import FileIndex, Part, Place
+from perflint.paddle.host_reads import CONVERSIONS, QUALIFIED_ARRAY_FUNCTIONS, READ_METHODS
+from perflint.paddle.passthrough import LOOPED
+from perflint.query import query
+from perflint.syntax.bindings import definitions_of
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import LOOPS, Loop, Scope, Statement, is_for_another_program, terminal
+from perflint.syntax.tree import walk
+from perflint.syntax.vocabulary import is_no_training, is_trial, means_scaler
+from perflint.training import evidence
+from perflint.training.every import HowOften, ends_at_once, is_never_defined, never_run
+from perflint.training.live import held_names, live
+from perflint.training.outcomes import within_expressions
+from perflint.training.steps import Read
+from perflint.training.training_calls import TrainingCalls
+
+_CLOCKS = frozenset(
+    {"time.time", "time.time_ns", "time.perf_counter", "time.perf_counter_ns", "time.monotonic", "time.monotonic_ns"}
+)
+
+# Finds which calls read from the device: by a host read, or in a helper that gets a tensor.
+
+_MOST_STATEMENTS = 200
+_NUMPY = QUALIFIED_ARRAY_FUNCTIONS | {"numpy.mean", "numpy.isnan", "numpy.isfinite", "numpy.sum"}
+
+
+class Reads(Part):
+    """Decides whether one call of a function reads from the device, given its arguments."""
+
+    def in_call(self, at: Place, call: ast.Call, env: Env) -> Read | None:
+        """The first host read that a call of a project function certainly does, also through some further calls."""
+        for target in CallGraph.of(self._project).callees(at, call, env):
+            if not target.sure or not target.bound or target.scope is at.scope or is_generator(target.scope):
+                return None
+            if self._is_a_step(target.place):
+                return None
+            parameters = parameter_env(target.scope, *kinds_given(call, Evaluator(at.file, env)))
+            told = in_order(default_values(target.scope, call))
+            return self._in_function(target.place, in_order(parameters), told)
+        return None
+
+    def _is_a_step(self, at: Place) -> bool:
+        is_named = at.scope.name in evidence.STEP_METHODS or is_no_training(at.scope.name)
+        return at.file.is_quiet or is_named or TrainingCalls.of(self._project).trains(at)
+
+    @query(cycle=None)
+    def _in_function(self, at: Place, handed: Handed, told: Told) -> Read | None:
+        """The read in a function; a function of hundreds of statements is not searched."""
+        if len(at.scope.statements) > _MOST_STATEMENTS:
+            return None
+        start = Values.of(self._project).base_env(at, dict(handed))
+        flow = Flow(at, start, guess_losses=False).run()
+        known = Known(at, dict(told))
+        path = HowOften(known, at.scope, flow)
+        possible: Read | None = None
+        for statement in at.scope.statements:
+            if not statement.calls or path.is_rare(statement.place, None):
+                continue
+            env = with_comprehensions(statement.node, flow.before.get(statement.node, {}), at.file)
+            guarded = within_expressions(statement.node, known, Evaluator(at.file, env).kind, at.file)
+            calls = [call for call in statement.calls if call not in guarded]
+            found = self._in_calls(at, calls, env)
+            if found is not None and found.sure and not _asks_for_a_key(statement, at.scope):
+                return found
+            if found is not None and possible is None:
+                possible = replace(found, sure=False)
+        return possible
+
+    def _in_calls(self, at: Place, calls: list[ast.Call], env: Env) -> Read | None:
+        for call in calls:
+            if reads_tensor(call, Evaluator(at.file, env), at.file):
+                return Read(at.file, call)
+            found = self.in_call(at, call, env)
+            if found is not None:
+                return found
+        return None
+
+
+def kinds_given(call: ast.Call, evaluator: Evaluator) -> tuple[list[Kind], dict[str, Kind], list[Kind]]:
+    """The kinds of a call's arguments: by position, by keyword, and those of ``**`` arguments."""
+    return *evaluator.arguments(call), [
+        evaluator.kind(keyword.value) for keyword in call.keywords if keyword.arg is None
+    ]
+
+
+def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
+    """Whether a statement is under ``if "boxes" in batch:`` for a parameter of its function."""
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.ops[0], ast.In)
+        and isinstance(item.left, ast.Constant)
+        and dotted(item.comparators[0]) in scope.parameters
+        for test in statement.tests
+        for item in walk(test)
+    )
+
+
+def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
+    """Whether a call itself copies a known tensor to the host."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in READ_METHODS and not call.keywords:
+        return evaluator.kind(call.func.value).is_tensor
+    name = dotted(call.func)
+    if name is None or len(call.args) != 1:
+        return False
+    if name in CONVERSIONS or file.names.resolve(name) in _NUMPY:
+        return evaluator.kind(call.args[0]).is_tensor
+    return False
+
+
+# Finds what a training step draws its batches from: the generators and the iterable objects of the project.
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Code that runs each time something is drawn.
+
+    ``made`` is the call that creates a generator, and ``env`` the kinds of names there; None for a method of an object,
+    which has no arguments. ``at`` is the place that draws from it.
+    """
+
+    target: Callee
+    made: ast.Call | None
+    env: Env
+    at: ast.expr
+
+
+def drawn_by_loop(at: Place, loop: Loop, env: Env) -> Iterator[Drawn]:
+    """What runs in each iteration of ``for batch in ...``; nothing for a ``while``: see its ``next`` calls."""
+    return iter(()) if isinstance(loop, ast.While) else _drawn(at, loop.iter, env)
+
+
+def drawn_by_next(at: Place, call: ast.Call, env: Env) -> list[Drawn]:
+    """What runs in ``next(batches)``; empty for every other call."""
+    is_next = isinstance(call.func, ast.Name) and call.func.id == "next" and call.args
+    return list(_drawn(at, call.args[0], env)) if is_next else []
+
+
+def _drawn(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """What runs to draw from an expression, also through names and calls around it (``enumerate(batches())``)."""
+    waiting: list[tuple[Place, ast.expr, Env, ast.expr | None]] = [(at, node, env, None)]
+    for place, item, kinds, name in waiting:  # grows in the loop
+        passes = isinstance(item, ast.Call) and terminal(item) in LOOPED and dotted(item.func) is not None
+        if not passes:
+            found = (*_generators(place, item, kinds), *_methods(place.file, item, kinds))
+            yield from (replace(each, at=name or item) for each in found)
+        if isinstance(item, ast.Call):
+            inner = [(place, part, kinds, name) for part in item.args if passes or isinstance(part, ast.Call)]
+        else:
+            inner = [(*made, name or item) for made in _held(place, item, kinds)]
+        waiting += [each for each in inner if not any(each[1] is known[1] for known in waiting)]
+
+
+def _generators(at: Place, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """The generators that a call may make."""
+    if isinstance(node, ast.Call):
+        found = CallGraph.of(at.file.project).callees(at, node, env)
+        yield from (Drawn(target, node, env, node) for target in found if is_generator(target.scope))
+
+
+def _held(at: Place, node: ast.expr, env: Env) -> Iterator[tuple[Place, ast.expr, Env]]:
+    """The call whose result a name bound once, or an attribute of the object, refers to."""
+    file, scope = at.file, at.scope
+    name, project = dotted(node), file.project
+    if name is None:
+        return
+    value = definitions_of(scope).get(name)
+    if value is None and name.startswith("self.") and scope.owner is not None:
+        kept = scope.owner.attributes.get(name[5:], [])
+        if len(kept) != 1:
+            return
+        value, scope = kept[0]
+        env = Values.of(project).base_env(Place(file, scope), CallGraph.of(project).handed(Place(file, scope)))
+    if isinstance(value, ast.Call):
+        yield Place(file, scope), value, env
+
+
+def _methods(file: FileIndex, node: ast.expr, env: Env) -> Iterator[Drawn]:
+    """``__iter__`` of an object if it yields, else ``__next__``."""
+    kind, modules = Evaluator(file, env).kind(node), Modules.of(file.project)
+    for part in kind.type.split(EITHER) if kind.tag == OBJECT_TAG else ():
+        found = modules.method(part, "__iter__")
+        if found is None or not is_generator(found[1]):
+            found = modules.method(part, "__next__")
+        if found is not None:
+            yield Drawn(Callee(found), None, env, node)
+
+
+# Finds the loops whose body is one training step.
+
+
+@query
+def step_loops(at: Place) -> Sequence[Loop]:
+    """The loops of a function whose body is one training step."""
+    if not any(statement.loop for statement in at.scope.statements) or is_never_defined(at.scope):
+        return ()
+    attributes = at.scope.owner.attributes if at.scope.owner else ()
+    held = {*at.scope.parameters, *at.scope.functions, *attributes, *held_names(at.file, at.scope)}
+    names = live(at.file.project).names | evidence.EVIDENCE | held
+    if not any(_may_train(statement, names) for statement in at.scope.statements):
+        return ()
+    trains = _evidence(at)
+    if trains is None or is_trial(at.scope.name) or evidence.without_gradients(at.scope):
+        return ()
+    loops = [loop for loop in evidence.step_loops(at.scope, trains) if not _is_dead(at, loop)]
+    return [loop for loop in loops if not evidence.over_evaluation_batches(loop)] if at.file.is_static else loops
+
+
+def _is_dead(at: Place, loop: Loop) -> bool:
+    """Whether a loop never starts over, or is under ``if __name__ == "main":``, which is never true."""
+    if loop in never_run(at.scope) or ends_at_once(loop):
+        return True
+    if not isinstance(at.scope.node, ast.Module):
+        return False
+    return any(
+        statement.node is loop and is_for_another_program(statement, at.file.parts[-1])
+        for statement in at.scope.statements
+    )
+
+
+def _evidence(at: Place) -> evidence.Trains | None:
+    """The function that recognizes a training call; None if a file without Paddle does not drive a training either."""
+    calls = TrainingCalls.of(at.file.project)
+    if knows_paddle(at.file):
+        on_batches = {call for call, loop in _calls_in_loops(at.scope) if evidence.over_batches(loop)}
+        return lambda call: calls.call_trains(at, call) or (call in on_batches and calls.trains_on_batch(at, call))
+    if not any(calls.trains_elsewhere(at, call) for call, _ in _calls_in_loops(at.scope)):
+        return None
+    return lambda call: calls.trains_elsewhere(at, call)
+
+
+def _calls_in_loops(scope: Scope) -> Iterator[tuple[ast.Call, Loop]]:
+    """The calls in the loops of a function, each with the innermost one around it."""
+    for statement in scope.statements:
+        if statement.loop is not None:
+            yield from ((call, statement.loop) for call in statement.calls)
+
+
+def _may_train(statement: Statement, names: frozenset[str]) -> bool:
+    called = evidence.terminal_names(statement)
+    return bool(called & names) or any(map(means_scaler, called))
+
+
+def loops_around(statement: Statement, among: Container[ast.stmt]) -> Iterator[Loop]:
+    """Those of some loops whose body contains a statement, from the inside out."""
+    for link in statement.around:
+        if link.branch == "body" and link.node in among and isinstance(link.node, LOOPS):
+            yield link.node
+
+
+def ends_timed_part(at: Place, statement: Statement) -> bool:
+    """Whether a statement reads a tensor only to wait for it, and the next one reads the clock.
+
+    Without the wait, only the time to queue the work would be measured, so the read cannot be removed.
+    """
+    if not _is_bare_read(statement.node):
+        return False
+    after = next(islice(at.scope.statements, at.scope.statements.index(statement) + 1, None), None)
+    if after is None or after.place is not statement.place:
+        return False
+    return any(at.file.names.resolve(dotted(call.func) or "") in _CLOCKS for call in after.calls)
+
+
+def _is_bare_read(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return False
+    return call.func.attr in READ_METHODS and not call.args
