@@ -330,6 +330,9 @@ class Evaluator:
             wrapped = self.kind(node.args[0])
             if wrapped.tag == LAYER_TAG:
                 return wrapped  # it calls the layer that it wraps
+        if qualified.endswith(".LayerList") and len(node.args) == 1:
+            layers = self.kind(node.args[0])
+            return layers if environment.holds_objects(layers) else call_results.call_result(qualified, node)
         if qualified.endswith(".CPUPlace"):
             return CPU_PLACE
         if self._is_on_cpu(node):

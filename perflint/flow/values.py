@@ -130,13 +130,21 @@ class Values(Part):
             return LOADER
         found = self._modules.find(name, origin)
         if found is None:
-            return None
+            return self._loaded(origin, name)
         file, target = found
         if self._project.loaders and self._is_declared_loader(file, target):
             return LOADER
         if isinstance(target, Class):
             return self._modules.kind_of_instance(file, target)
         return self.result(Place(file, target), "", arguments, keywords)
+
+    def _loaded(self, origin: FileIndex, name: str) -> Kind | None:
+        """The instance that a method which a library gives to a class makes: ``Net.from_pretrained("base")``."""
+        owner, _, method = name.rpartition(".")
+        found = self._modules.find(owner, origin) if method == "from_pretrained" else None
+        if found is None or not isinstance(found[1], Class):
+            return None
+        return self._modules.kind_of_instance(found[0], found[1])
 
     def call_method(self, owner: str, method: str, arguments: list[Kind], keywords: dict[str, Kind]) -> Kind | None:
         """The result of a method of a project class, None if there is none."""
@@ -203,12 +211,26 @@ class Values(Part):
         modules, found = self._modules, dict[str, Kind]()
         for name in all_parameters(at.scope):
             said = _named_class(annotation_of(at.scope, name))
-            place = modules.class_at(at.file, said) if said is not None else None
+            place = modules.class_at(at.file, said) if said is not None else self._base_model(at, name)
             if place is not None and not Hierarchy.of(self._project).descendants(place[1]):
                 kind = modules.kind_of_instance(*place)
                 if kind.type:
                     found[name] = kind
         return found
+
+    def _base_model(self, at: Place, name: str) -> tuple[FileIndex, Class] | None:
+        """The network that PaddleNLP's ``from_pretrained`` passes to a model, as the parameter named like its base.
+
+        It makes the class that ``@register_base_model`` marks among those that share ``base_model_prefix = "bert"``
+        (``PretrainedModel.from_pretrained`` in paddlenlp/transformers/model_utils.py).
+        """
+        owner, hierarchy = at.scope.owner, Hierarchy.of(self._project)
+        if owner is None or at.scope.name != "__init__" or not self._project.mentions.of("register_base_model"):
+            return None
+        for _, each in hierarchy.lineage(at.file, owner):
+            if _prefix_of(each) == name:
+                return next((found for found in hierarchy.descendants(each) if _is_base_model(found[1])), None)
+        return None
 
     @query(cycle=None)
     def attribute(self, owner: str, name: str) -> Kind | None:
@@ -356,3 +378,14 @@ def _only_return(scope: Scope) -> ast.expr | None:
     ):
         return None
     return node.value
+
+
+def _prefix_of(owner: Class) -> str | None:
+    """The name of the base network of a family of models: ``base_model_prefix = "bert"``."""
+    bound = (dict(values_bound_by(node)).get("base_model_prefix") for node in owner.node.body)
+    return next((string_of(value) for value in bound if value is not None), None)
+
+
+def _is_base_model(owner: Class) -> bool:
+    """Whether a class is the base network of its family."""
+    return any((dotted(each) or "").rpartition(".")[2] == "register_base_model" for each in owner.decorators)

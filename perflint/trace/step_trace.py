@@ -472,7 +472,7 @@ class _Reader:
         """An event, or what a call does; a log call of the project is followed to where it logs."""
         is_followed = found.kind in (None, *_BY_NAME)
         own = [*self._called(found.node, point, runs)] if is_followed and isinstance(found.node, ast.Call) else []
-        yield from own
+        yield from own if found.kind is None else (each for each in own if isinstance(each, StepCall))
         inside = {each.kind for each in all_nodes(own) if isinstance(each, StepEvent)} if found.kind is not None else ()
         if found.kind is not None and not (inside if found.kind is EventKind.LOG else found.kind in inside):
             often = runs if found.is_sure else Every(Often.SOMETIMES).within(runs)
@@ -551,6 +551,8 @@ class _Reader:
         is_other = kind.type or (kind.tag not in (UNKNOWN_TAG, LAYER_TAG) and not kind.guess)
         if not name or is_other or not arguments_of(call):
             return False
+        if kind.tag == UNKNOWN_TAG and means_model(name) and name in self._at.scope.parameters:
+            return True
         if means_scaler(name.rpartition(".")[0]):
             return False  # ``scaler.scale(loss)`` of Paddle is one product
         last = name.rpartition(".")[2]
