@@ -17,6 +17,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Scope, Statement, leaf, operands, own_parts, terminal
 from perflint.syntax.tree import children, walk
+from perflint.training.step_loops import reads_tensor
 from perflint.training.steps import Point, of_point, points_of
 
 # Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``.
@@ -79,6 +80,8 @@ _DRAWS = "numpy.random."
 
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
+_LEAVES_MODEL = (ast.Raise, ast.Break)
+"""A loop of a model that ends early, at convergence, saves more than the read costs; `return` is often a choice."""
 
 _LARGE = 4
 """A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
@@ -183,7 +186,7 @@ def goes_into_a_collective(point: Point, node: ast.expr) -> bool:
 
 def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     """Why the host has to know the test of an ``if``."""
-    leaves = ast.Raise if forward else _LEAVES_STEP
+    leaves = _LEAVES_MODEL if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
@@ -241,7 +244,7 @@ def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
     if isinstance(node, ast.Call) and _leaves_the_program(node, point):
         return [child for child in children(node) if child is not node.func]
     if items and isinstance(node, ast.Subscript) and _is_on_the_host(node.value, point):
-        return [node.slice]
+        return [] if is_read_of_tensor(node.value, point) else [node.slice]
     return sizes_in(node, point.file.names)
 
 
@@ -254,6 +257,14 @@ def _leaves_the_program(call: ast.Call, point: Point) -> bool:
 def _is_on_the_host(node: ast.expr, point: Point) -> bool:
     """Whether an item of a list, a dict or an array is taken: only a tensor takes a tensor as an index."""
     return isinstance(node, (ast.List, ast.Tuple, ast.Dict)) or Evaluator(point.file, point.full_env).kind(node).is_host
+
+
+def is_read_of_tensor(node: ast.expr, point: Point) -> bool:
+    """Whether an array is read from the device just here: ``x.numpy()[i.numpy()]`` is ``x[i]``, which needs no read."""
+    if not isinstance(node, ast.Call):
+        return False
+    is_numpy = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and not arguments_of(node)
+    return is_numpy or reads_tensor(node, Evaluator(point.file, point.full_env), point.file)
 
 
 def _becomes_a_size(point: Point, node: ast.expr) -> bool:

@@ -40,4 +40,6 @@ def _confidence(call: ast.Call, tensor: ast.expr, context: Context) -> Confidenc
     if kind.is_tensor and not kind.guess:
         return Confidence.HIGH
     # An argument of a forward pass is a tensor or a plain number: only a method that numbers lack distinguishes them.
-    return Confidence.MEDIUM if terminal(call) in READ_METHODS and kind.is_tensor else Confidence.LOW
+    # Nothing but a tensor has `numpy()`.
+    is_one = terminal(call) == "numpy" or (terminal(call) in READ_METHODS and kind.is_tensor)
+    return Confidence.MEDIUM if is_one else Confidence.LOW

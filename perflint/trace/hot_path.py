@@ -110,7 +110,8 @@ class _HotPath:
             return
         way = replace(step, calls=(*step.calls, (path, node.node)), sure=step.sure and node.is_sure)
         if at.scope.name == "forward" and at.scope.owner is not None:
-            way = _of_forward(at)
+            alone = _of_forward(at)
+            way = replace(alone, sure=alone.sure or way.sure)  # a step certainly runs it, with gradients or without
             is_worth_it = is_worth_a_look(at, self._clues)
         else:
             is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
@@ -127,13 +128,13 @@ class _HotPath:
             known = points.get(each.statement.node)
             if known is not None and known.step is not None and not each.is_hot:
                 continue
-            at = step if each.is_hot else None
-            ways: tuple[Told, ...] = (told,)
+            at, env, ways = step if each.is_hot else None, each.env, (told,)
             if at is not None and known is not None and known.step is not None:
-                first, second = (at, known.step) if _gains(each, known) else (known.step, at)
-                at = max(first, second, key=_rank)
+                gains = _gains(each, known)
+                at = max(*((at, known.step) if gains else (known.step, at)), key=_rank)
+                env = each.env if gains else known.env
                 ways = known.ways if told in known.ways else (*known.ways, told)
-            points[each.statement.node] = Point(each.statement, place.scope, at, each.env, each.loop, place.file, ways)
+            points[each.statement.node] = Point(each.statement, place.scope, at, env, each.loop, place.file, ways)
 
 
 def _of_forward(at: Place) -> Step:
