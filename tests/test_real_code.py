@@ -54,7 +54,7 @@ READ: dict[str, dict[str, list[int]]] = {
     f"{DETECTION}/modeling/heads/yolof_head.py": {"PPF205": [262]},
     f"{DETECTION}/modeling/losses/jde_loss.py": {"PPF207": [171]},  # only counts
     # Both indices of each matched box, in a loss that is looked up in a dict by its name.
-    f"{DETECTION}/modeling/losses/sparsercnn_loss.py": {"PPF210": [90, 90]},
+    f"{DETECTION}/modeling/losses/sparsercnn_loss.py": {"PPF210": [90, 90, 343]},
     f"{DETECTION}/modeling/losses/ssd_loss.py": {
         # Summed; it gives the selection the name of what it selects from.  148 and 149 wait right behind the test at
         # 147, and would gain only together with it.

@@ -289,7 +289,7 @@ is_rarely_true = _asks(
 fills_up = _asks(r"(list|history|buffer|cache|queue)$")
 """Whether a name means something that is empty only at the start: ``loss_history``, ``buffer``."""
 
-asks_to_train = _asks(r"^_*(is_?|in_?)?(train|training|trainable)(_?mode)?$")
+asks_to_train = _asks(r"^_*(is_?|in_?)?(train|training)(_?mode)?$")
 """Whether a name means a flag that is set while a program trains: ``training``, ``is_train``."""
 
 asks_to_record = _asks(rf"(^|_){_RECORD}($|_)")

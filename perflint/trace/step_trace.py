@@ -267,8 +267,9 @@ def seen_around(at: Place) -> list[Seen]:
         inner, outer = (around[0], around[-1]) if around else (None, None)
         is_hot = inner is not None and not often.is_rare(statement.place, inner)
         is_hot = is_hot and statement.node not in never_run(at.scope) and not ends_timed_part(at, statement)
-        is_tested = isinstance(statement.node, ast.While) and statement.node in loops  # its test runs at each step
-        found.append(Seen(statement, flow.before.get(statement.node, {}), is_tested or is_hot, outer))
+        if isinstance(statement.node, ast.While) and statement.node in loops:  # its test runs at each step
+            is_hot, outer = True, outer or statement.node
+        found.append(Seen(statement, flow.before.get(statement.node, {}), is_hot, outer))
     return found
 
 
@@ -370,7 +371,7 @@ class _Reader:
         start, end = source.lines.span(node)  # type: ignore[arg-type]  # a pattern has a place, too
         return " ".join(source.text[start:end].split())
 
-    def drawn(self, sources: Iterable[Drawn]) -> Iterator[Node]:
+    def drawn(self, sources: Iterable[Drawn], runs: Every = EACH_STEP) -> Iterator[Node]:
         """What the project's own code does when a step draws something: a generator, up to its next ``yield``."""
         for source in sources:
             target, evaluator = source.target, Evaluator(self._at.file, source.env)
@@ -378,7 +379,7 @@ class _Reader:
                 continue
             given = kinds_given(source.made, evaluator) if source.made is not None else ([], {}, [])
             called = Called(target.place, in_order(parameter_env(target.scope, *given)), ())
-            yield StepCall(source.at, self._at, EACH_STEP, (called,), target.sure)
+            yield StepCall(source.at, self._at, runs, (called,), target.sure)
 
     def block(self, body: list[ast.stmt]) -> Iterator[Node]:
         """What statements do, one after the other; launches that follow each other are one node."""
@@ -492,7 +493,7 @@ class _Reader:
 
     def _called(self, call: ast.Call, point: Point, runs: Every) -> Iterator[Node]:
         evaluator = Evaluator(self._at.file, point.full_env)
-        yield from self.drawn(drawn_by_next(self._at, call, point.env))
+        yield from self.drawn(drawn_by_next(self._at, call, point.env), runs)
         targets = self._targets(call, point, evaluator)
         followed = [each for each in targets if each.scope is not self._at.scope and not is_generator(each.scope)]
         reached = [self._inside(target, call, point, evaluator) for target in followed]

@@ -24,7 +24,7 @@ from perflint.syntax.scopes import LOOPS, Link, Loop, Scope, Statement, blocks, 
 from perflint.syntax.tree import base_of, walk
 from perflint.syntax.vocabulary import counts_processes, is_settled, means_accumulation, means_interval, means_rank
 from perflint.training.counting import Definitions, as_remainder, asks_the_clock, counted_by, counts_steps
-from perflint.training.evidence import scales_loss, takes_optimizer_step
+from perflint.training.evidence import scales_loss, takes_optimizer_step, turns_gradients_off
 from perflint.training.outcomes import Branch, compares_results, often, selects_one_iteration, spacing
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class HowOften:
         ends = value and _ends_the_loop(node.body, link, loop)
         if is_skipped or ends:
             return Every(Often.ONCE, node.test)
+        if scope is not None and scope.name == "forward" and _returns_without_gradients(link.block):
+            return Every(Often.ONCE, node.test)
         is_by_result = compares_results(node.test, counted_by(loop, self._definitions))
         return Every(Often.SOMETIMES, node.test) if is_by_result else EACH_STEP
 
@@ -105,6 +107,13 @@ class HowOften:
         name = dotted(number) if number is not None else None
         known = self._definitions.get(name) if name is not None else number
         return number is not None and not isinstance(known, ast.Constant) and _takes_optimizer_step(link.block)
+
+
+def _returns_without_gradients(body: list[ast.stmt]) -> bool:
+    """Whether an arm of a forward pass returns what it computes under ``no_grad``: nothing can be trained by that."""
+    around = next((node for node in body if isinstance(node, ast.With)), None)
+    is_off = around is not None and any(turns_gradients_off(item.context_expr) for item in around.items)
+    return around is not None and is_off and isinstance((around.body if body[-1] is around else body)[-1], ast.Return)
 
 
 def _takes_optimizer_step(body: list[ast.stmt]) -> bool:
