@@ -203,6 +203,22 @@ def test_the_names_stand_above_the_statement_of_the_lambda_under_a_name_of_their
     assert "    decays = lambda x: x in parameter_names  # by name\n" in result
 
 
+def test_two_optimizers_of_a_function_get_names_of_their_own() -> None:
+    two = "paddle.optimizer.AdamW(parameters=net.parameters(), apply_decay_param_fun={})\n"
+    other = LISTED.replace("model", "net")
+    result = fixed(_script(LISTED, f"net = names[0]\nsecond = {two.format(other)}"), "PPF508")
+    assert "second = " + two.format("lambda x: x in decay_params") in result
+    assert "optimizer = " + two.replace("net", "model").format("lambda x: x in parameter_names") in result
+
+
+def test_one_lambda_of_two_optimizers_is_changed_once() -> None:
+    text = _script("decays", f"decays = {LISTED}\n")
+    [row] = [row for row in text.splitlines(keepends=True) if "AdamW" in row]
+    result = fixed(text.replace(row, row + row.replace("optimizer =", "second =")), "PPF508")
+    assert result.count("named_parameters()") == 1
+    assert "    decays = lambda x: x in decay_params\n" in result
+
+
 def test_names_that_are_no_attribute_stay_in_a_list() -> None:
     text = _script("lambda x: x in [str(p) for p in model.parameters()]")
     assert "decay_params = [str(p) for p in model.parameters()]\n" in fixed(text, "PPF508", level=Level.UNSAFE)

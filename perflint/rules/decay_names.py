@@ -32,7 +32,7 @@ _ASKED = {
 _LISTS = frozenset({"named_parameters", "parameters"})
 _WALKS = _LISTS | {"named_sublayers", "sublayers", "state_dict"}
 _NAMES = ("decay_params", "parameter_names", "collected_names")
-"""What the fix may call the names: the first that the file does not use yet."""
+"""What the fix may call the names: the first that the file does not use yet, another for each lambda."""
 _STAYS = _LISTS | {"name", "shape", "ndim", "endswith", "startswith", "lower", "split"}
 _BUILTINS = frozenset({"any", "all", "len"})
 """What may be read of a network and its parameters to collect the same names at each step."""
@@ -87,7 +87,9 @@ def _walks(call: ast.Call, at: Place) -> bool:
 def _edits(function: ast.Lambda, at: Place, call: ast.Call, context: Context) -> tuple[Edits, bool]:
     """The edits that collect the names above the statement of a lambda, and whether that is safe; none if it cannot."""
     statement, source = at.statement, context.file.source
-    name = next((one for one in _NAMES if one not in context.file.identifiers), "")
+    written = [edit.content for draft in context.drafts if draft.fix is not None for edit in draft.fix.edits]
+    taken = context.file.identifiers.union(*(content.split()[:1] for content in written))
+    name = next((one for one in _NAMES if one not in taken), "")
     compares = [item for item in walk(function.body) if isinstance(item, ast.Compare) and _has_a_list(item)]
     if statement is None or at.scope is not context.place.scope or not name or len(compares) != 1:
         return (), False

@@ -29,10 +29,9 @@ def train(net: nn.Layer, epochs: int) -> None:
         learning_rate=0.01,
         parameters=net.parameters(),
         weight_decay=5.0,  # strong, so that a parameter with another decay shows
-        apply_decay_param_fun=lambda name: name in [
-            p.name for n, p in net.named_parameters()
-            if not any(part in n for part in ["bias", "norm"])
-        ],
+        apply_decay_param_fun=lambda name: (
+            name in [p.name for n, p in net.named_parameters() if not any(part in n for part in ["bias", "norm"])]
+        ),
     )
     for _ in range(epochs):
         for x, y in loader:
