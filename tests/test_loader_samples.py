@@ -151,6 +151,29 @@ def test_arrays_from_a_collate_function_are_fine() -> None:
     assert fix.level is Level.UNSAFE
 
 
+def test_what_else_the_object_does_that_makes_the_loader_is_no_part_of_it() -> None:
+    text = """\
+from paddle.io import DataLoader
+
+
+class Demo:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, text):
+        return self.tokenizer(text, return_tensors="pd")
+
+    def loader(self, words):
+        return DataLoader(converted(words, self.tokenizer), batch_size=8, shuffle=True)
+
+
+Demo(made).loader(read())
+"""
+    fix = of(text).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+
+
 def test_tensors_that_an_attribute_gets_by_unpacking() -> None:
     load = "\n\ndef load(paths):\n    return [paddle.to_tensor(path) for path in paths], len(paths)\n"
     text = script("return self.paths[index]", more=load)

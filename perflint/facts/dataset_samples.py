@@ -195,12 +195,15 @@ class _Search:
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
-    """The parts of an expression, without those that are read to the host at once: ``x.mean().numpy()``."""
+    """The parts of an expression, without those that are read to the host at once: ``x.mean().numpy()``.
+
+    Of ``self.transform`` it is the attribute that counts, not what else the object does.
+    """
     waiting: list[ast.AST] = [node]
     while waiting:
         item = waiting.pop()
         yield item
-        if not _reads(item):
+        if not _is_own(item) and not _reads(item):
             waiting += children(item)
 
 

@@ -12,9 +12,9 @@ from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix
 from perflint.index.project import FileIndex, Located
-from perflint.lint.context import Context, shorten
+from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import plain_names
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
@@ -94,7 +94,8 @@ def advice(samples: Samples, otherwise: str, found: LoaderReading | None, contex
     if mapped is None or found is None or found.worth not in _REPEATED:
         return said
     where = context.where(mapped.place.file.path, mapped.place.file.row(mapped.call))
-    return f"{said}{RULE.texts['or convert once'].format(text=shorten(ast.unparse(mapped.call.func)), place=where)}"
+    name = dotted(mapped.call.func) or "map"
+    return f"{said}{RULE.texts['or convert once'].format(text=name, place=where)}"
 
 
 def _case(hinders: tuple[Obstacle, ...]) -> str:
