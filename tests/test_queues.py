@@ -92,14 +92,14 @@ def test_a_wait_ends_when_the_device_is_done() -> None:
 
 
 def test_a_thread_that_loads_takes_turns_with_the_host_and_not_with_the_device() -> None:
-    quick = [HostWork(2.0), Kernels(10, 0.5, 0.1)]  # 7 ms of the host, and a device that is mostly idle
+    quick: list[Part] = [HostWork(2.0), Kernels(10, 0.5, 0.1)]  # 7 ms of the host, and a device that is mostly idle
     assert loading_step_ms(quick, 20.0) == pytest.approx(27.0)
-    slow = [HostWork(2.0), Kernels(10, 0.5, 4.0)]  # 40 ms of the device
+    slow: list[Part] = [HostWork(2.0), Kernels(10, 0.5, 4.0)]  # 40 ms of the device
     assert loading_step_ms(slow, 20.0) == pytest.approx(step_ms(slow))
     assert loading_step_ms(slow, 40.0) == pytest.approx(47.0)
 
 
 def test_a_thread_loads_while_the_host_waits() -> None:
-    step = [Kernels(10, 0.5, 4.0), Wait(0)]
+    step: list[Part] = [Kernels(10, 0.5, 4.0), Wait(0)]
     assert loading_step_ms(step, 20.0) == pytest.approx(step_ms(step))
     assert loading_step_ms(step, 20.0, without=[0]) == pytest.approx(step_ms(step, without=[0]))

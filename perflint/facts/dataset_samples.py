@@ -440,7 +440,7 @@ class _SampleWork:
         return self._body(source.entered(called))
 
 
-def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
+def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and dotted(node.value) == "self"
 
 
