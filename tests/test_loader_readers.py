@@ -83,8 +83,9 @@ def test_a_training_loop_is_named() -> None:
     level, message = trained("Images(paths)")
     assert level is HIGH
     assert message == (
-        "`DataLoader(Images(paths), batch_size=8)` uses no worker processes, so each batch for the training at line 45 "
-        "is loaded in the training process while the GPU waits; give it num_workers=4 to load in the background."
+        "`DataLoader(Images(paths), batch_size=8)` uses no worker processes, so a thread of the training process "
+        "loads the batches for the training at line 45, and takes turns with its Python code; give it num_workers=4 to "
+        "load in worker processes."
     )
 
 
@@ -159,26 +160,38 @@ def test_an_evaluation_that_training_waits_for() -> None:
         """
     level, message = one(text.format(dataset="Images(paths)"))
     assert level is MEDIUM
-    assert "so the evaluation at line 45, which training waits for, loads each batch itself; " in message
+    assert "the batches for the evaluation at line 45, which training waits for, and takes turns with its " in message
     assert one(text.format(dataset="Noise()"))[0] is LOW
     assert one(text.format(dataset="words.map(convert)"))[0] is LOW
     assert one(text.format(dataset="paddle.vision.datasets.ImageFolder(root)"))[0] is MEDIUM
     assert one(text.format(dataset="unknown"))[0] is LOW
     level, message = one(text.format(dataset="Images(paths)").replace("    train_epoch(model)\n", ""))
     assert level is LOW
-    assert "so the evaluation at line 45 loads each batch itself; " in message
+    assert "the batches for the evaluation at line 45, and takes turns with its Python code; " in message
+
+
+@pytest.mark.parametrize(
+    ("loader", "level"),
+    [
+        ("DataLoader(train_set, batch_size=8)", HIGH),
+        ("DataLoader(train_set, batch_size=8, shuffle=False)", LOW),
+        ("DataLoader(train_set, batch_sampler=BatchSampler(train_set, shuffle=False))", LOW),
+        ("DataLoader(train_set, batch_sampler=BatchSampler(train_set, shuffle=True))", HIGH),
+    ],
+)
+def test_a_name_is_not_enough_for_a_loader_that_keeps_the_order(loader: str, level: ImpactLevel) -> None:
+    found, message = one(f"def make(train_set):\n    return {loader}\n")
+    assert found is level
+    assert ("suggests training" in message) is (level is HIGH)
 
 
 def test_nobody_is_seen() -> None:
     level, message = one("def make(data):\n    return DataLoader(data, batch_size=8)\n")
     assert level is LOW
-    assert "so the code that reads the loader, which perflint cannot see, loads each batch itself; " in message
+    assert "takes turns with the Python code that reads them, which perflint cannot see; " in message
     level, message = one("def make(data):\n    return DataLoader(data, batch_size=8, shuffle=True)\n")
     assert level is HIGH
-    assert (
-        "so the training process loads each batch itself (the name of the loader or its shuffling suggests training); "
-        in message
-    )
+    assert "with its Python code (the name of the loader or its shuffling suggests training); " in message
     assert (
         one("def make(data):\n    train_loader = DataLoader(data, batch_size=8)\n    return train_loader\n")[0] is HIGH
     )
@@ -215,7 +228,7 @@ def test_a_call_that_leaves_the_loader_out() -> None:
         """
     level, message = one(text)
     assert level is LOW
-    assert "so the evaluation at line 55 " in message
+    assert "for the evaluation at line 55, " in message
 
 
 def test_the_first_batch_that_a_function_keeps() -> None:

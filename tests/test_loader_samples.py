@@ -89,22 +89,6 @@ def assert_words(finding: Finding, *said: str) -> None:
         ),
         (
             "return index",
-            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=collate)",
-            "\n\ndef collate(batch):\n    return paddle.to_tensor(batch)\n",
-        ),
-        (
-            "return index",
-            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=lambda batch: paddle.to_tensor(batch))",
-            "",
-        ),
-        (
-            "return index",
-            "loader = DataLoader(Images(paths), batch_size=8, collate_fn=Collate(4))",
-            "\n\nclass Collate:\n    def __init__(self, size):\n        self.size = size\n\n"
-            "    def __call__(self, batch):\n        return [item.tensor() for item in batch]\n",
-        ),
-        (
-            "return index",
             "loader = DataLoader(Images(paths), **options(8))",
             "\n\ndef collate(batch):\n    return paddle.to_tensor(batch)\n\n\n"
             "def options(size):\n    return dict(batch_size=size, collate_fn=collate)\n",
@@ -118,6 +102,76 @@ def assert_words(finding: Finding, *said: str) -> None:
 )
 def test_samples_that_are_tensors_get_words(body: str, loader: str, more: str) -> None:
     assert_words(of(script(body, loader, more)), "the samples are Paddle tensors (`", "on which worker processes crash")
+
+
+@pytest.mark.parametrize(
+    ("collate", "name", "more"),
+    [
+        ("collate", " `collate`", "\n\ndef collate(batch):\n    return paddle.to_tensor(batch)\n"),
+        ("lambda batch: paddle.to_tensor(batch)", "", ""),
+        (
+            "Collate(4)",
+            " `Collate`",
+            "\n\nclass Collate:\n    def __init__(self, size):\n        self.size = size\n\n"
+            "    def __call__(self, batch):\n        return [item.tensor() for item in batch]\n",
+        ),
+        (
+            "texts.padded",
+            " `texts.padded`",
+            "\n\nclass Texts:\n    def __init__(self, tokenizer):\n        self.tokenizer = tokenizer\n\n"
+            '    def padded(self, batch):\n        return self.tokenizer(batch, return_tensors="pd")\n',
+        ),
+    ],
+)
+def test_a_collate_function_that_makes_tensors_is_named(collate: str, name: str, more: str) -> None:
+    loader = f"texts = Texts(tokenizer)\nloader = DataLoader(Images(paths), batch_size=8, collate_fn={collate})"
+    finding = of(script("return index", loader, more))
+    assert_words(finding, f"the collate function{name} makes Paddle tensors (`", "let it return NumPy arrays instead")
+    assert f"; let the collate function{name} return NumPy arrays first, since workers crash on " in finding.message
+
+
+def test_samples_and_batches_are_both_named() -> None:
+    collate = "\n\ndef collate(batch):\n    return paddle.stack(batch)\n"
+    loader = "loader = DataLoader(Images(paths), batch_size=8, collate_fn=collate)"
+    finding = of(script("return paddle.to_tensor(self.paths[index])", loader, collate))
+    assert_words(
+        finding,
+        "the samples are Paddle tensors (`paddle.to_tensor` at line 13)",
+        "the collate function `collate` makes others (`paddle.stack` at line 23)",
+        "return NumPy arrays from both",
+    )
+    assert "return NumPy arrays as samples, and from the collate function `collate`, first" in finding.message
+
+
+def test_arrays_from_a_collate_function_are_fine() -> None:
+    collate = "\n\ndef collate(batch):\n    return np.stack(batch)\n"
+    loader = "loader = DataLoader(Images(paths), batch_size=8, collate_fn=collate)"
+    fix = of(script("return np.load(self.paths[index])", loader, collate)).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+
+
+def test_what_else_the_object_does_that_makes_the_loader_is_no_part_of_it() -> None:
+    text = """\
+from paddle.io import DataLoader
+
+
+class Demo:
+    def __init__(self, tokenizer):
+        self.tokenizer = tokenizer
+
+    def __call__(self, text):
+        return self.tokenizer(text, return_tensors="pd")
+
+    def loader(self, words):
+        return DataLoader(converted(words, self.tokenizer), batch_size=8, shuffle=True)
+
+
+Demo(made).loader(read())
+"""
+    fix = of(text).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
 
 
 def test_tensors_that_an_attribute_gets_by_unpacking() -> None:
@@ -145,11 +199,104 @@ COLLATED = "loader = DataLoader(Images(paths), batch_size=8, shuffle=True, colla
 def test_what_paddlenlp_collates_with_gives_tensors(collate: str) -> None:
     more = "\n\nfrom paddlenlp.data import DataCollatorWithPadding, default_data_collator\n"
     finding = of(script("return np.load(self.paths[index])", COLLATED.format(collate=collate), more))
-    assert_words(finding, f"(`paddlenlp.data.{collate.partition('(')[0]}` at line 26)", 'pass `return_tensors="np"`')
+    name = collate.partition("(")[0]
+    assert_words(
+        finding,
+        f"the collate function `{name}` makes Paddle tensors (`paddlenlp.data.{name}` at line 26)",
+        "turn every field into int64",
+    )
     arrays = 'DataCollatorWithPadding(tokenizer, return_tensors="np")'
     fix = of(script("return np.load(self.paths[index])", COLLATED.format(collate=arrays), more)).fix
     assert fix is not None
     assert fix.level is Level.UNSAFE
+
+
+SUBCLASS = """
+
+
+from paddlenlp.data import DataCollatorWithPadding
+
+
+class AsList(DataCollatorWithPadding):
+{body}
+
+
+class Nearer(AsList):
+    pass
+"""
+CALLS_IT = """\
+    def __call__(self, features):
+        batch = super().__call__(features)
+        return list(batch.values()){more}"""
+
+
+@pytest.mark.parametrize("name", ["AsList", "Nearer"])
+@pytest.mark.parametrize("body", ["    pass", CALLS_IT.format(more="")])
+def test_a_subclass_of_a_collator_gives_tensors(name: str, body: str) -> None:
+    loader = COLLATED.format(collate=f"{name}(tokenizer)")
+    finding = of(script("return np.load(self.paths[index])", loader, SUBCLASS.format(body=body)))
+    assert_words(
+        finding, f"the collate function `{name}` makes Paddle tensors (`paddlenlp.data.DataCollatorWithPadding`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "body"),
+    [
+        ('AsList(tokenizer, return_tensors="np")', CALLS_IT.format(more="")),
+        ("AsList(tokenizer)", '    return_tensors: str = "np"'),
+        ("AsList(tokenizer)", "    def __call__(self, features):\n        return self.tokenizer.pad(features)"),
+        ("AsList(tokenizer)", CALLS_IT.format(more="[0].numpy()")),
+    ],
+)
+def test_a_subclass_of_a_collator_that_gives_arrays(made: str, body: str) -> None:
+    loader = COLLATED.format(collate=made)
+    fix = of(script("return np.load(self.paths[index])", loader, SUBCLASS.format(body=body))).fix
+    assert fix is not None
+    assert fix.level is Level.UNSAFE
+
+
+MAPPED = """\
+from paddle.io import DataLoader
+from paddlenlp.datasets import MapDataset, load_dataset
+
+{made}
+{mapped}
+loader = DataLoader({data}, batch_size=8, shuffle=True)
+for x, y in loader:
+    loss = model(x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+ONCE = "or pass lazy=False to `words.map` at line 5, which then converts all samples once and keeps them in memory"
+
+
+@pytest.mark.parametrize(
+    ("made", "mapped", "data"),
+    [
+        ('words = load_dataset("chnsenticorp", splits=["train"])', "words = words.map(convert)", "words"),
+        ('words, rest = load_dataset("chnsenticorp", splits=("train", "dev"))', "words.map(convert)", "words"),
+        ("words = load_dataset(read, path=path, lazy=False)", "words = words.map(convert, lazy=True)", "words"),
+        ("words = MapDataset(list(read(path)))", "pass", "words"),
+    ],
+)
+def test_a_map_that_converts_in_each_epoch_is_named(made: str, mapped: str, data: str) -> None:
+    message = of(MAPPED.format(made=made, mapped=mapped, data=data)).message
+    assert message.endswith(f"to load in worker processes, {ONCE}.") is (mapped != "pass")
+
+
+@pytest.mark.parametrize(
+    ("made", "mapped"),
+    [
+        ('words = load_dataset("chnsenticorp", splits=["train"])', "words = words.map(convert, lazy=False)"),
+        ('words = load_dataset("chnsenticorp", splits=["train"])', "words = words.map(convert, num_workers=4)"),
+        ("words = unknown(path)", "words = words.map(convert)"),
+        ("words = load_dataset(read, path=path, lazy=True)", "words = words.map(convert)"),
+    ],
+)
+def test_a_map_that_converts_once_or_cannot_is_not(made: str, mapped: str) -> None:
+    assert "lazy=False" not in of(MAPPED.format(made=made, mapped=mapped, data="words")).message
 
 
 def test_a_dataset_of_paddle_with_its_own_transform() -> None:

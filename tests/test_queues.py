@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Part, Wait, step_ms, stretches
+from perflint.trace.queues import SMALL_KERNELS, HostWork, Kernels, Part, Wait, loading_step_ms, step_ms, stretches
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 FORWARD, BACKWARD, OPTIMIZER, _ = SMALL_KERNELS
@@ -89,3 +89,17 @@ def test_a_wait_ends_when_the_device_is_done() -> None:
     assert backward.device is not None
     assert wait.host[0] == backward.host[1]
     assert wait.host[1] == pytest.approx(backward.device[1])
+
+
+def test_a_thread_that_loads_takes_turns_with_the_host_and_not_with_the_device() -> None:
+    quick: list[Part] = [HostWork(2.0), Kernels(10, 0.5, 0.1)]  # 7 ms of the host, and a device that is mostly idle
+    assert loading_step_ms(quick, 20.0) == pytest.approx(27.0)
+    slow: list[Part] = [HostWork(2.0), Kernels(10, 0.5, 4.0)]  # 40 ms of the device
+    assert loading_step_ms(slow, 20.0) == pytest.approx(step_ms(slow))
+    assert loading_step_ms(slow, 40.0) == pytest.approx(47.0)
+
+
+def test_a_thread_loads_while_the_host_waits() -> None:
+    step: list[Part] = [Kernels(10, 0.5, 4.0), Wait(0)]
+    assert loading_step_ms(step, 20.0) == pytest.approx(step_ms(step))
+    assert loading_step_ms(step, 20.0, without=[0]) == pytest.approx(step_ms(step, without=[0]))

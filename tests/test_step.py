@@ -320,6 +320,14 @@ def test_the_loader_of_a_step_and_its_workers(default: int, given: str, workers:
     assert (found.row, found.workers, found.is_in_process) == (6, workers, workers == (0,))
 
 
+def test_the_number_of_workers_by_its_position() -> None:
+    given = "DataLoader(data, None, None, True, None, 8, True, False, None, 2)"
+    step = trace(
+        LOADERS.format(default=0, given="").replace("DataLoader(data, shuffle=True, num_workers=workers)", given)
+    )
+    assert [each.workers for each in loadings(step.place, step.loop)] == [(2,)]
+
+
 def test_a_step_that_draws_from_a_list_has_no_loader() -> None:
     step = trace(LOADERS.format(default=0, given="").replace("enumerate(loader)", "zip([1, 2], args.names)"))
     assert loadings(step.place, step.loop) == []

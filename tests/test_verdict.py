@@ -8,7 +8,7 @@ import pytest
 
 from perflint.findings import ImpactLevel
 from perflint.flow.resolving import opened
-from perflint.output.verdict_text import verdict_lines
+from perflint.output.verdict_text import verdict_json, verdict_lines
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, traces
 from perflint.trace.verdict import verdict
@@ -108,10 +108,99 @@ def test_workers_come_first_and_reads_bring_more_behind_them() -> None:
 
 def test_the_words() -> None:
     lines = list(verdict_lines(verdict(_trace(LOADED.format(workers=""))), {"train.py": "src/train.py"}))
-    assert lines[0] == "Verdict: likely bound by loading: each batch is loaded in the process that trains."
+    assert lines[0] == "Verdict: likely bound by loading: a thread of the training process loads the batches."
     assert lines[1].startswith("  1. give the DataLoader at src/train.py:7 worker processes: at most ")
     assert lines[2].startswith("  2. then remove the waits at src/train.py:11: at most ")
     assert "perflint profile" in lines[-1]
+
+
+CHOSEN = """\
+import paddle
+import paddle.nn.functional as F
+from paddle.io import DataLoader
+
+
+def build(data, args):
+    if args.lazy:
+        loader = DataLoader(data, batch_size=8)
+    else:
+        loader = DataLoader(data, batch_size=8, num_workers={workers})
+    return loader
+
+
+def train(data, args, model, optimizer):
+    with paddle.amp.auto_cast():
+        for x, y in build(data, args):
+            loss = F.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("workers", ["4", "args.workers"])
+def test_of_two_loaders_the_test_between_them_decides(workers: str) -> None:
+    found = verdict(_trace(CHOSEN.format(workers=workers)))
+    assert not found.plan
+    (possibly,) = found.possibly
+    assert (possibly.edit.kind, possibly.edit.rows) == ("loading", (("train.py", 8),))
+    assert possibly.decides is not None
+    assert (possibly.decides.node.lineno, possibly.decides.holds) == (7, True)
+    lines = list(verdict_lines(found, {}))
+    assert lines[0].startswith("Verdict: perhaps bound by loading; otherwise nothing here is worth your time")
+    assert lines[1].startswith(
+        "  If `args.lazy` (train.py:7): first give the DataLoader at train.py:8 worker processes: "
+    )
+    condition = verdict_json(found, {})["possibly"][0]["if"]
+    assert condition == {"test": "args.lazy", "holds": True, "path": "train.py", "row": 7}
+
+
+def test_loading_bounds_a_step_if_all_its_loaders_load_in_its_process() -> None:
+    found = verdict(_trace(CHOSEN.format(workers="0")))
+    assert not found.possibly
+    (edit,) = found.plan
+    assert (edit.kind, sorted(edit.rows)) == ("loading", [("train.py", 8), ("train.py", 10)])
+
+
+def test_the_other_arm_says_unless() -> None:
+    text = CHOSEN.format(workers="0").replace("batch_size=8)\n    else", "batch_size=8, num_workers=2)\n    else")
+    lines = list(verdict_lines(verdict(_trace(text)), {}))
+    assert lines[1].startswith("  Unless `args.lazy` (train.py:7): first give the DataLoader at train.py:10 ")
+
+
+def test_an_early_return_and_a_conditional_expression_decide_as_well() -> None:
+    text = CHOSEN.format(workers="4")
+    start, end = text.index("    if args.lazy"), text.index("\n\n\ndef train")
+    early = "    if args.lazy:\n        return DataLoader(data)\n    return DataLoader(data, num_workers=4)"
+    either = "    return DataLoader(data) if args.lazy else DataLoader(data, num_workers=4)"
+    for body in (early, either):
+        (possibly,) = verdict(_trace(text[:start] + body + text[end:])).possibly
+        assert possibly.decides is not None
+        assert (possibly.decides.node.lineno, possibly.decides.holds) == (7, True)
+
+
+def test_where_callers_pass_different_loaders_no_test_is_known() -> None:
+    text = CHOSEN.format(workers="4").replace("in build(data, args):", "in data:")
+    text += dedent(
+        """
+
+        def main(photos, words, args, model, optimizer):
+            train(DataLoader(photos, batch_size=8), args, model, optimizer)
+            train(DataLoader(words, batch_size=8, num_workers=4), args, model, optimizer)
+        """
+    )
+    found = verdict(_trace(text))
+    assert [each.decides for each in found.possibly] == [None]
+    line = list(verdict_lines(found, {}))[1]
+    assert line.startswith("  If it draws from this one of its loaders: first ")
+
+
+def test_of_loaders_that_a_step_draws_from_together_one_is_enough() -> None:
+    text = LOADED.format(workers=", num_workers=4")
+    both = text.replace("in DataLoader(data, batch_size=8, num_workers=4):", "in zip(DataLoader(more), loader):")
+    both = both.replace("    for x, y", "    loader = DataLoader(data, num_workers=4)\n    for x, y")
+    found = verdict(_trace(both))
+    assert not found.possibly
+    assert (found.plan[0].kind, found.plan[0].rows) == ("loading", (("train.py", 8),))
 
 
 def test_nothing_is_worth_it_in_a_step_that_waits_inside_paddle_anyway() -> None:

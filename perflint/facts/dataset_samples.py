@@ -6,10 +6,11 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeGuard
 
+from perflint.flow.objects import class_body
 from perflint.flow.sources import (
     EVERYTHING,
     SourceStep,
@@ -21,11 +22,12 @@ from perflint.flow.sources import (
     scope_binding,
     sources,
 )
+from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import Place
+from perflint.index.project import Located, Place
 from perflint.paddle.host_reads import READ_METHODS
-from perflint.syntax.names import dotted
+from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_none, is_zero
 from perflint.syntax.scopes import Class, Scope
 from perflint.syntax.tree import children, string_of, walk
@@ -69,28 +71,42 @@ class Obstacle:
     """A place that creates samples that worker processes cannot pass on.
 
     ``empty``: they are arrays of size zero, which only shared memory rejects; otherwise Paddle tensors.
+    ``collated``: the collating function does it, with the batch. ``collate``: the name of that function, if it has one.
     """
 
     path: str
     line: int
     text: str
     empty: bool = False
+    collated: bool = False
+    collate: str = ""
 
 
-def obstacle(call: ast.Call, at: Place, *datasets: tuple[str, int]) -> Obstacle | None:
-    """What prevents a loader from passing on its samples; tensors come before arrays of size zero.
+def obstacles(call: ast.Call, at: Place, *datasets: tuple[str, int]) -> tuple[Obstacle, ...]:
+    """What prevents a loader from passing on its samples: a place that makes them, and one that collates them so.
+
+    Tensors come before arrays of size zero, of which one place is enough.
 
     Args:
         call: the call that creates the loader.
         at: where it is.
         datasets: names and positions of the parameters for datasets.
     """
-    search, here = _Search(), at.at(at.scope, None)
-    parameters = (*(datasets or (("dataset", 0),)), ("collate_fn", 8))
+    here, collate = at.at(at.scope, None), argument_of(call, "collate_fn", 8)
     unpacked = (keyword.value for keyword in call.keywords if keyword.arg is None)
-    for node in (*(argument_of(call, *parameter) for parameter in parameters), *unpacked):
-        search.value(node, here)
-    return min(search.found, key=lambda item: item.empty, default=None)
+    given = (argument_of(call, *parameter) for parameter in datasets or (("dataset", 0),))
+    name = dotted(collate.func if isinstance(collate, ast.Call) else collate) or "" if collate is not None else ""
+    found = _first((*given, *unpacked), here)
+    found += [replace(each, collated=True, collate=name) for each in _first((collate,), here) if each not in found]
+    return tuple(each for each in found if not each.empty) or tuple(found[:1])
+
+
+def _first(nodes: Iterable[ast.expr | None], place: Place) -> list[Obstacle]:
+    """The first place that creates what workers cannot pass on, if any: tensors come first."""
+    search = _Search()
+    for node in nodes:
+        search.value(node, place)
+    return sorted(search.found, key=lambda item: item.empty)[:1]
 
 
 class _Search:
@@ -118,7 +134,10 @@ class _Search:
         name = dotted(call.func)
         qualified = file.names.resolve(name) if name else ""
         is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
-        if is_tensor or _is_empty(call, qualified):
+        base = "" if is_tensor else _inherited_collator(call, file)
+        if base:
+            self.found.append(Obstacle(file.path, file.row(call), base))
+        elif is_tensor or _is_empty(call, qualified):
             text = qualified if is_tensor and qualified else ast.unparse(call)
             self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
@@ -176,12 +195,15 @@ class _Search:
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
-    """The parts of an expression, without those that are read to the host at once: ``x.mean().numpy()``."""
+    """The parts of an expression, without those that are read to the host at once: ``x.mean().numpy()``.
+
+    Of ``self.transform`` it is the attribute that counts, not what else the object does.
+    """
     waiting: list[ast.AST] = [node]
     while waiting:
         item = waiting.pop()
         yield item
-        if not _reads(item):
+        if not _is_own(item) and not _reads(item):
             waiting += children(item)
 
 
@@ -191,13 +213,41 @@ def _reads(node: ast.AST) -> bool:
 
 def _makes_tensor(call: ast.Call, qualified: str) -> bool:
     """Whether a call creates a Paddle tensor, or a layer or an object that does."""
+    kind = argument_of(call, "return_tensors", None)
     if _COLLATORS.match(qualified) is not None:
-        kind = argument_of(call, "return_tensors", None)
         return kind is None or string_of(kind) != "np"
+    if kind is not None and string_of(kind) == "pd":  # of a tokenizer of PaddleNLP
+        return True
     if _TENSORS.match(qualified) is None or _NO_TENSORS.match(qualified) is not None:
         return False
     as_arrays = argument_of(call, "return_numpy", None) if qualified == "paddle.load" else None
     return as_arrays is None or (isinstance(as_arrays, ast.Constant) and not as_arrays.value)
+
+
+def _inherited_collator(call: ast.Call, file: FileIndex) -> str:
+    """The collator of PaddleNLP whose tensors an object passes on that a call creates; ``""`` if it does not.
+
+    It is of a subclass that keeps the ``__call__`` of the collator, or calls it and reads none of its tensors.
+    """
+    project = file.project
+    made = Modules.of(project).class_at(file, call.func)
+    bases = sorted(filter(_COLLATORS.match, Hierarchy.of(project).unseen(*made))) if made is not None else []
+    if made is None or not bases:
+        return ""
+    given = argument_of(call, "return_tensors", None)
+    if any(string_of(kind) == "np" for kind in ([given] if given is not None else _set_in(*made, "return_tensors"))):
+        return ""
+    own = Modules.of(project).method_of(*made, "__call__")
+    calls = [each for statement in own.scope.statements for each in statement.calls] if own is not None else []
+    passes_on = own is None or any(super_method(each) == "__call__" for each in calls)
+    return bases[0] if passes_on and not any(map(_reads, calls)) else ""
+
+
+def _set_in(file: FileIndex, owner: Class, name: str) -> Iterator[ast.expr]:
+    """What a class and its bases set an attribute to, in their bodies and in methods."""
+    for _, one in Hierarchy.of(file.project).lineage(file, owner):
+        yield from (value for value, _ in one.attributes.get(name, ()))
+        yield from (value for target, value in class_body(one) if target == name)
 
 
 def _is_graph_tensor(call: ast.Call) -> bool:
@@ -230,6 +280,7 @@ _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.
 _WRAPS = re.compile(
     r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
+_MAP_DATASETS = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?(?:load_dataset|MapDataset)$")
 _FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
     r"(?i)(?:open|loads?|loadtxt|genfromtxt|fromfile|memmap|im(?:read|decode|resize)|resize|cvtcolor|warp\w+|rotate"
@@ -265,6 +316,36 @@ class Work(Enum):
 def work_of(dataset: ast.expr | None, at: Place) -> Work:
     """The work for a sample of a dataset that is passed to a loader."""
     return Work.UNKNOWN if dataset is None else _SampleWork().of(asked(dataset, at))
+
+
+def lazy_map(dataset: ast.expr | None, at: Place) -> Located | None:
+    """The ``dataset.map(convert)`` of PaddleNLP behind a dataset that converts each sample again in each epoch.
+
+    It does so by default; with ``lazy=False`` it converts all samples at once and keeps the results in memory.
+    """
+    for source in asked(dataset, at).sources() if dataset is not None else ():
+        named = (step for step in source.steps if isinstance(step.node, ast.Name))
+        in_place = ((source, Located(call, step.place)) for step in named if (call := _mapped_in_place(step)))
+        maps = [*in_place][:1] or [(each, Located(call, source.place)) for each, call in _receivers(source)]
+        for receiver, found in maps:
+            if _is_map_dataset(receiver) and _mapped(found.call, found.place.file) is Work.UNKNOWN:
+                return found
+    return None
+
+
+def _receivers(source: ValueSource) -> Iterator[tuple[ValueSource, ast.Call]]:
+    """What creates the dataset of a call of its ``map``, each with that call."""
+    call = source.node
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "map":
+        yield from ((each, call) for each in source.part(call.func.value).sources())
+
+
+def _is_map_dataset(source: ValueSource) -> bool:
+    """Whether a call creates a dataset of PaddleNLP whose ``map`` may convert all samples at once."""
+    if not isinstance(source.node, ast.Call) or not _MAP_DATASETS.match(source.qualified):
+        return False
+    lazy = argument_of(source.node, "lazy", None)
+    return lazy is None or _is_constant(lazy, False)
 
 
 def wrapped(dataset: ValueSource) -> list[ValueSource]:
@@ -359,7 +440,7 @@ class _SampleWork:
         return self._body(source.entered(called))
 
 
-def _is_own(node: ast.expr) -> TypeGuard[ast.Attribute]:
+def _is_own(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and dotted(node.value) == "self"
 
 

@@ -90,7 +90,7 @@ def _of_call(call: ast.Call, place: Place) -> Purpose:
         said = _said(words)
         if said is not Purpose.UNKNOWN:
             return said
-    if _shuffles(call, scope):
+    if shuffling(call, scope):
         return Purpose.TRAINING
     used = _used(Place(file, scope), set(targets))
     if used is not Purpose.UNKNOWN:
@@ -123,18 +123,19 @@ def _dataset_words(call: ast.Call) -> list[str]:
     ]
 
 
-def _shuffles(call: ast.Call, scope: Scope) -> bool:
+def shuffling(call: ast.Call, scope: Scope) -> bool | None:
+    """Whether a loader, or its sampler, shuffles the samples; None if the call does not say it."""
     for keyword in call.keywords:
-        if keyword.arg == "shuffle" and isinstance(keyword.value, ast.Constant) and keyword.value.value is True:
-            return True
-        if keyword.arg == "batch_sampler" and isinstance(keyword.value, ast.Name):
-            made = [
-                statement.node.value
-                for statement in bindings_of(scope).get(keyword.value.id, ())
-                if isinstance(statement.node, ast.Assign)
-            ]
-            return any(isinstance(value, ast.Call) and _shuffles(value, scope) for value in made)
-    return False
+        value = keyword.value
+        if keyword.arg == "shuffle" and isinstance(value, ast.Constant) and isinstance(value.value, bool):
+            return value.value
+        if keyword.arg == "batch_sampler" and isinstance(value, (ast.Name, ast.Call)):
+            named = bindings_of(scope).get(value.id, ()) if isinstance(value, ast.Name) else ()
+            bound = [each.node.value for each in named if isinstance(each.node, ast.Assign)]
+            made = [value] if isinstance(value, ast.Call) else bound
+            said = {shuffling(each, scope) for each in made if isinstance(each, ast.Call)}
+            return True if True in said else False if said == {False} else None
+    return None
 
 
 def _used(at: Place, targets: set[str]) -> Purpose:
@@ -257,7 +258,9 @@ def reading(
             break
     if worth is Worth.NOTHING:
         return LoaderReading(worth)
-    if worth is not Worth.TRAINS and is_unseen and not predicts and is_for_training(at, statement, call):
+    keeps_order = shuffling(call, at.scope) is False  # where nothing shows what draws from it, its name is not enough
+    is_open = worth is not Worth.TRAINS and is_unseen and not predicts and not keeps_order
+    if is_open and is_for_training(at, statement, call):
         worth, best = Worth.TRAINS, _UNSEEN
     path, line = best.place
     work = work_of(argument_of(call, "dataset", 0), at.before(statement))

@@ -165,7 +165,7 @@ class Switches(Part):
             if isinstance(link.node, ast.If):
                 at = next((each for each in here.scope.statements if each.node is link.node), None)
                 yield link.node.test, possible(link.node.test, place.at(here.scope, at)), link.branch == "body"
-        for test, truth in _tests_within(call, statement) if call is not None else ():
+        for test, truth in tests_within(call, statement) if call is not None else ():
             yield test, possible(test, place.at(here.scope, statement)), truth
 
 
@@ -231,11 +231,11 @@ def _state_of(value: Value, truth: bool) -> State:
     return State.ON if bool(value.value) is truth else _OFF[value.setter]
 
 
-def _tests_within(call: ast.Call, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests of conditional expressions that a call is a branch of."""
+def tests_within(part: ast.expr, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests of conditional expressions that a part of a statement is in a branch of, each with its result there."""
     for header in headers(statement.node):
         for item in walk(header):
             if isinstance(item, ast.IfExp):
                 for branch, truth in ((item.body, True), (item.orelse, False)):
-                    if any(inner is call for inner in walk(branch)):
+                    if any(inner is part for inner in walk(branch)):
                         yield item.test, truth

@@ -9,7 +9,7 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
-from perflint.output.verdict_text import promises, promises_json, verdict_lines
+from perflint.output.verdict_text import code_of, promises, promises_json, short, verdict_lines
 from perflint.text.visible import visible_line
 from perflint.trace.budget import COUNTS
 from perflint.trace.events import StepEvent
@@ -30,8 +30,6 @@ from perflint.trace.step_trace import (
 )
 from perflint.trace.verdict import verdict
 
-_CODE = 60
-"""The most characters of code in a row."""
 _MOST_POSSIBLE = 40
 """The most functions that are listed of those which calls may run that could not be followed."""
 OFTEN = {
@@ -54,7 +52,7 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
     said = "each iteration is a step" if trace.loop is not None else "each call is a step"
-    rows = [(trace.row, _short(first), said), *_rows(trace.nodes, "  ", set(), names)]
+    rows = [(trace.row, short(first), said), *_rows(trace.nodes, "  ", set(), names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
     told = verdict_lines(verdict(whole), names)
     parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, names))
@@ -89,7 +87,7 @@ def batches(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
     for each in loadings(trace.place, trace.loop):
         where = f"{_named(each.made.place, names)}:{each.row}"
         numbers = " or ".join("an unknown number of" if number is None else str(number) for number in each.workers)
-        inside = ": each step waits until its batch is loaded" if each.is_in_process else ""
+        inside = ": a thread of the training process loads them" if each.is_in_process else ""
         yield f"Batches: DataLoader at {where}, {numbers} worker{'' if each.workers == (1,) else 's'}{inside}."
 
 
@@ -129,14 +127,14 @@ def _rows(
                         yield from _rows(reached.nodes, inner, seen, names)
         elif isinstance(node, Repeat):
             times = "" if node.count is None else f"{node.count} times"
-            yield row, f"{indent}for each of {_short(node.times)}", times
+            yield row, f"{indent}for each of {short(node.times)}", times
             yield from _rows(node.body, inner, seen, names)
         elif isinstance(node, Alternatives):
             for number, (test, arm) in enumerate(node.arms):
                 if arm:
                     yield (
                         row,
-                        f"{indent}{'if' if number == 0 else 'elif'} {_short(test)}" if test else f"{indent}else",
+                        f"{indent}{'if' if number == 0 else 'elif'} {short(test)}" if test else f"{indent}else",
                         "",
                     )
                     yield from _rows(arm, inner, seen, names)
@@ -156,16 +154,6 @@ def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[st
 
 def _named(place: Place, names: Mapping[str, str]) -> str:
     return names.get(place.file.path, place.file.path)
-
-
-def code_of(node: ast.AST) -> str:
-    """The source of an expression in a few words of a row."""
-    return _short(ast.unparse(node))
-
-
-def _short(code: str) -> str:
-    line = " ".join(code.split())
-    return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
 
 
 def _said(event: StepEvent) -> str:
@@ -219,7 +207,7 @@ def _object(node: Node, seen: set[Summary], names: Mapping[str, str]) -> dict[st
         }
     if isinstance(node, Repeat):
         nodes = _objects(node.body, seen, names)
-        return {"type": "loop", **found, "over": _short(node.times), "times": node.count, "nodes": nodes}
+        return {"type": "loop", **found, "over": short(node.times), "times": node.count, "nodes": nodes}
     if isinstance(node, Alternatives):
         arms = [{"test": test, "nodes": _objects(arm, seen, names)} for test, arm in node.arms]
         return {"type": "choice", **found, "arms": arms}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,12 +10,14 @@ from perflint.index.project import Place
 from perflint.text.visible import counted
 from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
 from perflint.trace.step_trace import StepTrace
-from perflint.trace.verdict import Row, StepEdit, StepVerdict
+from perflint.trace.verdict import Possibly, Row, StepEdit, StepVerdict
 
+_CODE = 60
+"""The most characters of code in a row."""
 _MOST_ROWS = 6
 _NOTHING = "nothing here is worth your time, as far as the source shows"
 _BOUND = {
-    "loading": "likely bound by loading: each batch is loaded in the process that trains",
+    "loading": "likely bound by loading: a thread of the training process loads the batches",
     "waits": "likely held up by waits, at {places} of each step",
     "kernels": "no wait or loader that is worth an edit; if kernels bound it, mixed precision helps",
 }
@@ -38,6 +41,8 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
     for number, edit in enumerate(verdict.plan, 1):
         then, left = ("then ", " that is left") if number > 1 else ("", "")
         yield f"  {number}. {then}{_done(edit, names)}: at most {edit.most:.0%} of the step{left}"
+    for each in verdict.possibly:
+        yield f"  {_if(each, names)}: first {_done(each.edit, names)}: at most {each.edit.most:.0%} of the step"
     for edit in verdict.rest:
         yield f"  Not worth it: {_done(edit, names)} (at most {edit.most:.0%})"
     if verdict.inside:
@@ -45,7 +50,7 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         yield f"  Stays: {counted(len(verdict.inside), 'wait')} inside Paddle, at {rows}"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
-    if any(edit.kind in ("loading", "kernels") for edit in verdict.plan):
+    if verdict.possibly or any(edit.kind in ("loading", "kernels") for edit in verdict.plan):
         yield f"  {_ONLY_A_RUN}"
 
 
@@ -54,6 +59,7 @@ def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, An
     return {
         "sentence": _sentence(verdict),
         "plan": [_object(edit, names) for edit in verdict.plan],
+        "possibly": [{**_object(each.edit, names), "if": _condition(each, names)} for each in verdict.possibly],
         "not_worth_it": [_object(edit, names) for edit in verdict.rest],
         "inside_paddle": [{"path": names.get(path, path), "row": row} for path, row in verdict.inside],
         "not_followed": len(verdict.unknown),
@@ -61,10 +67,26 @@ def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, An
 
 
 def _sentence(verdict: StepVerdict) -> str:
-    if not verdict.plan:
-        return _NOTHING
-    first = verdict.plan[0]
-    return _BOUND[first.kind].format(places=counted(verdict.waits, "place"))
+    first = verdict.plan[0] if verdict.plan else None
+    said = _NOTHING if first is None else _BOUND[first.kind].format(places=counted(verdict.waits, "place"))
+    return f"perhaps bound by loading; otherwise {said}" if verdict.possibly else said
+
+
+def _if(possibly: Possibly, names: Mapping[str, str]) -> str:
+    """When a step draws from a loader that is one of several."""
+    test = possibly.decides
+    if test is None:
+        return "If it draws from this one of its loaders"
+    where = f"{names.get(test.file.path, test.file.path)}:{test.node.lineno}"
+    return f"{'If' if test.holds else 'Unless'} `{code_of(test.node)}` ({where})"
+
+
+def _condition(possibly: Possibly, names: Mapping[str, str]) -> dict[str, Any] | None:
+    test = possibly.decides
+    if test is None:
+        return None
+    path = names.get(test.file.path, test.file.path)
+    return {"test": code_of(test.node), "holds": test.holds, "path": path, "row": test.node.lineno}
 
 
 def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
@@ -85,6 +107,17 @@ def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:
 def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
     places = [{"path": names.get(path, path), "row": row} for path, row in edit.rows]
     return {"kind": edit.kind, "places": places, "usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}
+
+
+def code_of(node: ast.AST) -> str:
+    """The source of an expression in a few words of a row."""
+    return short(ast.unparse(node))
+
+
+def short(code: str) -> str:
+    """Code in one row, without what is too long for it."""
+    line = " ".join(code.split())
+    return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
 
 
 # Budgets, and loops and functions that a comment calls sync-free.

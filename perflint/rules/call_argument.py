@@ -87,16 +87,17 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
     if match.only_for and (read is None or read.worth is not Worth.TRAINS or not read.line):
         return
     confidence = Confidence.LOW if read is not None and read.worth is Worth.PREDICTS else Confidence.HIGH
-    found = loader_advice.samples_of_call(call, match.call, context) if match.parameter in _HAND_OVER else None
+    is_told = match.parameter in _HAND_OVER
+    samples = loader_advice.samples_of_call(call, match.call, context) if is_told else loader_advice.Samples()
     beside = sibling_workers(call, match, context)
     workers = beside or str(context.settings.default_workers)
     turns_on = match.parameter != WORKERS
-    if found is not None:
-        fix = loader_advice.words(found, rule.fix_title, context, shared_memory=turns_on)
+    if samples.obstacles:
+        fix = loader_advice.words(samples.obstacles, rule.fix_title, context, shared_memory=turns_on)
         confidence = Confidence.LOW if turns_on else confidence  # it was turned off for a reason
     else:
         fix = _fix(call, argument, rule, match, beside, context)
-    advice = f"give it num_workers={workers} to load in the background"
+    advice = f"give it num_workers={workers} to load in worker processes"
     event = loader_advice.event(read) if read is not None and match.parameter in _EACH_BATCH else ""
     context.report(
         fix,
@@ -108,7 +109,7 @@ def _one(call: ast.Call, rule: Rule, match: ArgumentMatch, context: Context) -> 
         call=match.call.rpartition(".")[2],
         workers=workers,
         consequence=loader_advice.consequence(read, context),
-        advice=loader_advice.advice(found, advice, context),
+        advice=loader_advice.advice(samples, advice, read, context),
     )
 
 

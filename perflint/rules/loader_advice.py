@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, shipped
-from perflint.facts.dataset_samples import Obstacle, Work, obstacle, work_of
+from perflint.facts.dataset_samples import Obstacle, Work, lazy_map, obstacles, work_of
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix
-from perflint.index.project import FileIndex
+from perflint.index.project import FileIndex, Located
 from perflint.lint.context import Context
 from perflint.syntax.bindings import bindings_of
-from perflint.syntax.names import plain_names
+from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
 from perflint.syntax.scopes import Scope, Statement
 from perflint.syntax.tree import walk
@@ -25,6 +26,8 @@ from perflint.training.steps import Point
 
 _FITS = {"paddle.Model.fit": "train_data", "paddle.Model.evaluate": "eval_data"}
 _TRAINS, _EVALUATED, _IN_MEMORY, _OTHER = "batch", "evaluated batch", "ready batch", "other batch"
+_REPEATED = (Worth.TRAINS, Worth.EVALUATES_OFTEN)
+"""What reads a dataset again and again."""
 RULE = shipped()["PPF101"]
 
 
@@ -67,12 +70,51 @@ def consequence(found: LoaderReading | None, context: Context) -> str:
     return RULE.texts.get(f"{who} somewhere", RULE.texts["unknown somewhere"])
 
 
-def advice(hinders: Obstacle | None, otherwise: str, context: Context) -> str:
-    """What to do about a loader without workers, in a clause; ``hinders``: what its workers could not pass on."""
-    if hinders is None:
-        return otherwise
-    words = RULE.texts["samples are empty" if hinders.empty else "samples are tensors"]
-    return words.format(text=hinders.text, place=context.where(hinders.path, hinders.line))
+class Samples(NamedTuple):
+    """What is known of the samples of a loader.
+
+    ``obstacles``: what its workers could not pass on. ``mapped``: the call that converts them again in each epoch.
+    """
+
+    obstacles: tuple[Obstacle, ...] = ()
+    mapped: Located | None = None
+
+
+def advice(samples: Samples, otherwise: str, found: LoaderReading | None, context: Context) -> str:
+    """What to do about a loader without workers, in a clause.
+
+    Args:
+        samples: its samples.
+        otherwise: what to do if workers can pass on all of them.
+        found: what draws from the loader.
+        context: the finding.
+    """
+    hinders, mapped = samples
+    said = otherwise if not hinders else RULE.texts[f"{_case(hinders)} first"].format_map(_named(hinders, context))
+    if mapped is None or found is None or found.worth not in _REPEATED:
+        return said
+    where = context.where(mapped.place.file.path, mapped.place.file.row(mapped.call))
+    name = dotted(mapped.call.func) or "map"
+    return f"{said}{RULE.texts['or convert once'].format(text=name, place=where)}"
+
+
+def _case(hinders: tuple[Obstacle, ...]) -> str:
+    """What workers could not pass on, in a word or two of the rule's texts."""
+    if hinders[0].empty:
+        return "empty"
+    return "both" if len(hinders) > 1 else "collated" if hinders[0].collated else "samples"
+
+
+def _named(hinders: tuple[Obstacle, ...], context: Context) -> dict[str, str]:
+    """The places in the texts of the rule."""
+    first, last = hinders[0], hinders[-1]
+    return {
+        "text": first.text,
+        "place": context.where(first.path, first.line),
+        "also": last.text,
+        "also_place": context.where(last.path, last.line),
+        "collate": f"the collate function `{last.collate}`" if last.collate else "the collate function",
+    }
 
 
 # Loaders whose samples workers cannot pass on: the fix is only words, since workers alone would crash.
@@ -84,26 +126,25 @@ _DATASETS = {
 }
 
 
-def samples_of_call(call: ast.Call, callee: str, context: Context) -> Obstacle | None:
-    """What prevents the workers of a loader from passing on its samples; ``callee``: the qualified name of the call."""
+def samples_of_call(call: ast.Call, callee: str, context: Context) -> Samples:
+    """What is known of the samples of a loader; ``callee``: the qualified name of the call that creates it."""
     point, datasets = context.point, _DATASETS.get(callee)
     if point is None or datasets is None:
-        return None
-    return obstacle(call, point.function, *datasets)
+        return Samples()
+    mapped = lazy_map(argument_of(call, *datasets[0]), point.place)
+    return Samples(obstacles(call, point.function, *datasets), mapped)
 
 
-def words(found: Obstacle, title: str, context: Context, shared_memory: bool = False) -> Fix:
+def words(found: tuple[Obstacle, ...], title: str, context: Context, shared_memory: bool = False) -> Fix:
     """The fix in words; ``shared_memory``: this is what should be turned on; there are workers already."""
+    case = _case(found)
     if shared_memory:
-        case = f"shared memory, {'empty' if found.empty else 'tensors'}"
-    elif found.empty:
-        case = "empty"
-    elif found.text.startswith("paddlenlp.data."):
+        case = f"shared memory, {'empty' if case == 'empty' else 'tensors'}"
+    elif case in ("samples", "collated") and found[0].text.startswith("paddlenlp.data."):
         case = "collator"
-    else:
-        case = "transforms" if found.text.endswith("ToTensor") else "tensors"
-    fix = RULE.words(case, text=found.text, place=context.where(found.path, found.line))
-    return replace(fix, message=title)
+    elif case == "samples" and found[0].text.endswith("ToTensor"):
+        case = "transforms"
+    return replace(RULE.words(case, **_named(found, context)), message=title)
 
 
 # Finds how many workers the other loaders of a file have: the fix uses the same number.

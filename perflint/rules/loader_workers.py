@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from perflint.facts.dataset_samples import Obstacle, obstacle
+from perflint.facts.dataset_samples import lazy_map, obstacles
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.by_statement import Flow
@@ -145,8 +145,7 @@ class WorkerDefault:
 
     ``kind``: see ``WorkerOrigin``. ``insert``: the keyword to add to a call, empty if there is a 0 to replace.
     ``path``/``line``: the loader that gets it, ``loader`` its name there, ``reading`` what draws from it.
-    ``obstacle``: what its workers could not pass on. ``callers``: the calls, by path and row, that leave the number
-    out, so that a default applies.
+    ``callers``: the calls, by path and row, that leave the number out, so that a default applies.
     """
 
     kind: str
@@ -155,7 +154,7 @@ class WorkerDefault:
     line: int
     loader: str
     reading: LoaderReading
-    obstacle: Obstacle | None = None
+    samples: loader_advice.Samples
     callers: tuple[tuple[str, int], ...] = ()
 
 
@@ -257,8 +256,10 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, 
         return
     call, place = _made(origin) or origin.calls[0]
     path, name = place.file.path, dotted(call.func) or "super().__init__"
-    hinders = obstacle(loader.call, loader.place) or obstacle(call, place)
-    default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, hinders)
+    hinders = obstacles(loader.call, loader.place) or obstacles(call, place)
+    mapped = lazy_map(argument_of(loader.call, "dataset", 0), loader.place)
+    samples = loader_advice.Samples(hinders, mapped)
+    default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, samples)
     places = found.setdefault(file.path, {})
     known = places.get(origin.node)
     best = default if known is None or known.reading.worth > read.worth else known
@@ -348,7 +349,7 @@ def workers_elsewhere(found: WorkerDefault, context: Context) -> None:
         span=shown,
         place=context.where(found.path, found.line),
         consequence=loader_advice.consequence(found.reading, context),
-        advice=loader_advice.advice(found.obstacle, advice, context),
+        advice=loader_advice.advice(found.samples, advice, found.reading, context),
     )
 
 
@@ -377,8 +378,8 @@ def _shown(context: Context) -> tuple[int, int]:
 
 def _fix(node: ast.AST, found: WorkerDefault, context: Context) -> Fix:
     value = str(context.settings.default_workers)
-    if found.obstacle is not None:
-        return loader_advice.words(found.obstacle, RULE.fix_title, context)
+    if found.samples.obstacles:
+        return loader_advice.words(found.samples.obstacles, RULE.fix_title, context)
     if isinstance(node, ast.Call):
         return RULE.fix(context.edits(WithArgument(node, f"{found.insert}={value}")))
     return RULE.fix(context.instead(node, value))

@@ -1,18 +1,27 @@
-"""Where the batches of a step come from: the calls that may create its loader, and their worker processes."""
+"""Where the batches of a step come from: the calls that may create its loader, and their worker processes.
+
+A step may draw from several loaders together, as in ``zip(photos, masks)``, or from one of several, as after ::
+
+    loader = DataLoader(stored, num_workers=4) if args.stored else DataLoader(photos)
+
+Then each is a choice of its own, and the tests on the way to a loader say which one it is.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from perflint.facts.loaders import LOADER, is_loader_class
+from perflint.flow.branches import tests_within
 from perflint.flow.by_statement import is_generator
 from perflint.flow.constant_values import Special, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked, function_of
 from perflint.index.modules import Modules
-from perflint.index.project import Located, Place
+from perflint.index.project import FileIndex, Located, Place
 from perflint.index.registries import Registries
 from perflint.paddle.passthrough import LISTING, LOOPED
 from perflint.syntax.bindings import bindings_of, targets_and_values
@@ -21,15 +30,25 @@ from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import Loop, Scope, Statement, own_parts, terminal
 from perflint.syntax.tree import walk
 
-_WORKERS, _WORKERS_PLACE = "num_workers", 11
+_WORKERS, _WORKERS_PLACE = "num_workers", 9
 """The parameter of a loader for the number of worker processes, and its position."""
 _NEXT = frozenset({"next", "__next__"})
 _PASSING = LOOPED | LISTING | _NEXT | {"cycle", "chain", "__iter__", "to_device"}
 """What gives the batches of an argument, or of the object whose method it is."""
 _MOST_OWNERS = 3
 """With more classes that have an attribute, its name does not show which one is meant."""
+_MOST_CHOICES = 50
+"""With more combinations of what is drawn from together, each part counts as a choice of its own."""
 _DRAWING = ("__next__", "__iter__", "__call__")
 """The methods of an object that gives batches."""
+
+
+class LoaderTest(NamedTuple):
+    """A test of an ``if`` on the way to a loader, with its result there."""
+
+    node: ast.expr
+    holds: bool
+    file: FileIndex
 
 
 @dataclass(frozen=True)
@@ -37,10 +56,12 @@ class Loading:
     """A loader that a step may draw from.
 
     ``workers``: the numbers of worker processes that it may have, smallest first; None among them if one is not known.
+    ``tests``: what decides that the step draws from it.
     """
 
     made: Located
     workers: tuple[int | None, ...]
+    tests: tuple[LoaderTest, ...] = field(default=(), compare=False)
 
     @property
     def row(self) -> int:
@@ -49,8 +70,12 @@ class Loading:
 
     @property
     def is_in_process(self) -> bool:
-        """Whether it certainly loads each batch in the process that trains, which waits meanwhile."""
+        """Whether the process that trains certainly loads the batches, in a thread that shares the interpreter lock."""
         return self.workers == (0,)
+
+
+Choice = tuple[Loading, ...]
+"""The loaders that a step draws from together."""
 
 
 def loadings(at: Place, loop: Loop | None) -> list[Loading]:
@@ -59,14 +84,25 @@ def loadings(at: Place, loop: Loop | None) -> list[Loading]:
     ``for batch in loader``, and ``batch = next(batches)`` in a loop; what an object of the project gives, if it draws
     from a loader itself.
     """
+    found: dict[ast.Call, Loading] = {}
+    for choice in choices(at, loop):
+        for loading in choice:
+            found.setdefault(loading.made.call, loading)
+    return list(found.values())
+
+
+def choices(at: Place, loop: Loop | None) -> list[Choice]:
+    """The loaders of the loop of a step, in groups of which it draws from one."""
     if loop is None:
         return []
-    found: dict[ast.Call, Loading] = {}
-    for drawn, place in _draws(at, loop):
-        for source in _loaders(asked(drawn, place), set()):
-            assert isinstance(source.node, ast.Call)
-            found.setdefault(source.node, _loading(source, source.node))
-    return list(found.values())
+    found = _together(_drawn(asked(drawn, place), set()) for drawn, place in _draws(at, loop))
+    return [tuple(map(_loading, sources)) for sources in found]
+
+
+def deciding(loading: Loading, others: Iterable[Choice]) -> LoaderTest | None:
+    """The test that decides whether a step draws from a loader or from one of others; None if none is known."""
+    against = [{(test.node, not test.holds) for each in choice for test in each.tests} for choice in others]
+    return next((test for test in loading.tests if all((test.node, test.holds) in tests for tests in against)), None)
 
 
 def _draws(at: Place, loop: Loop) -> Iterator[tuple[ast.expr, Place]]:
@@ -78,18 +114,31 @@ def _draws(at: Place, loop: Loop) -> Iterator[tuple[ast.expr, Place]]:
             yield from ((call, at.before(statement)) for call in statement.calls if terminal(call) in _NEXT)
 
 
-def _loaders(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
+_Sources = tuple[ValueSource, ...]
+"""The calls that create loaders from which batches are drawn together."""
+
+
+def _together(parts: Iterable[Iterable[_Sources]]) -> list[_Sources]:
+    """The choices of several expressions that are all drawn from; those without a loader do not count."""
+    found: list[_Sources] = []
+    for part in map(list, parts):
+        pairs = [(*one, *other) for one in found for other in part]
+        found = pairs if 0 < len(pairs) <= _MOST_CHOICES else [*found, *part]
+    return found
+
+
+def _drawn(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
     """The calls that create the loaders from which an expression gets its batches; ``seen``: methods on the way."""
     for each in source.sources():
         node = each.node
         if isinstance(node, ast.Dict) and not each.is_known:  # ``loaders[phase]``: any of them
             for value in node.values:
-                yield from _loaders(each.part(value), seen)
+                yield from _drawn(each.part(value), seen)
         elif isinstance(node, ast.Call):
             yield from _called(each, node, seen)
         elif isinstance(node, ast.Attribute):
             for setting in _set_elsewhere(each, node):
-                yield from _loaders(setting, seen)
+                yield from _drawn(setting, seen)
         elif each.is_known:
             yield from _object(each, seen)
 
@@ -115,12 +164,12 @@ def _set_elsewhere(source: ValueSource, node: ast.Attribute) -> Iterator[ValueSo
             yield asked(value, Place(file, scope))
 
 
-def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[ValueSource]:
+def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[_Sources]:
     """The loaders behind a call: one that it creates, that it gets, or that its function draws from."""
     project = source.place.file.project
     made = Modules.of(project).class_at(source.place.file, call.func)
     if source.qualified == LOADER or (made is not None and is_loader_class(project, *made)):
-        yield source
+        yield (source,)
         return
     called = function_of(source, call.func)
     if called is not None:
@@ -129,17 +178,16 @@ def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[V
         return
     if terminal(call) in _PASSING:
         receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-        for argument in (*receiver, *arguments_of(call)):
-            yield from _loaders(source.part(argument), seen)
+        yield from _together(_drawn(source.part(each), seen) for each in (*receiver, *arguments_of(call)))
         return
     yield from _object(source, seen)
     if not call.args and not call.keywords:  # ``loader()`` of Paddle gives its iterator
-        yield from _loaders(source.part(call.func), seen)
+        yield from _drawn(source.part(call.func), seen)
     elif isinstance(call.func, ast.Call):
         yield from _registered(source, call.func, seen)
 
 
-def _registered(source: ValueSource, build: ast.Call, seen: set[Scope]) -> Iterator[ValueSource]:
+def _registered(source: ValueSource, build: ast.Call, seen: set[Scope]) -> Iterator[_Sources]:
     """The loaders of the classes among which ``create(f"{mode}Reader")(dataset)`` looks one up."""
     for made in Registries.of(source.place.file.project).built(build):
         place = Modules.of(source.place.file.project).method(made.type, "__call__")
@@ -147,7 +195,7 @@ def _registered(source: ValueSource, build: ast.Call, seen: set[Scope]) -> Itera
             yield from _inside(source.entered(place), {*seen, place.scope})
 
 
-def _object(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
+def _object(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
     """The loaders that an object of the project draws from when a loop goes over it."""
     for name in _DRAWING:
         method = source.method(name)
@@ -155,11 +203,11 @@ def _object(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
             yield from _inside(method, {*seen, method.place.scope})
 
 
-def _inside(source: ValueSource, seen: set[Scope]) -> Iterator[ValueSource]:
+def _inside(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
     """The loaders that a function draws from: in its loops and with ``next``, that it creates, and that it returns."""
     for statement in source.place.scope.statements:
-        for drawn in _drawn_by(statement):
-            yield from _loaders(source.at(statement).part(drawn), seen)
+        here = source.at(statement)
+        yield from _together(_drawn(here.part(drawn), seen) for drawn in _drawn_by(statement))
 
 
 def _drawn_by(statement: Statement) -> Iterator[ast.expr]:
@@ -176,14 +224,27 @@ def _drawn_by(statement: Statement) -> Iterator[ast.expr]:
                 yield item
 
 
-def _loading(source: ValueSource, call: ast.Call) -> Loading:
+def _loading(source: ValueSource) -> Loading:
+    call = source.node
+    assert isinstance(call, ast.Call)
+    return Loading(Located(call, source.place), _workers(source, call), tuple(_tests(source)))
+
+
+def _workers(source: ValueSource, call: ast.Call) -> tuple[int | None, ...]:
     given = argument_of(call, _WORKERS, _WORKERS_PLACE)
-    made = Located(call, source.place)
     if given is None:
-        return Loading(made, (None if is_spread(call) else 0,))
+        return (None if is_spread(call) else 0,)
     values = Constants.of(source.place.file.project).possible(given, source.place)
     numbers = {value.value if isinstance(value.value, int) else None for value in values} - {Special.LEFT_OUT}
     if any(step.origin is ValueOrigin.FALLBACK for value in values for step in value.steps):
         numbers.add(None)  # a configuration may have another number
     known = sorted(number for number in numbers if number is not None)
-    return Loading(made, (*known, *([None] if None in numbers or not numbers else [])))
+    return (*known, *([None] if None in numbers or not numbers else []))
+
+
+def _tests(source: ValueSource) -> Iterator[LoaderTest]:
+    """The tests of the statements, and of the conditional expressions, that lead to a source."""
+    for node, place in [*((step.node, step.place) for step in source.steps), (source.node, source.place)]:
+        if place.statement is not None:
+            for test, truth in (*place.statement.conditions, *tests_within(node, place.statement)):
+                yield LoaderTest(test, truth, place.file)

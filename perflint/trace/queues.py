@@ -77,6 +77,23 @@ _ALIKE, _EXACT = 2, 1e-6
 """It is enough that as many in a row last equally long, to so many milliseconds."""
 
 
+def loading_step_ms(parts: Sequence[Part], loads_ms: float, without: Collection[int] = ()) -> float:
+    """How long a step takes if a thread of the same process loads its batches, in milliseconds.
+
+    The interpreter lock lets the thread and the Python code of the step run only one at a time; while the device works
+    and the host waits for it, the thread goes on (``python benchmarks/loader_thread.py``). So a step takes at least as
+    long as both together. All that the host launches counts as such code, although part of it does not hold the lock.
+
+    Args:
+        parts: what the host does, in order.
+        loads_ms: what the thread does for one batch.
+        without: the keys of the waits that are left out.
+    """
+    works = sum(part.ms for part in parts if isinstance(part, HostWork))
+    launches = sum(part.number * part.launch_ms for part in parts if isinstance(part, Kernels))
+    return max(step_ms(parts, without), loads_ms + works + launches)
+
+
 def step_ms(parts: Sequence[Part], without: Collection[int] = (), restart_ms: float = RESTART_MS) -> float:
     """How long a step of these parts takes once the queues have filled, in milliseconds.
 

@@ -1,26 +1,29 @@
 """What to do first about a step, by the model of two queues: what is likely to bound it, and its edits in order.
 
-The order matters: while each batch is loaded in the process that trains, the device waits for it anyway, so that a step
-gains little from fewer reads, and nothing from faster kernels. For example ::
+The order matters: a loader without worker processes has a thread in the process that trains. It takes turns with
+the code that launches, and goes on while the device computes and the host waits for it. So as long as loading and
+launching take longer than the device, a step gains nothing from fewer reads or faster kernels. For example ::
 
-    Likely bound by loading: each batch is loaded in the process that trains.
-    1. Give the DataLoader at data.py:33 worker processes: at most 67 % of the step.
+    Likely bound by loading: a thread of the training process loads the batches.
+    1. Give the DataLoader at data.py:33 worker processes: at most 62 % of the step.
     2. Then remove the waits at train.py:70, train.py:82: at most 24 % of the step that is left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from perflint.catalogue import events
 from perflint.facts.amp import confidence_in, is_offered_near
-from perflint.trace.loading import Loading, loadings
+from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
-from perflint.trace.queues import HostWork, Kernels, Part, step_ms
+from perflint.trace.queues import Kernels, Part, loading_step_ms
 from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
 
+_LOADS_MS = events()["batch"].milliseconds
+"""What it takes to load a batch."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
 
@@ -48,12 +51,24 @@ class StepEdit:
 
 
 @dataclass(frozen=True)
+class Possibly:
+    """Something to do about a step if it draws from a loader, which is one of several.
+
+    ``decides``: the test that says whether it does; None if none is known, as where callers pass different loaders.
+    """
+
+    edit: StepEdit
+    decides: LoaderTest | None
+
+
+@dataclass(frozen=True)
 class StepVerdict:
     """What to do about a step.
 
     Attributes:
         plan: the edits that are worth it, in order.
         rest: those that are not.
+        possibly: what is worth it if the step draws from one of its loaders, and not from another.
         waits: at how many places the step waits.
         inside: the waits that Paddle makes itself, which stay.
         unknown: the calls that could not be followed, which may wait as well.
@@ -61,6 +76,7 @@ class StepVerdict:
 
     plan: tuple[StepEdit, ...]
     rest: tuple[StepEdit, ...]
+    possibly: tuple[Possibly, ...]
     waits: int
     inside: tuple[Row, ...]
     unknown: tuple[Unknown, ...]
@@ -77,10 +93,9 @@ class _State:
 
     def milliseconds(self) -> list[float]:
         """How long the step takes, for each typical training."""
-        return [step_ms([*self._parts(parts)], self.gone) for parts in self.step.parts]
+        return [loading_step_ms([*self._parts(parts)], self.loads_ms, self.gone) for parts in self.step.parts]
 
     def _parts(self, parts: tuple[Part, ...]) -> Iterator[Part]:
-        yield HostWork(self.loads_ms)
         for part in parts:
             yield part._replace(device_ms=part.device_ms * self.kernels) if isinstance(part, Kernels) else part
 
@@ -88,27 +103,44 @@ class _State:
 def verdict(trace: StepTrace) -> StepVerdict:
     """What to do about a step."""
     step = modelled(trace)
-    blocking = [each for each in loadings(trace.place, trace.loop) if each.is_in_process]
-    state = _State(step, events()["batch"].milliseconds if blocking else 0.0)
+    among = choices(trace.place, trace.loop)
+    slow = {each.made.call: each for choice in among for each in choice if each.is_in_process}
+    blocking = list(slow.values()) if all(map(_is_slow, among)) else []
+    state = _State(step, _LOADS_MS if blocking else 0.0)
     fewest = step.fewest([{frozenset([key]) for key in step.waits - step.inside_paddle}])
-    choices = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
+    left = {"waits": (replace(state, gone=fewest), _rows(step, fewest))} if fewest else {}
     if blocking:
-        choices["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
+        left["loading"] = (replace(state, loads_ms=0.0), tuple(map(_row, blocking)))
     plan: list[StepEdit] = []
     rest: list[StepEdit] = []
-    while choices:
-        edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in choices.items()]
+    while left:
+        edits = [_edit(name, state, _with(state, name, edited), rows) for name, (edited, rows) in left.items()]
         best = max(edits, key=lambda edit: edit.usual)
         (plan if best.milliseconds >= WORTH_MS else rest).append(best)
-        state = _with(state, best.kind, choices.pop(best.kind)[0])
+        state = _with(state, best.kind, left.pop(best.kind)[0])
     if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
         # comes last, since source does not show how long kernels take
         at = trace.place.file.path, trace.row
         plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
     inside = _rows(step, step.inside_paddle & step.waits)
-    return StepVerdict(
-        tuple(plan), tuple(rest), len(_rows(step, step.waits)), inside, tuple(unknown_calls(trace.nodes))
-    )
+    possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
+    waits, unknown = len(_rows(step, step.waits)), tuple(unknown_calls(trace.nodes))
+    return StepVerdict(tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown)
+
+
+def _is_slow(choice: Choice) -> bool:
+    """Whether the process that trains loads the batches of one of some loaders that are drawn from together."""
+    return any(each.is_in_process for each in choice)
+
+
+def _possibly(state: _State, slow: Iterable[Loading], among: Iterable[Choice]) -> Iterator[Possibly]:
+    """Workers for the loaders that have none, which a step may draw from; it may draw from others instead."""
+    quick = [choice for choice in among if not _is_slow(choice)]
+    by_test: dict[LoaderTest | None, list[Row]] = {}
+    for each in slow:
+        by_test.setdefault(deciding(each, quick), []).append(_row(each))
+    for test, rows in by_test.items():
+        yield Possibly(_edit("loading", state, replace(state, loads_ms=0.0), tuple(rows)), test)
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:
