@@ -140,3 +140,49 @@ def test_slice_in_a_loop_has_one_finding() -> None:
         for item in engine.check(sources({"net.py": text}), Settings(join_lines=False, select=("PPF209", CODE)))
     ]
     assert codes == ["PPF209"]
+
+
+def needed(body: str) -> list[bool]:
+    """Of each finding in a forward pass, whether the host needs the value to go on."""
+    return [each.impact is not None and each.impact.reason.endswith("to go on") for each in found(script(body))]
+
+
+def test_an_array_that_was_just_read_needs_no_index_on_the_host() -> None:
+    assert not any(needed("return F.one_hot(paddle.to_tensor(scores.numpy()[lengths.numpy()]), 4)"))
+    assert needed("return scores * [1, 2, 3][lengths.sum().item()]") == [True]
+
+
+def test_a_loop_that_ends_at_convergence_saves_more_than_the_read_costs() -> None:
+    body = "for _ in range(9):\n    scores = scores / 2\n    if scores.max().item() < 1:\n        {}\nreturn scores"
+    assert needed(body.format("break")) == [True]
+    assert needed(body.format("scores = scores + 1")) == [False]
+
+
+def test_a_branch_that_returns_without_gradients_trains_nothing() -> None:
+    body = "if not self.trainable:\n    with paddle.no_grad():\n        return scores.numpy()\nreturn scores"
+    assert found(script(body)) == []
+    assert len(found(script(body.replace("with paddle.no_grad():", "if flag:")))) == 1
+
+
+MATCHER = """
+
+class Matcher(nn.Layer):
+    @paddle.no_grad()
+    def forward(self, scores):
+        return scores.numpy()
+
+
+def train(loader, optimizer):
+    net, matcher = Net(8), Matcher()
+    for x, lengths in loader:
+        loss = net(x, lengths).mean() + matcher(x).mean()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_what_a_step_runs_without_gradients_is_part_of_it() -> None:
+    text = script("return scores") + MATCHER
+    (read,) = found(text, Confidence.MEDIUM)
+    assert text[read.start : read.end] == "scores.numpy()"
+    assert found(text.replace(" + matcher(x).mean()", ""), Confidence.MEDIUM) == []

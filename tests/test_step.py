@@ -377,3 +377,123 @@ def test_a_size_that_never_left_the_host_is_no_wait() -> None:
     unknown = f"{resize}(x, size=y.max())"
     assert not [each for each in occurrences(trace(in_loop(f"x = {known}"))) if each.event.kind.waits]
     assert [each for each in occurrences(trace(in_loop(f"x = {unknown}"))) if each.event.kind.waits]
+
+
+MODELS = """\
+import paddle
+from paddlenlp.transformers import PretrainedModel, register_base_model
+
+
+class Pretrained(PretrainedModel):
+    base_model_prefix = "bert"
+
+
+class Layer(paddle.nn.Layer):
+    def forward(self, x):
+        return x * x.max().item()
+
+
+@register_base_model
+class Bert(Pretrained):
+    def __init__(self, width):
+        super().__init__()
+        self.layers = paddle.nn.LayerList([Layer() for _ in range(width)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class Classifier(Pretrained):
+    def __init__(self, bert):
+        super().__init__()
+        self.bert = bert
+
+    def forward(self, x):
+        return self.bert(x)
+"""
+LOADED = """\
+import paddle
+
+from models import Classifier
+
+
+def train(loader, optimizer):
+    model = Classifier.from_pretrained("base")
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_a_pretrained_model_is_followed_into_the_layers_of_its_base() -> None:
+    files = {"train.py": LOADED, "models.py": MODELS}
+    assert ("models.py", 11, "read") in events(files)
+    (met,) = (each for each in occurrences(trace(files)) if each.event.kind is EventKind.READ)
+    assert [call.place.file.path for call in met.calls] == ["train.py", "models.py", "models.py"]
+    assert [repeat.times for repeat in met.repeats] == ["self.layers"]
+
+
+def test_another_base_is_not_that_of_the_model() -> None:
+    files = {"train.py": LOADED, "models.py": MODELS.replace('prefix = "bert"', 'prefix = "other"')}
+    assert "read" not in [kind for _, _, kind in events(files)]
+
+
+def test_a_model_that_is_passed_in_is_not_known() -> None:
+    step = trace(in_loop("pass"))
+    assert [node.why for node in unknown_calls(step.nodes)] == ["what `model` runs is not known"]
+
+
+def test_a_conditional_expression_that_seldom_reads() -> None:
+    found = occurrences(trace(in_loop("y = loss.item() if step % 100 == 0 else 0")))
+    (met,) = (each for each in found if each.event.kind.waits)
+    assert not met.is_at_each_step
+
+
+def test_what_a_generator_does_for_each_batch_is_part_of_the_step() -> None:
+    drawn = """\
+import paddle
+
+
+def batches(reader):
+    total = paddle.zeros([1])
+    for x in reader:
+        total.item()
+        yield x
+    total.numpy()
+
+
+def train(model, reader, optimizer):
+    for x in batches(reader):
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+"""
+    assert events(drawn) == [("train.py", 7, "read"), ("train.py", 15, "backward"), ("train.py", 16, "optimizer")]
+
+
+def test_an_optimizer_of_the_project_is_followed() -> None:
+    own = """\
+import paddle
+
+
+class Clipped(paddle.optimizer.SGD):
+    def step(self):
+        print(self.norm().item())
+        super().step()
+
+    def norm(self):
+        return paddle.ones([1])
+
+
+def train(model, loader):
+    optimizer = Clipped(parameters=model.parameters())
+    for x in loader:
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+"""
+    kinds = [kind for _, _, kind in events(own)]
+    assert kinds == ["backward", "read", "log", "optimizer"]

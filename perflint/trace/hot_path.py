@@ -35,8 +35,7 @@ from perflint.training import evidence
 from perflint.training.clues import Clues, clues_ahead, is_worth_a_look
 from perflint.training.intent import only_predicts
 from perflint.training.live import live
-from perflint.training.step_loops import Reads
-from perflint.training.step_methods import forward_passes, optimizer_steps, step_functions
+from perflint.training.step_loops import Reads, forward_passes, optimizer_steps, step_functions
 from perflint.training.steps import Point, Step, points_of, reads_of
 
 _NO_CLUES = Clues()
@@ -128,7 +127,8 @@ class _HotPath:
             known = points.get(each.statement.node)
             if known is not None and known.step is not None and not each.is_hot:
                 continue
-            at, env, ways = step if each.is_hot else None, each.env, (told,)
+            at, env = step if each.is_hot else None, each.env
+            ways: tuple[Told, ...] = (told,)
             if at is not None and known is not None and known.step is not None:
                 gains = _gains(each, known)
                 at = max(*((at, known.step) if gains else (known.step, at)), key=_rank)

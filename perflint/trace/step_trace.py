@@ -54,9 +54,9 @@ from perflint.training.step_loops import (
     ends_timed_part,
     kinds_given,
     loops_around,
+    step_functions,
     step_loops,
 )
-from perflint.training.step_methods import step_functions
 from perflint.training.steps import Point
 
 
