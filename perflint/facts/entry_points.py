@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -150,19 +150,30 @@ class EntryPoint:
 @query
 def entry_points(project: Project) -> Sequence[EntryPoint]:
     """The entry points of all programs of a project that are worth advice, one for all similar ones."""
-    groups: dict[object, list[EntryPoint]] = {}
-    for file in project.mentions.of("backward"):
-        if not _is_left_out(file):
-            for entry in _in(file):
-                groups.setdefault(entry.loop, []).append(entry)
     alike: list[list[EntryPoint]] = []
-    for group in groups.values():
+    for group in _by(lambda entry: entry.loop, project):
         known = next((each for each in alike if _are_copies(each[0], group[0])), None)
         if known is None:
             alike.append(group)
         else:
             known.extend(group)
     return [_one_of(group) for group in alike]
+
+
+@query
+def program_entries(project: Project) -> Sequence[EntryPoint]:
+    """The same, one for each file with step loops: programs that are copies of each other count each."""
+    return [_one_of(group) for group in _by(lambda entry: entry.driven_from, project)]
+
+
+def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[EntryPoint]]:
+    """All entry points of a project in groups."""
+    groups: dict[object, list[EntryPoint]] = {}
+    for file in project.mentions.of("backward"):
+        if not _is_left_out(file):
+            for entry in _in(file):
+                groups.setdefault(key(entry), []).append(entry)
+    return [*groups.values()]
 
 
 @query
@@ -359,9 +370,12 @@ class DeviceWork(Enum):
     """Those that ``auto_cast`` leaves in float32, since its white list only has ``conv2d``."""
     ATTENTION = "attention"
     PRODUCTS = "wide linear layers"
+    SEQUENCES = "1-D convolutions"
+    """Paddle computes them by ``conv2d``."""
 
 
 _CONVOLUTIONS = spellings(["paddle.nn.Conv2D"])
+_SEQUENCES = spellings(["paddle.nn.Conv1D"])
 _OTHER_CONVOLUTIONS = spellings(
     f"paddle.nn.{name}" for name in ("Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SubmConv3D")
 )
@@ -370,10 +384,14 @@ _ATTENTION = spellings(
     for name in ("MultiHeadAttention", "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
 )
 _VISION = re.compile(r"paddle\.vision\.models\.(?!LeNet)\w|paddleseg\.models|ppcls\.arch")
-_LANGUAGE = re.compile(r"(?:paddlenlp|paddleformers)\.transformers\.|.*\.from_pretrained$")
+_LANGUAGE = re.compile(
+    r"(?!.*(?:[Tt]okenizer|Config|[Ff]eature_?[Ee]xtractor|[Pp]rocessor)\b)"
+    r"(?:(?:paddlenlp|paddleformers)\.transformers\.\w*(?:Model|For[A-Z]\w*)\b|.*\.from_pretrained$)"
+)
+"""Pretrained networks, and not their tokenizers or the schedules for their learning rates."""
 _CHANNELS, _WIDTH = 64, 1024
 """Widths from which a convolution, or a linear layer, keeps Tensor Cores busy."""
-_WORDS = ("Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Linear", "MultiHeadAttention", "softmax")
+_WORDS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Linear", "MultiHeadAttention", "softmax")
 _MORE_WORDS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "models", "from_pretrained", "Transformer")
 
 
@@ -422,6 +440,8 @@ def _work(file: FileIndex, call: ast.Call) -> DeviceWork | None:
     if name in _CONVOLUTIONS | _OTHER_CONVOLUTIONS:
         work = DeviceWork.CONVOLUTIONS if name in _CONVOLUTIONS else DeviceWork.OTHER_CONVOLUTIONS
         return work if _is_wide(call, 1, "out_channels", _CHANNELS) else None
+    if name in _SEQUENCES:
+        return DeviceWork.SEQUENCES if _is_wide(call, 1, "out_channels", _CHANNELS) else None
     if name in _ATTENTION or _LANGUAGE.match(name):
         return DeviceWork.ATTENTION
     if _VISION.match(name):

@@ -165,7 +165,7 @@ class Switches(Part):
             if isinstance(link.node, ast.If):
                 at = next((each for each in here.scope.statements if each.node is link.node), None)
                 yield link.node.test, possible(link.node.test, place.at(here.scope, at)), link.branch == "body"
-        for test, truth in _tests_within(call, statement) if call is not None else ():
+        for test, truth in tests_within(call, statement) if call is not None else ():
             yield test, possible(test, place.at(here.scope, statement)), truth
 
 
@@ -231,8 +231,8 @@ def _state_of(value: Value, truth: bool) -> State:
     return State.ON if bool(value.value) is truth else _OFF[value.setter]
 
 
-def _tests_within(call: ast.Call, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests of conditional expressions that a call is a branch of."""
+def tests_within(call: ast.Call, statement: Statement) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests of conditional expressions that a call is a branch of, each with its result there."""
     for header in headers(statement.node):
         for item in walk(header):
             if isinstance(item, ast.IfExp):
