@@ -162,8 +162,26 @@ def entry_points(project: Project) -> Sequence[EntryPoint]:
 
 @query
 def program_entries(project: Project) -> Sequence[EntryPoint]:
-    """The same, one for each file with step loops: programs that are copies of each other count each."""
-    return [_one_of(group) for group in _by(lambda entry: entry.driven_from, project)]
+    """The same, one for each file with step loops, unless it is a copy of another one, or of one next to it."""
+    kept: list[list[EntryPoint]] = []
+    groups = _by(lambda entry: entry.driven_from, project)
+    for group in sorted(groups, key=lambda each: len(each[0].driven_from.parts)):
+        known = next((each for each in kept if _is_variant(each[0], group[0])), None)
+        if known is None:
+            kept.append(group)
+        else:
+            known.extend(group)
+    return [_one_of(group) for group in kept]
+
+
+def _is_variant(first: EntryPoint, second: EntryPoint) -> bool:
+    """Whether a program is a backup or a variant next to another one, or a copy of it that lies further inside."""
+    one, other = first.driven_from, second.driven_from
+    folder = one.parts[:-1]
+    if one.source.text == other.source.text and other.parts[: len(folder)] == folder:
+        return True
+    beside = (first.file.parts[:-1], folder) == (second.file.parts[:-1], other.parts[:-1])
+    return beside and _are_copies(first, second)
 
 
 def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[EntryPoint]]:
@@ -384,13 +402,11 @@ _ATTENTION = spellings(
     for name in ("MultiHeadAttention", "Transformer", "TransformerEncoderLayer", "TransformerDecoderLayer")
 )
 _VISION = re.compile(r"paddle\.vision\.models\.(?!LeNet)\w|paddleseg\.models|ppcls\.arch")
-_LANGUAGE = re.compile(
-    r"(?!.*(?:[Tt]okenizer|Config|[Ff]eature_?[Ee]xtractor|[Pp]rocessor)\b)"
-    r"(?:(?:paddlenlp|paddleformers)\.transformers\.\w*(?:Model|For[A-Z]\w*)\b|.*\.from_pretrained$)"
-)
-"""Pretrained networks, and not their tokenizers or the schedules for their learning rates."""
+_LANGUAGE = re.compile(r"(?:paddlenlp|paddleformers)\.transformers\.|.*\.from_pretrained$")
 _CHANNELS, _WIDTH = 64, 1024
 """Widths from which a convolution, or a linear layer, keeps Tensor Cores busy."""
+_MANY_CHANNELS = 256
+"""The width that all but the smallest networks for images reach."""
 _WORDS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Linear", "MultiHeadAttention", "softmax")
 _MORE_WORDS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "models", "from_pretrained", "Transformer")
 
@@ -405,11 +421,33 @@ def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset
     return frozenset().union(*(_work_in(each) for each in model_files(entry)))
 
 
+def is_narrow(entry: EntryPoint) -> bool:
+    """Whether a model is known to be made of narrow convolutions: a few layers, for small images."""
+    wide = work_of(entry) - {DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.OTHER_CONVOLUTIONS}
+    return not wide and not any(_has_wide(each) for each in model_files(entry))
+
+
+@query
+def _has_wide(file: FileIndex) -> bool:
+    """Whether a file has a convolution with many channels, or with a computed number of them, or a known backbone."""
+    if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
+        return False
+    for scope in file.scopes.scopes:
+        for call in scope.calls:
+            name = file.names.resolve(dotted(call.func) or "")
+            if _VISION.match(name):
+                return True
+            if name in _CONVOLUTIONS | _SEQUENCES and _is_wide(call, 1, "out_channels", _MANY_CHANNELS):
+                return True
+    return False
+
+
 def model_files(entry: EntryPoint) -> frozenset[FileIndex]:
     """The files with the classes of an entry point's model, and their imports; all loaded files if none is known."""
     imports = Imports.of(entry.file.project)
     own = {file for file, _ in classes_of_model(entry)}
-    starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file)}
+    beside = imports.on_path(entry.file) | imports.on_path(entry.driven_from)
+    starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file), *beside}
     return frozenset(each for each in imports.closure(starts) if not each.is_quiet)
 
 

@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 from perflint.facts import amp
 from perflint.facts.programs import files_with
@@ -17,31 +19,43 @@ from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import Found, Value, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked
-from perflint.index.project import FileIndex, Place
+from perflint.index.imports import Imports
+from perflint.index.project import FileIndex, Place, Project
 from perflint.inputs.input_files import amp_settings
 from perflint.query import query
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import is_literal, string_of, walk
-from perflint.syntax.vocabulary import is_no_training
+from perflint.syntax.vocabulary import is_no_training, trains
 
 _SETTING_UP = ("auto_cast", "amp_guard", "decorate", "amp_configs")
 _MENTIONS = ("auto_cast", "amp_guard", "autocast", "GradScaler", "AmpScaler", "amp_configs", "use_amp", "amp_level")
 _LOW = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp", "half")
 """Names of code that trains in less than float32, or handles such tensors."""
+_SPEAKS = re.compile(r"amp(?:_|\b)|fp16|bf16|float16|half|precision|auto_?cast|mixed|\bO[12]\b", re.IGNORECASE)
+"""Words of tests that decide about AMP, and not about training as a whole."""
 _MOST_CALLERS = 3
+
+
+class SwitchKind(IntEnum):
+    """What leaves AMP off, the easiest to change first."""
+
+    OPTION = 0
+    SETTING = 1
+    """A row of a configuration."""
+    CODE = 2
+    """What the code passes to a function, or leaves at its default."""
+    DECIDED = 3
+    """``auto_cast(enable=False)``: somebody wanted it so."""
 
 
 @dataclass(frozen=True)
 class AmpSwitch:
-    """What leaves AMP off: ``text`` is at a row of a file.
-
-    ``is_option``: it is an option of the command line.
-    """
+    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing."""
 
     text: str
     path: str
     row: int
-    is_option: bool = False
+    kind: SwitchKind
 
 
 @dataclass(frozen=True)
@@ -54,16 +68,17 @@ class Float32:
 @query
 def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
     """How far the training in a file, with its loop in another one, is in float32; None if it may not be."""
-    loaded = [each for each in files_with(file) | files_with(driver) if not (each.is_quiet or each.is_offline)]
+    imports = Imports.of(file.project)
+    loaded = files_with(file) | files_with(driver) | imports.closure(imports.on_path(file) | imports.on_path(driver))
     switches: list[AmpSwitch | None] = []
-    for each in sorted(loaded, key=lambda one: one.path):
+    for each in sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path):
         found = _switches_in(each)
         switches += found
         if None in found or (not found and _mentions(each, *_MENTIONS)):
             return None
-    known = sorted(filter(None, switches), key=lambda switch: (not switch.is_option, switch.path, switch.row))
+    known = sorted(filter(None, switches), key=lambda switch: (switch.kind, switch.path, switch.row))
     if known:
-        return Float32(known[0])
+        return Float32(known[0]) if known[0].kind is not SwitchKind.DECIDED else None
     return None if any(_mentions(each, *_LOW) for each in (file, driver)) else Float32()
 
 
@@ -101,8 +116,10 @@ def _left_off(at: Place, call: ast.Call | None, callers: int) -> AmpSwitch | Non
     statement = at.statement
     assert statement is not None
     enabling = amp.enabling(call, at.file.names) if call is not None else ()
-    tests = [*((value, True) for value in enabling), *(tests_within(call, statement) if call is not None else ())]
-    found = next(filter(None, (_off(test, at, truth) for test, truth in (*tests, *statement.conditions))), None)
+    tests = [*(tests_within(call, statement) if call is not None else ()), *statement.conditions]
+    about_amp = [(test, truth) for test, truth in tests if _SPEAKS.search(ast.unparse(test))]
+    asked_for = [*((value, True) for value in enabling), *about_amp]
+    found = next(filter(None, (_off(test, at, truth) for test, truth in asked_for)), None)
     if found is not None or not callers or isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__"):
         return found
     sites = CallGraph.of(at.file.project).callers(at.function, Certainty.NAME)
@@ -130,23 +147,18 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
     """What gives a test its constant values: an option, an entry with a fallback, or the code itself."""
     if any(bool(value.value) is truth for value in values):
         return None
-    steps = [(step.origin, step.name, value) for value in values for step in value.steps]
-    for origin, name, value in steps:
-        settings = amp_settings(at.file.path, name, at.file.project.inputs)
-        if origin is ValueOrigin.OPTION:
-            if value.node is None or value.place is None or any(each.is_on is truth for _, each in settings):
-                return None
-            return AmpSwitch(f"--{name}", value.place.file.path, value.node.lineno, is_option=True)
-        if origin is ValueOrigin.FALLBACK:
-            return _set_to(name, truth, at) if settings else _written(test, value, at)
-    return _written(test, values[0], at)
-
-
-def _written(test: ast.expr, value: Value, at: Place) -> AmpSwitch:
-    """What is written in the code: ``enable=False``."""
-    place, node = value.place or at, value.node or test
-    name = value.steps[-1].name if value.steps else ""
-    return AmpSwitch(f"{name}={value.value}" if name else str(value.value), place.file.path, node.lineno)
+    for value in values:
+        for step in value.steps:
+            if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
+                place = value.place.file.path, value.node.lineno
+                return None if _is_set(step.name, truth, at) else AmpSwitch(f"--{step.name}", *place, SwitchKind.OPTION)
+            if step.origin is ValueOrigin.FALLBACK:
+                return _set_to(step.name, truth, at)
+    first = values[0]
+    place, node = first.place or at, first.node or test
+    name = first.steps[-1].name if first.steps else ""
+    text, kind = (f"{name}={first.value}", SwitchKind.CODE) if name else (str(first.value), SwitchKind.DECIDED)
+    return AmpSwitch(text, place.file.path, node.lineno, kind)
 
 
 def _configured(found: Sequence[ValueSource], truth: bool) -> AmpSwitch | None:
@@ -166,9 +178,47 @@ def _key_of(node: ast.expr) -> str:
 
 
 def _set_to(key: str, truth: bool, at: Place) -> AmpSwitch | None:
-    """The first row that sets a key to the contrary, if no row, and no line that starts a program, sets it so."""
-    settings = amp_settings(at.file.path, key, at.file.project.inputs) if key else []
-    if not settings or any(each.is_on is truth for _, each in settings):
+    """The option with the name of a key, or the first row that sets the key to the contrary.
+
+    None if a row, or a line that starts a program, sets it so.
+    """
+    if not key or _is_set(key, truth, at):
         return None
-    path, first = settings[0]
-    return AmpSwitch(first.text, path, first.row)
+    option = _option(at.file, key)
+    if option is not None:
+        return option
+    path, first = next(iter(amp_settings(at.file.path, key, at.file.project.inputs)), ("", None))
+    if first is not None:
+        return AmpSwitch(first.text, path, first.row, SwitchKind.SETTING)
+    return _assigned(at.file.project, key, truth)
+
+
+@query
+def _assigned(project: Project, key: str, truth: bool) -> AmpSwitch | None:
+    """The row of the only code that sets a key, if that is to the contrary: ``_C.TRAIN.amp = False``."""
+    found = [
+        (file, node, node.value)
+        for file in project.mentions.of(key)
+        for _, statement in file.statements
+        if isinstance(node := statement.node, ast.Assign)
+        and any(isinstance(target, ast.Attribute) and target.attr == key for target in node.targets)
+    ]
+    if not found or not all(isinstance(value, ast.Constant) and bool(value.value) is not truth for *_, value in found):
+        return None
+    file, node, _ = found[0]
+    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING)
+
+
+def _is_set(key: str, truth: bool, at: Place) -> bool:
+    return any(each.is_on is truth for _, each in amp_settings(at.file.path, key, at.file.project.inputs))
+
+
+@query
+def _option(file: FileIndex, key: str) -> AmpSwitch | None:
+    """The option of a program with a file that has the name of a key."""
+    for each in sorted(files_with(file), key=lambda one: (not trains(one.parts[-1]), one.path)):
+        for _, _, call in each.calls_named("add_argument"):
+            names = [string_of(argument) or "" for argument in call.args]
+            if any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names):
+                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION)
+    return None

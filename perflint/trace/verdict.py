@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from perflint.catalogue import events
-from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, program_entries, work_of
+from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
 from perflint.index.project import Place
 from perflint.trace.loading import Loading, loadings
@@ -117,7 +117,7 @@ def gains_from_amp(entry: EntryPoint) -> bool:
     """Whether a step trains a model in float32 whose layers Tensor Cores can run."""
     if float32_of(entry.file, entry.driven_from) is None or not work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS}:
         return False
-    return not optimizes_an_input(Place(entry.driven_from, entry.driver), entry.loop)
+    return not (is_narrow(entry) or optimizes_an_input(Place(entry.driven_from, entry.driver), entry.loop))
 
 
 def _amp(trace: StepTrace, state: _State) -> Iterator[StepEdit]:
