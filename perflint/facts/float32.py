@@ -23,6 +23,7 @@ from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Place, Project
 from perflint.inputs.input_files import amp_settings
 from perflint.query import query
+from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import is_literal, string_of, walk
 from perflint.syntax.vocabulary import is_no_training, trains
@@ -33,6 +34,8 @@ _LOW = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp", "half")
 """Names of code that trains in less than float32, or handles such tensors."""
 _SPEAKS = re.compile(r"amp(?:_|\b)|fp16|bf16|float16|half|precision|auto_?cast|mixed|\bO[12]\b", re.IGNORECASE)
 """Words of tests that decide about AMP, and not about training as a whole."""
+_OF_SETTINGS = frozenset({"config", "cfg", "config_file", "config_path", "opt", "yml"})
+"""Names of options for a configuration."""
 _MOST_CALLERS = 3
 
 
@@ -70,15 +73,16 @@ def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
     """How far the training in a file, with its loop in another one, is in float32; None if it may not be."""
     imports = Imports.of(file.project)
     loaded = files_with(file) | files_with(driver) | imports.closure(imports.on_path(file) | imports.on_path(driver))
-    switches: list[AmpSwitch | None] = []
-    for each in sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path):
-        found = _switches_in(each)
-        switches += found
-        if None in found or (not found and _mentions(each, *_MENTIONS)):
-            return None
-    known = sorted(filter(None, switches), key=lambda switch: (switch.kind, switch.path, switch.row))
-    if known:
-        return Float32(known[0]) if known[0].kind is not SwitchKind.DECIDED else None
+    trained = sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path)
+    switches = [switch for each in trained for switch in _switches_in(each)]
+    if None in switches:
+        return None
+    if switches:
+        own = sorted(filter(None, (*_switches_in(file), *_switches_in(driver))), key=lambda one: (one.kind, one.row))
+        is_clear = bool(own) and own[0].kind is not SwitchKind.DECIDED and not any(map(_takes_settings, trained))
+        return Float32(own[0]) if is_clear else None
+    if any(_mentions(each, *_MENTIONS) for each in trained):
+        return None
     return None if any(_mentions(each, *_LOW) for each in (file, driver)) else Float32()
 
 
@@ -137,16 +141,19 @@ def _off(test: ast.expr, at: Place, truth: bool) -> AmpSwitch | None:
         test.comparators[0], True
     ):
         return _off(test.left, at, truth)
-    values = Constants.of(at.file.project).possible(test, at)
+    constants = Constants.of(at.file.project)
+    values = constants.possible(test, at)
     if values and all(value.is_constant for value in values):
-        return _constant(test, values, at, truth)
+        if any(bool(value.value) is truth for value in values):
+            return None
+        is_compared = isinstance(test, ast.Compare) and not isinstance(test.left, ast.Constant)
+        written = constants.possible(test.left, at) if is_compared and isinstance(test, ast.Compare) else values
+        return _constant(test, written, at, truth)
     return _configured([*asked(test, at).sources()], truth)
 
 
 def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitch | None:
     """What gives a test its constant values: an option, an entry with a fallback, or the code itself."""
-    if any(bool(value.value) is truth for value in values):
-        return None
     for value in values:
         for step in value.steps:
             if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
@@ -157,8 +164,10 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
     first = values[0]
     place, node = first.place or at, first.node or test
     name = first.steps[-1].name if first.steps else ""
-    text, kind = (f"{name}={first.value}", SwitchKind.CODE) if name else (str(first.value), SwitchKind.DECIDED)
-    return AmpSwitch(text, place.file.path, node.lineno, kind)
+    if name and not first.calls:  # nothing in the project calls the function: its default says little
+        return None
+    text = f"{name}={first.value!r}" if name else ast.unparse(test)
+    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED)
 
 
 def _configured(found: Sequence[ValueSource], truth: bool) -> AmpSwitch | None:
@@ -215,10 +224,32 @@ def _is_set(key: str, truth: bool, at: Place) -> bool:
 
 @query
 def _option(file: FileIndex, key: str) -> AmpSwitch | None:
-    """The option of a program with a file that has the name of a key."""
-    for each in sorted(files_with(file), key=lambda one: (not trains(one.parts[-1]), one.path)):
+    """The option of a program with a file that has the name of a key, if code reads it, or all options together."""
+    loaded = files_with(file)
+    for each in sorted(loaded, key=lambda one: (not trains(one.parts[-1]), one.path)):
         for _, _, call in each.calls_named("add_argument"):
             names = [string_of(argument) or "" for argument in call.args]
-            if any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names):
+            is_named = any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names)
+            if is_named and any(_reads_option(other, key) for other in loaded):
                 return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION)
     return None
+
+
+def _reads_option(file: FileIndex, key: str) -> bool:
+    """Whether code reads an option as an attribute, or all options together."""
+    if any(call.args for _, _, call in file.calls_named("vars")):
+        return True
+    read = (load.node for load in file.loads.get(key, ()) if isinstance(load.node, ast.Attribute))
+    return any(not file.names.resolve(dotted(node) or "").startswith("paddle.") for node in read)
+
+
+@query
+def _takes_settings(file: FileIndex) -> bool:
+    """Whether a program asks for a configuration and has none by default, so that its defaults say little."""
+    for _, _, call in file.calls_named("add_argument"):
+        names = {(string_of(argument) or "").lstrip("-") for argument in call.args}
+        if not names.isdisjoint(_OF_SETTINGS):
+            default = next((keyword.value for keyword in call.keywords if keyword.arg == "default"), None)
+            if default is None or not string_of(default):
+                return True
+    return False

@@ -256,8 +256,8 @@ def notebooks_name(path: str, names: Iterable[str], inputs: Inputs) -> bool:
 
 # --- settings of mixed precision, in configuration files and in lines that start programs
 
-_ABOUT_AMP = (b"amp", b"AMP", b"fp16", b"bf16", b"float16")
-_AMP_NAME = r"(?:[A-Za-z]\w*_)?(?:amp|fp16|bf16|float16|bfloat16|auto_?cast|mixed_precision)(?:_\w+)?"
+_ABOUT_AMP = (b"amp", b"AMP", b"fp16", b"bf16", b"float16", b"precision")
+_AMP_NAME = r"(?:[A-Za-z]\w*_)?(?:amp|fp16|bf16|float16|bfloat16|auto_?cast|precision)(?:_\w+)?"
 _AMP_KEY = re.compile(rf"[ \t]*[\"']?({_AMP_NAME})[\"']?[ \t]*[:=][ \t]*[\"']?([\w.]+)", re.IGNORECASE)
 _AMP_OPTION = re.compile(rf"(?<![\w-])--?((?:\w+\.)*{_AMP_NAME})(?:[ \t=]+(\w+))?(?!\w)", re.IGNORECASE)
 _STARTS = re.compile(r"\s*(?:--|.*python|.*fleetrun|.*launch)")
@@ -281,9 +281,12 @@ class AmpSetting:
 def _amp_settings(name: str, data: bytes) -> tuple[AmpSetting, ...] | None:
     if not any(word in data for word in _ABOUT_AMP):
         return None
-    starts = name.lower().endswith((".sh", ".md"))
-    rows = enumerate(data.decode("utf-8", "replace").splitlines(), 1)
-    return tuple(each for row, text in rows for each in (_passed(row, text) if starts else _set(row, text))) or None
+    rows = list(enumerate(data.decode("utf-8", "replace").splitlines(), 1))
+    if name.lower().endswith(".sh"):
+        return tuple(each for row, text in rows for each in _passed(row, text)) or None
+    if name.lower().endswith(".md"):
+        return tuple(each for row, text in rows if _STARTS.match(text) for each in _passed(row, text)) or None
+    return tuple(each for row, text in rows for each in _set(row, text)) or None
 
 
 def _set(row: int, text: str) -> Iterator[AmpSetting]:
@@ -293,7 +296,7 @@ def _set(row: int, text: str) -> Iterator[AmpSetting]:
 
 
 def _passed(row: int, text: str) -> Iterator[AmpSetting]:
-    for found in _AMP_OPTION.finditer(text) if _STARTS.match(text) else ():
+    for found in _AMP_OPTION.finditer(text):
         key = found[1].rpartition(".")[2].replace("-", "_")
         yield AmpSetting(row, key, found[0], (found[2] or "").lower() not in _OFF_WORDS, is_passed=True)
 

@@ -22,7 +22,8 @@ from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import plain_names
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import calls_in
-from perflint.trace.step_trace import of_loop
+from perflint.trace.events import StepEvent
+from perflint.trace.step_trace import all_nodes, of_loop
 from perflint.trace.verdict import gains_from_amp, verdict
 
 RULE = shipped()["PPF301"]
@@ -101,7 +102,7 @@ def _obstacle(entry: EntryPoint) -> str:
         return "elsewhere"
     if not rows_of_their_own(entry.forward, entry.scope.node):
         return "elsewhere"
-    return "numpy" if _reads_outputs(entry) else ""
+    return "numpy" if _reads_outputs(entry) or _is_read_below(entry) else ""
 
 
 def _reads_outputs(entry: EntryPoint) -> bool:
@@ -111,6 +112,13 @@ def _reads_outputs(entry: EntryPoint) -> bool:
     step = (each for each in entry.scope.statements if loop is None or each.is_in(loop))
     reads = (call.func for each in step for call in each.calls if terminal(call) in ARRAY_METHODS)
     return any(not outputs.isdisjoint(plain_names(read)) for read in reads)
+
+
+def _is_read_below(entry: EntryPoint) -> bool:
+    """Whether the model or the loss reads tensors with NumPy: to match boxes on the host, for example."""
+    step = all_nodes(of_loop(Place(entry.driven_from, entry.driver), entry.loop).nodes)
+    events = (node for node in step if isinstance(node, StepEvent) and node.point.scope is not entry.scope)
+    return any(isinstance(each.node, ast.Call) and terminal(each.node) in ARRAY_METHODS for each in events)
 
 
 def _holds_backward(node: ast.stmt) -> bool:
