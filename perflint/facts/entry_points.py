@@ -11,6 +11,8 @@ from functools import cached_property
 
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.constant_values import OPEN
+from perflint.flow.constants import Constants
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -41,7 +43,7 @@ _SMALL_DATA = ("MNIST", "FashionMNIST", "UCIHousing", "mnist", "uci_housing", "I
 _ACTING = ("gym", "parl", "gymnasium", "paddlescience", "deepxde", "paddle_quantum")
 """Packages of programs whose time is not spent in layers: they play games, or solve equations."""
 _OPTIMIZER = re.compile(r"(?:opt\w*|adamw?|sgd|momentum|solver)$", re.IGNORECASE)
-_SCORES = re.compile(r"loss|criteri|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
+_SCORES = re.compile(r"loss|criteri|\bcri_|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
 """Names of layers that score a model's output."""
 _HIGHER = ("create_graph", "double_grad", "hessian", "Hessian", "jvp", "vjp")
 _PREPARING = frozenset(
@@ -429,7 +431,7 @@ def is_narrow(entry: EntryPoint) -> bool:
 
 @query
 def _has_wide(file: FileIndex) -> bool:
-    """Whether a file has a convolution with many channels, or with a computed number of them, or a known backbone."""
+    """Whether a file has a convolution with many channels, or with an unknown number of them, or a known backbone."""
     if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
         return False
     for scope in file.scopes.scopes:
@@ -438,7 +440,10 @@ def _has_wide(file: FileIndex) -> bool:
             if _VISION.match(name):
                 return True
             if name in _CONVOLUTIONS | _SEQUENCES and _is_wide(call, 1, "out_channels", _MANY_CHANNELS):
-                return True
+                width = argument_of(call, "out_channels", 1)
+                values = Constants.of(file.project).possible(width, Place(file, scope)) if width is not None else ()
+                if any(not isinstance(each.value, int) or each.value >= _MANY_CHANNELS for each in values or OPEN):
+                    return True
     return False
 
 

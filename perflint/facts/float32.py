@@ -16,7 +16,7 @@ from perflint.facts import amp
 from perflint.facts.programs import files_with
 from perflint.flow.branches import tests_within
 from perflint.flow.calls import CallGraph, Certainty
-from perflint.flow.constant_values import Found, Value, ValueOrigin
+from perflint.flow.constant_values import Found, ValueOrigin
 from perflint.flow.constants import Constants
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.imports import Imports
@@ -137,8 +137,10 @@ def _off(test: ast.expr, at: Place, truth: bool) -> AmpSwitch | None:
         return _off(test.operand, at, not truth)
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is truth:
         return next(filter(None, (_off(part, at, truth) for part in test.values)), None)
-    if isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.Is, ast.Eq)) and is_literal(
-        test.comparators[0], True
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], (ast.Is, ast.Eq))
+        and is_literal(test.comparators[0], True)
     ):
         return _off(test.left, at, truth)
     constants = Constants.of(at.file.project)
@@ -157,8 +159,9 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
     for value in values:
         for step in value.steps:
             if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
-                place = value.place.file.path, value.node.lineno
-                return None if _is_set(step.name, truth, at) else AmpSwitch(f"--{step.name}", *place, SwitchKind.OPTION)
+                path, row = value.place.file.path, value.node.lineno
+                is_set = _is_set(step.name, truth, at)
+                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION)
             if step.origin is ValueOrigin.FALLBACK:
                 return _set_to(step.name, truth, at)
     first = values[0]

@@ -259,7 +259,10 @@ def notebooks_name(path: str, names: Iterable[str], inputs: Inputs) -> bool:
 _ABOUT_AMP = (b"amp", b"AMP", b"fp16", b"bf16", b"float16", b"precision")
 _AMP_NAME = r"(?:[A-Za-z]\w*_)?(?:amp|fp16|bf16|float16|bfloat16|auto_?cast|precision)(?:_\w+)?"
 _AMP_KEY = re.compile(rf"[ \t]*[\"']?({_AMP_NAME})[\"']?[ \t]*[:=][ \t]*[\"']?([\w.]+)", re.IGNORECASE)
-_AMP_OPTION = re.compile(rf"(?<![\w-])--?((?:\w+\.)*{_AMP_NAME})(?:[ \t=]+(\w+))?(?!\w)", re.IGNORECASE)
+_AMP_OPTION = re.compile(
+    rf"(?<![\w.-])(?:--?(?=[\w-])|(?=(?:\w+\.)+\w+=))((?:\w+\.)*(?:[\w-]*[_-])?{_AMP_NAME})(?:[ \t=]+(\w+))?(?!\w)",
+    re.IGNORECASE,
+)
 _STARTS = re.compile(r"\s*(?:--|.*python|.*fleetrun|.*launch)")
 _OFF_WORDS = frozenset({"false", "no", "off", "o0", "0", "none", "null", "fp32", "float32"})
 

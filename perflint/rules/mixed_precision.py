@@ -53,7 +53,7 @@ def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
         related=places_beside(entry),
         confidence=Confidence.MEDIUM,
         event="float32 step that waits" if waits else "",
-        model=model_of(entry),
+        model=model_of(entry) if entry.is_alone else "the model",
         scaler=_scaler(entry),
         switch=_named(switch, context) if switch is not None else "",
         first=waits,
@@ -67,7 +67,7 @@ def _named(switch: AmpSwitch, context: Context) -> str:
 
 def _waits(entry: EntryPoint, context: Context) -> str:
     """What has to be mended first, since the device waits for it, as a sentence; ``""`` if nothing is known to."""
-    plan = [edit for edit in verdict(of_loop(Place(entry.driven_from, entry.driver), entry.loop)).plan]
+    plan = verdict(of_loop(Place(entry.driven_from, entry.driver), entry.loop)).plan
     loading = next((edit for edit in plan if edit.kind == "loading"), None)
     if loading is not None:
         rows = " and ".join(context.where(path, row) for path, row in loading.rows)
