@@ -180,7 +180,8 @@ def _is_variant(first: EntryPoint, second: EntryPoint) -> bool:
     """Whether a program is a backup or a variant next to another one, or a copy of it that lies further inside."""
     one, other = first.driven_from, second.driven_from
     folder = one.parts[:-1]
-    if one.source.text == other.source.text and other.parts[: len(folder)] == folder:
+    is_inside = other.parts[: len(folder)] == folder and other.parts[-1] == one.parts[-1]
+    if is_inside and one.source.text == other.source.text:
         return True
     beside = (first.file.parts[:-1], folder) == (second.file.parts[:-1], other.parts[:-1])
     return beside and _are_copies(first, second)
