@@ -30,10 +30,6 @@ _TRAINS = re.compile(r"\.(backward|minimize|fit|train_batch)\(|GradScaler|AmpSca
 
 _CONFIDENCE = {State.UNSET: Confidence.LOW, State.OPTIONAL: Confidence.MEDIUM, State.ON: Confidence.HIGH}
 
-_OFFERS = ("auto_cast", "amp_guard", "GradScaler", "AmpScaler", "amp_configs", "autocast", "use_amp", "amp_level")
-_LOW_PRECISION = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp")
-"""Words of a program that can train in less than float32, or handles such tensors."""
-
 Symbol = tuple["FileIndex", str]
 """A top-level function or class of a file; ``""`` means the module's own code."""
 
@@ -42,16 +38,6 @@ Symbol = tuple["FileIndex", str]
 def amp_files(project: Project) -> Mapping[str, Confidence]:
     """The paths of the files whose layers are trained with AMP, with the confidence."""
     return {file.path: confidence for file, confidence in _driven(project).items()}
-
-
-@query
-def is_offered_near(file: FileIndex) -> bool:
-    """Whether a program with this file mentions AMP at all, turned on or not, so that it was considered."""
-    if file.has_words(*_OFFERS, *_LOW_PRECISION):
-        return True
-    offering = file.project.mentions.of(*_OFFERS)
-    imports = Imports.of(file.project)
-    return bool(offering) and not imports.closure(imports.users([file])).isdisjoint(offering)
 
 
 @query
@@ -146,15 +132,18 @@ def _is_partial(name: str) -> bool:
 
 def _enabled(call: ast.Call, place: Place) -> State:
     """Whether the call's own arguments turn AMP on."""
-    names = place.file.names
-    given = call.args[1:] if _is_partial(names.resolve(dotted(call.func) or "")) else call.args
-    values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
-    values += given[:1] if _made_by(call, names) in _ENABLES_FIRST and not values else []
     levels = [keyword.value for keyword in call.keywords if keyword.arg == "level"]
     if any(isinstance(level, ast.Constant) and level.value == "O0" for level in levels):
         return State.OFF
     switches = Switches.of(place.file.project)
-    return min((switches.state(value, place) for value in values), default=State.ON)
+    return min((switches.state(value, place) for value in enabling(call, place.file.names)), default=State.ON)
+
+
+def enabling(call: ast.Call, names: Names) -> list[ast.expr]:
+    """The arguments of a call that sets AMP up which decide whether it is on."""
+    given = call.args[1:] if _is_partial(names.resolve(dotted(call.func) or "")) else call.args
+    values = [keyword.value for keyword in call.keywords if keyword.arg in ("enable", "amp_configs")]
+    return [*values, *(given[:1] if _made_by(call, names) in _ENABLES_FIRST and not values else [])]
 
 
 def _using(project: Project, start: Symbol) -> set[FileIndex]:

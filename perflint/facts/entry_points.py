@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.constant_values import OPEN
+from perflint.flow.constants import Constants
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -41,7 +43,7 @@ _SMALL_DATA = ("MNIST", "FashionMNIST", "UCIHousing", "mnist", "uci_housing", "I
 _ACTING = ("gym", "parl", "gymnasium", "paddlescience", "deepxde", "paddle_quantum")
 """Packages of programs whose time is not spent in layers: they play games, or solve equations."""
 _OPTIMIZER = re.compile(r"(?:opt\w*|adamw?|sgd|momentum|solver)$", re.IGNORECASE)
-_SCORES = re.compile(r"loss|criteri|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
+_SCORES = re.compile(r"loss|criteri|\bcri_|metric|acc(?:uracy)?$|score|cost|entropy|mse", re.IGNORECASE)
 """Names of layers that score a model's output."""
 _HIGHER = ("create_graph", "double_grad", "hessian", "Hessian", "jvp", "vjp")
 _PREPARING = frozenset(
@@ -150,19 +152,49 @@ class EntryPoint:
 @query
 def entry_points(project: Project) -> Sequence[EntryPoint]:
     """The entry points of all programs of a project that are worth advice, one for all similar ones."""
-    groups: dict[object, list[EntryPoint]] = {}
-    for file in project.mentions.of("backward"):
-        if not _is_left_out(file):
-            for entry in _in(file):
-                groups.setdefault(entry.loop, []).append(entry)
     alike: list[list[EntryPoint]] = []
-    for group in groups.values():
+    for group in _by(lambda entry: entry.loop, project):
         known = next((each for each in alike if _are_copies(each[0], group[0])), None)
         if known is None:
             alike.append(group)
         else:
             known.extend(group)
     return [_one_of(group) for group in alike]
+
+
+@query
+def program_entries(project: Project) -> Sequence[EntryPoint]:
+    """The same, one for each file with step loops, unless it is a copy of another one, or of one next to it."""
+    kept: list[list[EntryPoint]] = []
+    groups = _by(lambda entry: entry.driven_from, project)
+    for group in sorted(groups, key=lambda each: len(each[0].driven_from.parts)):
+        known = next((each for each in kept if _is_variant(each[0], group[0])), None)
+        if known is None:
+            kept.append(group)
+        else:
+            known.extend(group)
+    return [_one_of(group) for group in kept]
+
+
+def _is_variant(first: EntryPoint, second: EntryPoint) -> bool:
+    """Whether a program is a backup or a variant next to another one, or a copy of it that lies further inside."""
+    one, other = first.driven_from, second.driven_from
+    folder = one.parts[:-1]
+    is_inside = other.parts[: len(folder)] == folder and other.parts[-1] == one.parts[-1]
+    if is_inside and one.source.text == other.source.text:
+        return True
+    beside = (first.file.parts[:-1], folder) == (second.file.parts[:-1], other.parts[:-1])
+    return beside and _are_copies(first, second)
+
+
+def _by(key: Callable[[EntryPoint], object], project: Project) -> list[list[EntryPoint]]:
+    """All entry points of a project in groups."""
+    groups: dict[object, list[EntryPoint]] = {}
+    for file in project.mentions.of("backward"):
+        if not _is_left_out(file):
+            for entry in _in(file):
+                groups.setdefault(key(entry), []).append(entry)
+    return [*groups.values()]
 
 
 @query
@@ -359,9 +391,12 @@ class DeviceWork(Enum):
     """Those that ``auto_cast`` leaves in float32, since its white list only has ``conv2d``."""
     ATTENTION = "attention"
     PRODUCTS = "wide linear layers"
+    SEQUENCES = "1-D convolutions"
+    """Paddle computes them by ``conv2d``."""
 
 
 _CONVOLUTIONS = spellings(["paddle.nn.Conv2D"])
+_SEQUENCES = spellings(["paddle.nn.Conv1D"])
 _OTHER_CONVOLUTIONS = spellings(
     f"paddle.nn.{name}" for name in ("Conv3D", "Conv2DTranspose", "Conv3DTranspose", "SubmConv3D")
 )
@@ -373,7 +408,9 @@ _VISION = re.compile(r"paddle\.vision\.models\.(?!LeNet)\w|paddleseg\.models|ppc
 _LANGUAGE = re.compile(r"(?:paddlenlp|paddleformers)\.transformers\.|.*\.from_pretrained$")
 _CHANNELS, _WIDTH = 64, 1024
 """Widths from which a convolution, or a linear layer, keeps Tensor Cores busy."""
-_WORDS = ("Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Linear", "MultiHeadAttention", "softmax")
+_MANY_CHANNELS = 256
+"""The width that all but the smallest networks for images reach."""
+_WORDS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose", "Conv3DTranspose", "Linear", "MultiHeadAttention", "softmax")
 _MORE_WORDS = ("TransformerEncoderLayer", "TransformerDecoderLayer", "models", "from_pretrained", "Transformer")
 
 
@@ -387,11 +424,36 @@ def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset
     return frozenset().union(*(_work_in(each) for each in model_files(entry)))
 
 
+def is_narrow(entry: EntryPoint) -> bool:
+    """Whether a model is known to be made of narrow convolutions: a few layers, for small images."""
+    wide = work_of(entry) - {DeviceWork.CONVOLUTIONS, DeviceWork.SEQUENCES, DeviceWork.OTHER_CONVOLUTIONS}
+    return not wide and not any(_has_wide(each) for each in model_files(entry))
+
+
+@query
+def _has_wide(file: FileIndex) -> bool:
+    """Whether a file has a convolution with many channels, or with an unknown number of them, or a known backbone."""
+    if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
+        return False
+    for scope in file.scopes.scopes:
+        for call in scope.calls:
+            name = file.names.resolve(dotted(call.func) or "")
+            if _VISION.match(name):
+                return True
+            if name in _CONVOLUTIONS | _SEQUENCES and _is_wide(call, 1, "out_channels", _MANY_CHANNELS):
+                width = argument_of(call, "out_channels", 1)
+                values = Constants.of(file.project).possible(width, Place(file, scope)) if width is not None else ()
+                if any(not isinstance(each.value, int) or each.value >= _MANY_CHANNELS for each in values or OPEN):
+                    return True
+    return False
+
+
 def model_files(entry: EntryPoint) -> frozenset[FileIndex]:
     """The files with the classes of an entry point's model, and their imports; all loaded files if none is known."""
     imports = Imports.of(entry.file.project)
     own = {file for file, _ in classes_of_model(entry)}
-    starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file)}
+    beside = imports.on_path(entry.file) | imports.on_path(entry.driven_from)
+    starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file), *beside}
     return frozenset(each for each in imports.closure(starts) if not each.is_quiet)
 
 
@@ -422,6 +484,8 @@ def _work(file: FileIndex, call: ast.Call) -> DeviceWork | None:
     if name in _CONVOLUTIONS | _OTHER_CONVOLUTIONS:
         work = DeviceWork.CONVOLUTIONS if name in _CONVOLUTIONS else DeviceWork.OTHER_CONVOLUTIONS
         return work if _is_wide(call, 1, "out_channels", _CHANNELS) else None
+    if name in _SEQUENCES:
+        return DeviceWork.SEQUENCES if _is_wide(call, 1, "out_channels", _CHANNELS) else None
     if name in _ATTENTION or _LANGUAGE.match(name):
         return DeviceWork.ATTENTION
     if _VISION.match(name):

@@ -56,6 +56,15 @@ class Imports(Part):
         return bool(own) and any(_ends_with(own, target) for target in self._not_found(other))
 
     @query
+    def on_path(self, file: FileIndex) -> frozenset[FileIndex]:
+        """The files next to a script, or below it, that it may import from a directory that it adds to ``sys.path``."""
+        if not file.has("sys.path"):
+            return frozenset()
+        folder = file.parts[:-1]
+        below = (each for each in self._project.files.values() if each.parts[: len(folder)] == folder)
+        return frozenset(each for each in below if each is not file and self._may_find(each, file))
+
+    @query
     def _not_found(self, file: FileIndex) -> list[list[str]]:
         """The parts of the qualified names that a file imports and that are not found from its directory."""
         targets = file.names.imported

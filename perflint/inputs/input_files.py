@@ -254,9 +254,82 @@ def notebooks_name(path: str, names: Iterable[str], inputs: Inputs) -> bool:
     return any(wanted.issubset(notebook.said) for files in inputs.around(NOTEBOOKS, path) for notebook in files)
 
 
+# --- settings of mixed precision, in configuration files and in lines that start programs
+
+_ABOUT_AMP = (b"amp", b"AMP", b"fp16", b"bf16", b"float16", b"precision")
+_AMP_NAME = r"(?:[A-Za-z]\w*_)?(?:amp|fp16|bf16|float16|bfloat16|auto_?cast|precision)(?:_\w+)?"
+_AMP_KEY = re.compile(rf"[ \t]*[\"']?({_AMP_NAME})[\"']?[ \t]*[:=][ \t]*[\"']?([\w.]+)", re.IGNORECASE)
+_AMP_OPTION = re.compile(
+    rf"(?<![\w.-])(?:--?(?=[\w-])|(?=(?:\w+\.)+\w+=))((?:\w+\.)*(?:[\w-]*[_-])?{_AMP_NAME})(?:[ \t=]+(\w+))?(?!\w)",
+    re.IGNORECASE,
+)
+_STARTS = re.compile(r"\s*(?:--|.*python|.*fleetrun|.*launch)")
+_OFF_WORDS = frozenset({"false", "no", "off", "o0", "0", "none", "null", "fp32", "float32"})
+
+
+@dataclass(frozen=True)
+class AmpSetting:
+    """A row that sets something about mixed precision: ``enable_amp: False``, or ``python train.py --amp``.
+
+    ``key``: the name, as the code reads it. ``is_passed``: it is an option in a line that starts a program.
+    """
+
+    row: int
+    key: str
+    text: str
+    is_on: bool
+    is_passed: bool
+
+
+def _amp_settings(name: str, data: bytes) -> tuple[AmpSetting, ...] | None:
+    if not any(word in data for word in _ABOUT_AMP):
+        return None
+    rows = list(enumerate(data.decode("utf-8", "replace").splitlines(), 1))
+    if name.lower().endswith(".sh"):
+        return tuple(each for row, text in rows for each in _passed(row, text)) or None
+    if name.lower().endswith(".md"):
+        return tuple(each for row, text in rows if _STARTS.match(text) for each in _passed(row, text)) or None
+    return tuple(each for row, text in rows for each in _set(row, text)) or None
+
+
+def _set(row: int, text: str) -> Iterator[AmpSetting]:
+    found = _AMP_KEY.match(text)
+    if found is not None:
+        yield AmpSetting(row, found[1], found[0].strip(), found[2].lower() not in _OFF_WORDS, is_passed=False)
+
+
+def _passed(row: int, text: str) -> Iterator[AmpSetting]:
+    for found in _AMP_OPTION.finditer(text):
+        key = found[1].rpartition(".")[2].replace("-", "_")
+        yield AmpSetting(row, key, found[0], (found[2] or "").lower() not in _OFF_WORDS, is_passed=True)
+
+
+AMP_SETTINGS = InputKind(
+    "settings of mixed precision",
+    (
+        *("*.yml", "*.yaml", "conf*/**/*.yml", "conf*/**/*.yaml", "conf*/*.json", "*conf*.json"),
+        *("*.sh", "*/*.sh", "*.md"),
+    ),
+    _amp_settings,
+    is_optional=True,
+)
+
+
+def amp_settings(path: str, key: str, inputs: Inputs) -> list[tuple[str, AmpSetting]]:
+    """The rows about a key of mixed precision in the project of a file, each with the path of its file."""
+    found = [
+        (each.path, setting)
+        for files in inputs.around(AMP_SETTINGS, path)
+        for each in files
+        for setting in each.said
+        if setting.key == key
+    ]
+    return list(dict.fromkeys(found))
+
+
 # --- all kinds
 
-KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS)
+KINDS: tuple[InputKind[Any], ...] = (REQUIREMENTS, NOTEBOOKS, AMP_SETTINGS)
 """All kinds."""
 
 

@@ -26,6 +26,7 @@ _DO = {
     "loading": "give the DataLoader at {rows} worker processes",
     "waits": "remove the waits at {rows}",
     "kernels": "train with paddle.amp, if a profile shows that kernels bound it",
+    "switched": "turn on paddle.amp, which `{switch}` at {rows} leaves off, if a profile shows that kernels bound it",
 }
 _ONLY_A_RUN = "What a sample costs to load, and how long kernels take, only a run shows: perflint profile."
 
@@ -90,7 +91,8 @@ def _condition(possibly: Possibly, names: Mapping[str, str]) -> dict[str, Any] |
 
 
 def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
-    return _DO[edit.kind].format(rows=_places(edit.rows, names))
+    kind = "switched" if edit.switch else edit.kind
+    return _DO[kind].format(rows=_places(edit.rows, names), switch=edit.switch)
 
 
 def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:

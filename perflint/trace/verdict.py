@@ -16,11 +16,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from perflint.catalogue import events
-from perflint.facts.amp import confidence_in, is_offered_near
+from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
+from perflint.facts.float32 import float32_of
+from perflint.index.project import Place
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
 from perflint.trace.queues import Kernels, Part, loading_step_ms
 from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
+from perflint.training.intent import optimizes_an_input
 
 _LOADS_MS = events()["batch"].milliseconds
 """What it takes to load a batch."""
@@ -41,6 +44,7 @@ class StepEdit:
         usual: the share of the step that it gains, as mean over the typical trainings, after the edits before it.
         most: the same for the training that gains most.
         milliseconds: what that is.
+        switch: what leaves mixed precision off: ``--amp``, ``amp: False``.
     """
 
     kind: str
@@ -48,6 +52,7 @@ class StepEdit:
     usual: float
     most: float
     milliseconds: float
+    switch: str = ""
 
 
 @dataclass(frozen=True)
@@ -118,10 +123,7 @@ def verdict(trace: StepTrace) -> StepVerdict:
         best = max(edits, key=lambda edit: edit.usual)
         (plan if best.milliseconds >= WORTH_MS else rest).append(best)
         state = _with(state, best.kind, left.pop(best.kind)[0])
-    if confidence_in(trace.place.file) is None and not is_offered_near(trace.place.file):
-        # comes last, since source does not show how long kernels take
-        at = trace.place.file.path, trace.row
-        plan.append(_edit("kernels", state, replace(state, kernels=_AMP), (at,)))
+    plan += _amp(trace, state)  # comes last, since source does not show how long kernels take
     inside = _rows(step, step.inside_paddle & step.waits)
     possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
     waits, unknown = len(_rows(step, step.waits)), tuple(unknown_calls(trace.nodes))
@@ -141,6 +143,27 @@ def _possibly(state: _State, slow: Iterable[Loading], among: Iterable[Choice]) -
         by_test.setdefault(deciding(each, quick), []).append(_row(each))
     for test, rows in by_test.items():
         yield Possibly(_edit("loading", state, replace(state, loads_ms=0.0), tuple(rows)), test)
+
+
+def gains_from_amp(entry: EntryPoint) -> bool:
+    """Whether a step trains a model in float32 whose layers Tensor Cores can run."""
+    if float32_of(entry.file, entry.driven_from) is None or not work_of(entry) - {DeviceWork.OTHER_CONVOLUTIONS}:
+        return False
+    return not (is_narrow(entry) or optimizes_an_input(Place(entry.driven_from, entry.driver), entry.loop))
+
+
+def _amp(trace: StepTrace, state: _State) -> Iterator[StepEdit]:
+    """The advice to train with AMP, as PPF301 gives it; also where the source does not show which model it is."""
+    file = trace.place.file
+    entry = next((each for each in program_entries(file.project) if each.driven_from is file), None)
+    found = float32_of(entry.file if entry is not None else file, file)
+    is_unknown = entry is None or not classes_of_model(entry)
+    if found is None or not (is_unknown or (entry is not None and gains_from_amp(entry))):
+        return
+    switch = found.switch
+    at = (file.path, trace.row) if switch is None else (switch.path, switch.row)
+    edit = _edit("kernels", state, replace(state, kernels=_AMP), (at,))
+    yield replace(edit, switch=switch.text) if switch is not None else edit
 
 
 def _with(state: _State, name: str, edited: _State) -> _State:

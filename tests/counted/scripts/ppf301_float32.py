@@ -10,8 +10,8 @@ from paddle.nn.functional import mse_loss
 
 def convolutions() -> nn.Layer:
     return nn.Sequential(
-        nn.Conv2D(3, 64, 3, padding=1), nn.ReLU(), nn.Conv2D(64, 64, 3, padding=1), nn.ReLU(),
-        nn.AdaptiveAvgPool2D(1), nn.Flatten(), nn.Linear(64, samples.CLASSES),
+        nn.Conv2D(3, 64, 3, padding=1), nn.ReLU(), nn.Conv2D(64, 256, 3, padding=1), nn.ReLU(),
+        nn.AdaptiveAvgPool2D(1), nn.Flatten(), nn.Linear(256, samples.CLASSES),
     )  # fmt: skip
 
 

@@ -1,0 +1,258 @@
+"""Programs that train in float32: no code that trains with them sets up AMP, or something leaves it off.
+
+``with paddle.amp.auto_cast(enable=args.amp):`` is off if ``--amp`` is off by default, and no script passes it; with
+``enable=cfg.train.amp``, if ``amp: False`` is in the configurations. What is not known counts as on.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from perflint.facts import amp
+from perflint.facts.programs import files_with
+from perflint.flow.branches import tests_within
+from perflint.flow.calls import CallGraph, Certainty
+from perflint.flow.constant_values import Found, ValueOrigin
+from perflint.flow.constants import Constants
+from perflint.flow.sources import ValueSource, asked
+from perflint.index.imports import Imports
+from perflint.index.project import FileIndex, Place, Project
+from perflint.inputs.input_files import amp_settings
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.scopes import terminal
+from perflint.syntax.tree import is_literal, string_of, walk
+from perflint.syntax.vocabulary import is_no_training, trains
+
+_SETTING_UP = ("auto_cast", "amp_guard", "decorate", "amp_configs")
+_MENTIONS = ("auto_cast", "amp_guard", "autocast", "GradScaler", "AmpScaler", "amp_configs", "use_amp", "amp_level")
+_LOW = ("fp16", "bf16", "float16", "bfloat16", "use_fp16", "amp", "half")
+"""Names of code that trains in less than float32, or handles such tensors."""
+_SPEAKS = re.compile(r"amp(?:_|\b)|fp16|bf16|float16|half|precision|auto_?cast|mixed|\bO[12]\b", re.IGNORECASE)
+"""Words of tests that decide about AMP, and not about training as a whole."""
+_OF_SETTINGS = frozenset({"config", "cfg", "config_file", "config_path", "opt", "yml"})
+"""Names of options for a configuration."""
+_MOST_CALLERS = 3
+
+
+class SwitchKind(IntEnum):
+    """What leaves AMP off, the easiest to change first."""
+
+    OPTION = 0
+    SETTING = 1
+    """A row of a configuration."""
+    CODE = 2
+    """What the code passes to a function, or leaves at its default."""
+    DECIDED = 3
+    """``auto_cast(enable=False)``: somebody wanted it so."""
+
+
+@dataclass(frozen=True)
+class AmpSwitch:
+    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing."""
+
+    text: str
+    path: str
+    row: int
+    kind: SwitchKind
+
+
+@dataclass(frozen=True)
+class Float32:
+    """Training in float32; ``switch``: what leaves AMP off, None if nothing sets it up."""
+
+    switch: AmpSwitch | None = None
+
+
+@query
+def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
+    """How far the training in a file, with its loop in another one, is in float32; None if it may not be."""
+    imports = Imports.of(file.project)
+    loaded = files_with(file) | files_with(driver) | imports.closure(imports.on_path(file) | imports.on_path(driver))
+    trained = sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path)
+    switches = [switch for each in trained for switch in _switches_in(each)]
+    if None in switches:
+        return None
+    if switches:
+        own = sorted(filter(None, (*_switches_in(file), *_switches_in(driver))), key=lambda one: (one.kind, one.row))
+        is_clear = bool(own) and own[0].kind is not SwitchKind.DECIDED and not any(map(_takes_settings, trained))
+        return Float32(own[0]) if is_clear else None
+    if any(_mentions(each, *_MENTIONS) for each in trained):
+        return None
+    return None if any(_mentions(each, *_LOW) for each in (file, driver)) else Float32()
+
+
+@query
+def _mentions(file: FileIndex, *words: str) -> bool:
+    """Whether the code of a file, and not just a comment, has one of some names."""
+    if file.is_foreign or not file.has_words(*words):
+        return False
+    named = {*words}
+    for node in walk(file.tree):
+        name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
+        if name in named or (isinstance(node, ast.Constant) and node.value in named):
+            return True
+    return False
+
+
+@query
+def _switches_in(file: FileIndex) -> Sequence[AmpSwitch | None]:
+    """What leaves each setup of AMP in a file off; None for one that may be on."""
+    if file.is_foreign or not file.has_words(*_SETTING_UP):
+        return ()
+    return [
+        _left_off(Place(file, scope, statement), call, _MOST_CALLERS)
+        for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names)
+        if not (is_no_training(scope.name) or _scales(call))
+    ]
+
+
+def _scales(call: ast.Call) -> bool:
+    return (terminal(call) or "").endswith("Scaler")
+
+
+def _left_off(at: Place, call: ast.Call | None, callers: int) -> AmpSwitch | None:
+    """What prevents a statement from running, or the setup of AMP in it from being on; None if nothing is known to."""
+    statement = at.statement
+    assert statement is not None
+    enabling = amp.enabling(call, at.file.names) if call is not None else ()
+    tests = [*(tests_within(call, statement) if call is not None else ()), *statement.conditions]
+    about_amp = [(test, truth) for test, truth in tests if _SPEAKS.search(ast.unparse(test))]
+    asked_for = [*((value, True) for value in enabling), *about_amp]
+    found = next(filter(None, (_off(test, at, truth) for test, truth in asked_for)), None)
+    if found is not None or not callers or isinstance(at.scope.node, ast.Module) or at.scope.name.startswith("__"):
+        return found
+    sites = CallGraph.of(at.file.project).callers(at.function, Certainty.NAME)
+    everywhere = [_left_off(site.place, None, callers - 1) for site in sites if site.scope is not at.scope]
+    return everywhere[0] if everywhere and None not in everywhere else None
+
+
+def _off(test: ast.expr, at: Place, truth: bool) -> AmpSwitch | None:
+    """What makes a test come out differently, unless the user changes it; None if nothing is known to."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _off(test.operand, at, not truth)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is truth:
+        return next(filter(None, (_off(part, at, truth) for part in test.values)), None)
+    if (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], (ast.Is, ast.Eq))
+        and is_literal(test.comparators[0], True)
+    ):
+        return _off(test.left, at, truth)
+    constants = Constants.of(at.file.project)
+    values = constants.possible(test, at)
+    if values and all(value.is_constant for value in values):
+        if any(bool(value.value) is truth for value in values):
+            return None
+        is_compared = isinstance(test, ast.Compare) and not isinstance(test.left, ast.Constant)
+        written = constants.possible(test.left, at) if is_compared and isinstance(test, ast.Compare) else values
+        return _constant(test, written, at, truth)
+    return _configured([*asked(test, at).sources()], truth)
+
+
+def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitch | None:
+    """What gives a test its constant values: an option, an entry with a fallback, or the code itself."""
+    for value in values:
+        for step in value.steps:
+            if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
+                path, row = value.place.file.path, value.node.lineno
+                is_set = _is_set(step.name, truth, at)
+                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION)
+            if step.origin is ValueOrigin.FALLBACK:
+                return _set_to(step.name, truth, at)
+    first = values[0]
+    place, node = first.place or at, first.node or test
+    name = first.steps[-1].name if first.steps else ""
+    if name and not first.calls:  # nothing in the project calls the function: its default says little
+        return None
+    text = f"{name}={first.value!r}" if name else ast.unparse(test)
+    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED)
+
+
+def _configured(found: Sequence[ValueSource], truth: bool) -> AmpSwitch | None:
+    """What the configurations set all of some entries to: ``cfg.train.amp``, ``config["amp"]``."""
+    switches = [_set_to(_key_of(each.node), truth, each.place) for each in found]
+    return switches[0] if switches and None not in switches else None
+
+
+def _key_of(node: ast.expr) -> str:
+    """The last key of an entry of a configuration; ``""`` for anything else."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        return string_of(node.slice) or ""
+    is_get = isinstance(node, ast.Call) and terminal(node) == "get" and bool(node.args)
+    return (string_of(node.args[0]) or "") if is_get and isinstance(node, ast.Call) else ""
+
+
+def _set_to(key: str, truth: bool, at: Place) -> AmpSwitch | None:
+    """The option with the name of a key, or the first row that sets the key to the contrary.
+
+    None if a row, or a line that starts a program, sets it so.
+    """
+    if not key or _is_set(key, truth, at):
+        return None
+    option = _option(at.file, key)
+    if option is not None:
+        return option
+    path, first = next(iter(amp_settings(at.file.path, key, at.file.project.inputs)), ("", None))
+    if first is not None:
+        return AmpSwitch(first.text, path, first.row, SwitchKind.SETTING)
+    return _assigned(at.file.project, key, truth)
+
+
+@query
+def _assigned(project: Project, key: str, truth: bool) -> AmpSwitch | None:
+    """The row of the only code that sets a key, if that is to the contrary: ``_C.TRAIN.amp = False``."""
+    found = [
+        (file, node, node.value)
+        for file in project.mentions.of(key)
+        for _, statement in file.statements
+        if isinstance(node := statement.node, ast.Assign)
+        and any(isinstance(target, ast.Attribute) and target.attr == key for target in node.targets)
+    ]
+    if not found or not all(isinstance(value, ast.Constant) and bool(value.value) is not truth for *_, value in found):
+        return None
+    file, node, _ = found[0]
+    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING)
+
+
+def _is_set(key: str, truth: bool, at: Place) -> bool:
+    return any(each.is_on is truth for _, each in amp_settings(at.file.path, key, at.file.project.inputs))
+
+
+@query
+def _option(file: FileIndex, key: str) -> AmpSwitch | None:
+    """The option of a program with a file that has the name of a key, if code reads it, or all options together."""
+    loaded = files_with(file)
+    for each in sorted(loaded, key=lambda one: (not trains(one.parts[-1]), one.path)):
+        for _, _, call in each.calls_named("add_argument"):
+            names = [string_of(argument) or "" for argument in call.args]
+            is_named = any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names)
+            if is_named and any(_reads_option(other, key) for other in loaded):
+                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION)
+    return None
+
+
+def _reads_option(file: FileIndex, key: str) -> bool:
+    """Whether code reads an option as an attribute, or all options together."""
+    if any(call.args for _, _, call in file.calls_named("vars")):
+        return True
+    read = (load.node for load in file.loads.get(key, ()) if isinstance(load.node, ast.Attribute))
+    return any(not file.names.resolve(dotted(node) or "").startswith("paddle.") for node in read)
+
+
+@query
+def _takes_settings(file: FileIndex) -> bool:
+    """Whether a program asks for a configuration and has none by default, so that its defaults say little."""
+    for _, _, call in file.calls_named("add_argument"):
+        names = {(string_of(argument) or "").lstrip("-") for argument in call.args}
+        if not names.isdisjoint(_OF_SETTINGS):
+            default = next((keyword.value for keyword in call.keywords if keyword.arg == "default"), None)
+            if default is None or not string_of(default):
+                return True
+    return False

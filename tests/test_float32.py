@@ -1,0 +1,261 @@
+"""PPF301: which programs train in float32, what leaves their AMP off, and what has to be mended before it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from perflint.cli import main
+from perflint.flow.resolving import opened
+from perflint.inputs.input_files import AMP_SETTINGS, AmpSetting
+from perflint.output.verdict_text import verdict_lines
+from perflint.trace.step_trace import traces
+from perflint.trace.verdict import verdict
+from tests.support import check, sources
+
+HEAD = """\
+import argparse
+import paddle
+import paddle.nn.functional as F
+from paddle.io import DataLoader
+from paddle.vision.models import resnet50
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--amp", action="store_true")
+parser.add_argument("--do_train", action="store_true")
+"""
+TRAIN = """\
+net = resnet50()
+opt = paddle.optimizer.Momentum(parameters=net.parameters())
+for x, y in loader:
+    {around}
+        loss = F.cross_entropy(net(x), y)
+    loss.backward()
+    opt.step()
+    opt.clear_grad()
+"""
+PLAIN = TRAIN.format(around="if True:")
+AS_ASKED = TRAIN.format(around="with paddle.amp.auto_cast(enable=args.amp):")
+OPTIONS = HEAD + "args = parser.parse_args()\n"
+
+
+def said(files: Mapping[str, str] | str) -> list[str]:
+    """The messages of PPF301."""
+    return [finding.message for finding in check(files, "PPF301")]
+
+
+def reported(folder: Path, files: Mapping[str, str], output: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """The findings of PPF301 in files on disk, with those of other kinds next to them."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    main(["check", "--select", "PPF301", "--no-cache", "--output-format", "json", str(folder)])
+    found: list[dict[str, Any]] = json.loads(output.readouterr().out)
+    return found
+
+
+def test_an_option_that_is_off_by_default_is_named_and_not_edited() -> None:
+    (finding,) = check(OPTIONS + AS_ASKED, "PPF301")
+    assert "off by default: `--amp` (line 8)" in finding.message
+    assert finding.fix is not None and not finding.fix.edits
+
+
+def test_by_default_the_rule_is_on() -> None:
+    from perflint.catalogue import shipped
+
+    assert shipped()["PPF301"].default
+
+
+@pytest.mark.parametrize(
+    "comment", ["# with paddle.amp.auto_cast():", "'''autocast and GradScaler were not needed'''", "# use_amp, fp16"]
+)
+def test_words_in_comments_turn_nothing_on(comment: str) -> None:
+    (message,) = said(OPTIONS + f"{comment}\n" + PLAIN)
+    assert "`loss.backward()` trains `net` in float32" in message
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "with paddle.amp.auto_cast():",
+        "with paddle.amp.auto_cast(enable=not args.amp):",
+        "with paddle.amp.auto_cast(enable=unknown()):",
+        "with paddle.amp.auto_cast(enable=False):",  # somebody wanted it so
+    ],
+)
+def test_what_is_on_or_not_known_or_decided_is_left_alone(around: str) -> None:
+    assert said(OPTIONS + TRAIN.format(around=around)) == []
+
+
+def test_an_inner_part_without_amp_is_no_switch() -> None:
+    text = AS_ASKED.replace(
+        "        loss = F.cross_entropy(net(x), y)\n",
+        "        out = net(x)\n        with paddle.amp.auto_cast(enable=False):\n"
+        "            loss = F.cross_entropy(out, y)\n",
+    )
+    (message,) = said(OPTIONS + text)
+    assert "`--amp` (line 8)" in message
+
+
+def test_a_test_that_turns_on_all_of_training_is_no_switch() -> None:
+    """`enable=unknown()` may be on, and `--do_train` says nothing of AMP."""
+    body = TRAIN.format(around="with paddle.amp.auto_cast(enable=unknown()):")
+    inside = "".join(f"    {line}\n" for line in body.splitlines())
+    assert said(OPTIONS + "if args.do_train:\n" + inside) == []
+
+
+CONFIGURED = TRAIN.format(around="with paddle.amp.auto_cast(enable=cfg.train.amp):")
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"conf/a.yml": "train:\n  amp: False\n"}, "`amp: False` (conf/a.yml:2)"),
+        ({"conf/a.json": '{\n  "amp": false\n}\n'}, '`"amp": false` (conf/a.json:2)'),
+        ({"conf/a.yml": "amp: False\n", "conf/b.yml": "amp: true\n"}, ""),
+        ({"conf/a.yml": "amp: False\n", "run.sh": "python train.py --amp\n"}, ""),
+        ({"conf/a.yml": "amp: False\n", "README.md": "python train.py --amp\n"}, ""),
+        ({"conf/a.yml": "amp: False\n", "README.md": "There is also --amp.\n"}, "`amp: False` (conf/a.yml:1)"),
+        ({"conf/a.yml": "clamp: False\n"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_configuration(
+    files: Mapping[str, str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "import yaml\n" + HEAD.replace('parser.add_argument("--amp", action="store_true")\n', "")
+    files = {**files, "setup.cfg": "", "train.py": f"{text}cfg = read(yaml)\n{CONFIGURED}"}
+    found = reported(tmp_path, files, capsys)
+    assert len(found) == bool(words)
+    assert all(words in each["message"] for each in found)
+
+
+def test_a_program_that_asks_for_a_configuration_has_no_default() -> None:
+    ask = 'parser.add_argument("--config", type=str)\nargs = parser.parse_args()\n'
+    assert said(HEAD + ask + AS_ASKED) == []
+    (message,) = said(HEAD + ask.replace("type=str", 'default="a.yml"') + AS_ASKED)
+    assert "`--amp`" in message
+
+
+def test_an_option_that_nothing_reads_is_no_switch() -> None:
+    """`cfg.get("amp", False)` has the name of an option that is never put into `cfg`."""
+    text = TRAIN.format(around='with paddle.amp.auto_cast(enable=cfg.get("amp", False)):')
+    read = "args = parser.parse_args()\ncfg = read(args.path)\n"
+    assert said(HEAD + read + text) == []
+    (message,) = said(HEAD + read + "cfg.update(vars(args))\n" + text)
+    assert "`--amp` (line 8)" in message
+
+
+def test_a_default_counts_if_something_calls_the_function() -> None:
+    body = "".join(f"    {line}\n" for line in TRAIN.format(around="with paddle.amp.auto_cast(amp):").splitlines())
+    text = OPTIONS + "def train(loader, amp=False):\n" + body
+    assert said(text) == []
+    (message,) = said(text + "train(DataLoader(data, num_workers=2))\n")
+    assert "`amp=False` (line 11)" in message
+
+
+def test_programs_count_each_and_variants_next_to_one_do_not() -> None:
+    one = OPTIONS + PLAIN
+    apart = {"a/train.py": one, "b/train.py": one}
+    beside = {"train.py": one, "train_bk.py": one + "print(1)\n", "results/old/train.py": one}
+    assert len(said(apart)) == 2
+    (finding,) = check(beside, "PPF301")
+    assert finding.path == "train.py"
+    assert {place.path for place in finding.related} == {"train_bk.py", "results/old/train.py"}
+
+
+LAYERS = """\
+class Net(paddle.nn.Layer):
+    def __init__(self, classes=2):
+        super().__init__()
+        self.body = paddle.nn.Sequential(paddle.nn.Conv2D(3, 64, 3), paddle.nn.Conv2D(64, {width}, 3))
+        self.head = paddle.nn.Conv2D({width}, classes, 1)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+"""
+
+
+@pytest.mark.parametrize(("width", "count"), [("128", 0), ("256", 1), ("2 * wide()", 1)])
+def test_narrow_convolutions_do_not_limit_a_step(width: str, count: int) -> None:
+    text = OPTIONS + LAYERS.format(width=width) + PLAIN.replace("resnet50()", "Net()")
+    assert len(said(text)) == count
+    (trace,) = traces(opened(sources({"train.py": text})))
+    assert sum(edit.kind == "kernels" for edit in verdict(trace).plan) == count
+
+
+def test_one_dimensional_convolutions_are_products_as_well() -> None:
+    text = LAYERS.format(width="512").replace("Conv2D", "Conv1D")
+    assert len(said(OPTIONS + text + PLAIN.replace("resnet50()", "Net()"))) == 1
+
+
+def test_a_model_in_a_directory_that_the_program_adds_to_its_path() -> None:
+    head = "import sys\nsys.path.append('core')\nfrom net import *\n" + OPTIONS
+    files = {
+        "train.py": head.replace("from paddle.vision.models import resnet50\n", "") + PLAIN.replace("resnet50", "Net"),
+        "core/net.py": "import paddle\n" + LAYERS.format(width="512"),
+    }
+    assert len(said(files)) == 1
+    files["core/net.py"] += "amp = paddle.amp.auto_cast()\n"
+    assert said(files) == []
+
+
+@pytest.mark.parametrize(
+    ("loader", "level", "words"),
+    [
+        ("DataLoader(data)", "medium", "First give the DataLoader at line 11 workers"),
+        ("DataLoader(data, num_workers=4)", "high", ""),
+    ],
+)
+def test_the_impact_follows_the_step(loader: str, level: str, words: str) -> None:
+    (finding,) = check(OPTIONS + f"loader = {loader}\n" + PLAIN, "PPF301")
+    assert finding.impact is not None
+    assert (str(finding.impact.level), "First give" in finding.message) == (level, bool(words))
+    assert words in finding.message
+
+
+def test_many_waits_come_first() -> None:
+    waits = "".join(f"    seen{n}.append(F.relu(net(x)).sum().item())\n" for n in range(4))
+    (finding,) = check(OPTIONS + PLAIN + waits, "PPF301")
+    assert "waits for the device at 4 places: remove these first" in finding.message
+    assert finding.impact is not None and str(finding.impact.level) == "medium"
+
+
+def test_the_plan_of_the_step_says_it_once_and_with_the_same_switch() -> None:
+    for text, words in (
+        (AS_ASKED, "turn on paddle.amp, which `--amp` at train.py:8 leaves off"),
+        (PLAIN, "train with paddle.amp"),
+    ):
+        (trace,) = traces(opened(sources({"train.py": OPTIONS + text})))
+        lines = [line for line in verdict_lines(verdict(trace), {}) if "paddle.amp" in line]
+        assert len(lines) == 1 and words in lines[0]
+
+
+def test_a_loss_that_reads_by_numpy_gets_words() -> None:
+    """NumPy gets the bits of a bfloat16: to match boxes by them would be wrong."""
+    match = "def match(out, y):\n    return F.l1_loss(out, paddle.to_tensor(best(out.numpy(), y)))\n\n\n"
+    (finding,) = check(OPTIONS + match + PLAIN.replace("F.cross_entropy(", "match("), "PPF301")
+    assert finding.fix is not None and not finding.fix.edits and "uint16" in finding.fix.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings"),
+    [
+        ("a.yml", "use_amp: no\n", [AmpSetting(1, "use_amp", "use_amp: no", False, False)]),
+        ("a.yml", "amp_level: O1\n", [AmpSetting(1, "amp_level", "amp_level: O1", True, False)]),
+        ("a.yml", "AMP:\n  level: O1\n", []),
+        ("a.yml", "clamp: 2.0\nsample: no\n", []),
+        ("a.sh", "python a.py --fp16 --x 1\n", [AmpSetting(1, "fp16", "--fp16", True, True)]),
+        ("a.sh", " -o Global.use_amp=True\n", [AmpSetting(1, "use_amp", "Global.use_amp=True", True, True)]),
+        ("a.sh", "python a.py --use-amp False\n", [AmpSetting(1, "use_amp", "--use-amp False", False, True)]),
+        ("a.sh", "python a.py --sample 1 # for amp\n", []),
+    ],
+)
+def test_what_files_say_of_amp(name: str, text: str, settings: list[AmpSetting]) -> None:
+    assert list(AMP_SETTINGS.read(name, text.encode()) or ()) == settings
