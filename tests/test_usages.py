@@ -430,3 +430,17 @@ def test_predictions_are_decoded_now_and_then() -> None:
 )
 def test_a_count_of_right_predictions_is_added_up(body: str) -> None:
     assert DECODE not in advice(body)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_copied"),
+    [
+        ("y = paddle.to_tensor(np.array(args.y))\nargs.seen.append(y.numpy())", True),
+        ("y = paddle.to_tensor(np.array(args.y).reshape((-1, 1)))\nargs.n = y.reshape((4,)).astype(int).numpy()", True),
+        ("y = paddle.to_tensor(np.array(args.y))\nz = y * 2\nargs.seen.append(z.numpy())", False),
+        ("y = paddle.to_tensor(x)\nargs.seen.append(y.numpy())", False),  # a tensor of the loader
+        ("y = paddle.to_tensor(np.array(args.y)) if args.a else x\nargs.seen.append(y.numpy())", False),
+    ],
+)
+def test_values_that_the_host_had_before_need_no_read(body: str, is_copied: bool) -> None:
+    assert ("keep the values that line" in advice(body)) is is_copied

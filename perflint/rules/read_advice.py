@@ -11,6 +11,7 @@ from perflint.catalogue import shipped
 from perflint.facts.usages import Aim, Usage, usages
 from perflint.findings import Fix, Level
 from perflint.flow.evaluate import Evaluator
+from perflint.flow.sources import Through, ValueSource, asked
 from perflint.flow.uses import uses_in
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.project import Place
@@ -22,7 +23,7 @@ from perflint.syntax.reaching import before
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import means_scaler
-from perflint.training.steps import Point, of_point
+from perflint.training.steps import Point, of_point, points_of
 
 # Knows which reads fetch the classes that a model predicts, for a metric that is computed on the host.
 #
@@ -143,6 +144,22 @@ _METRIC = frozenset(
 """What happens to predictions for the sake of a metric."""
 
 _TEXT_WAIT = "text wait"
+_SAME_VALUES = frozenset(
+    {
+        *COPYING_METHODS,
+        "numpy",
+        "tolist",
+        "detach",
+        "clone",
+        "astype",
+        "cast",
+        "reshape",
+        "flatten",
+        "squeeze",
+        "unsqueeze",
+    }
+)
+"""Methods that only give values another shape, type or place."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +181,9 @@ def advice(call: ast.Call, context: Context) -> Advice:
     is_forward = context.hot is not None and context.hot.forward
     if not is_forward and _asks_a_scaler(call):
         return _advice_of(READ.words("scaler"))
+    copied = _copied_before(call, context)
+    if copied is not None and not is_forward:
+        return _advice_of(READ.words("copied before", row=str(copied)))
     row = context.here.statement.node.lineno
     aims = aims_of(call, context)
     said = _said(aims, row, is_forward, context.settings.log_interval)
@@ -176,6 +196,41 @@ def advice(call: ast.Call, context: Context) -> Advice:
         return said
     event = _TEXT_WAIT if {aim.usage for aim in aims} == {Usage.TEXT} else ""
     return replace(said, shown=shown_by(aims, context), read_for=_read_for(aims, context), event=event)
+
+
+def _copied_before(read: ast.Call, context: Context) -> int | None:
+    """The row of the same function that copies the values of a read tensor from the host: ``y = paddle.to_tensor(x)``.
+
+    In between they may only get another shape, or the name of another type.
+    """
+    start = asked(read, context.here.place, through=Through.NAME)
+    waiting, rows = [start.part(value) for value in _with_same_values(read)], set[int]()
+    for each in waiting:  # grows in the loop
+        for source in each.sources():
+            inner = _with_same_values(source.node)
+            if inner:
+                waiting += [source.part(value) for value in inner]
+            elif source.place.scope is not context.here.scope or not _copies_to_the_device(source):
+                return None
+            else:
+                rows.add(source.node.lineno)
+    return rows.pop() if len(rows) == 1 else None
+
+
+def _with_same_values(node: ast.expr) -> list[ast.expr]:
+    """What a call only reshapes, converts or copies; nothing for any other expression."""
+    method = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return [method.value] if method is not None and method.attr in _SAME_VALUES else []
+
+
+def _copies_to_the_device(source: ValueSource) -> bool:
+    """Whether an expression makes a tensor of values that are on the host."""
+    node, place = source.node, source.place
+    here = points_of(place.file).get(place.statement.node) if place.statement is not None else None
+    if here is None or not isinstance(node, ast.Call) or not node.args:
+        return False
+    is_made = place.file.names.resolve(dotted(node.func) or "") == "paddle.to_tensor"
+    return is_made and Evaluator(place.file, here.full_env).kind(node.args[0]).is_host
 
 
 def _advice_of(fix: Fix) -> Advice:
