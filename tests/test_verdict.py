@@ -9,9 +9,10 @@ import pytest
 from perflint.findings import ImpactLevel
 from perflint.flow.resolving import opened
 from perflint.output.verdict_text import verdict_json, verdict_lines
+from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, traces
-from perflint.trace.verdict import verdict
+from perflint.trace.verdict import StepEdit, StepVerdict, verdict
 from tests.support import check, in_step, sources
 
 HEAD = """\
@@ -108,7 +109,8 @@ def test_workers_come_first_and_reads_bring_more_behind_them() -> None:
 
 def test_the_words() -> None:
     lines = list(verdict_lines(verdict(_trace(LOADED.format(workers=""))), {"train.py": "src/train.py"}))
-    assert lines[0] == "Verdict: likely bound by loading: a thread of the training process loads the batches."
+    bound = "likely bound by loading: a thread of the training process loads the batches"
+    assert lines[0] == f"Verdict: {bound}; it trains in float32."
     assert lines[1].startswith("  1. give the DataLoader at src/train.py:7 worker processes: at most ")
     assert lines[2].startswith("  2. then remove the waits at src/train.py:11: at most ")
     assert "perflint profile" in lines[-1]
@@ -249,3 +251,36 @@ def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
     assert found.impact.level is ImpactLevel.LOW
     assert found.impact.reason.endswith("where nothing is gained while it also waits at line 11")
     assert found.step == "train.py:7: waits for the device at 2 places of each step, 1 of them inside Paddle"
+
+
+def test_waits_that_cost_little_hold_nothing_up() -> None:
+    few, many = StepEdit("waits", (("a.py", 1),), 0.02, 0.05, 0.4), StepEdit("waits", (("a.py", 1),), 0.2, 0.3, 4.0)
+    said = [next(verdict_lines(StepVerdict((edit,), (), (), 1, (), ()), {})) for edit in (few, many)]
+    assert said == [
+        "Verdict: the waits at 1 place of each step cost little, at most 5% of it.",
+        "Verdict: likely held up by waits, at 1 place of each step.",
+    ]
+
+
+def test_classes_that_give_each_other_their_loader_lead_nowhere() -> None:
+    text = """\
+import paddle
+
+
+class First:
+    def __init__(self, other):
+        self.train_loader = other.train_loader
+
+
+class Second:
+    def __init__(self, other):
+        self.train_loader = other.train_loader
+
+
+def train(model, runner, optimizer):
+    for x in runner.train_loader:
+        model(x).mean().backward()
+        optimizer.step()
+"""
+    trace = _trace(text)
+    assert loadings(trace.place, trace.loop) == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,8 +16,10 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
 from perflint.text.visible import counted
+from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, Span, modelled
-from perflint.trace.step_trace import StepTrace, of_function, reached, trace_around, traces_of
+from perflint.trace.step_trace import StepTrace, of_function, outermost_loops, reached, trace_around, traces_of
+from perflint.training.live import live
 from perflint.training.steps import Step
 
 _MOST_MODELS = 20
@@ -207,11 +209,10 @@ class FindingSteps:
 
     def said(self, draft: Draft) -> str:
         """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
-        step = draft.step
-        if step is None:
+        loop = self._loop(draft, draft.step) if draft.step is not None else self._fed_by(draft)
+        if loop is None:
             return ""
-        loop = self._loop(draft, step)
-        where = f"{loop[0]}:{loop[1]}" if loop[1] else f"{step.path}, {step.function}"
+        where = f"{loop[0]}:{loop[1]}" if loop[1] else f"{loop[0]}, {loop[2]}"
         traced = self._trace(loop)
         if traced is None:
             return where
@@ -222,6 +223,23 @@ class FindingSteps:
             words = f"waits for the device at {counted(len(waits), 'place')} of each step" if waits else "no wait found"
             traced.said = f"{where}: {words}{f', {len(inside)} of them inside Paddle' if inside else ''}"
         return traced.said
+
+    def _fed_by(self, draft: Draft) -> Loop | None:
+        """The step that draws from the loader of a finding; None if it is about none, or several draw from it."""
+        loops = self._feeding.get((draft.path, draft.line), set()).union(
+            *(self._feeding.get((each.path, each.line), ()) for each in draft.related)
+        )
+        return next(iter(loops)) if len(loops) == 1 else None
+
+    @cached_property
+    def _feeding(self) -> Mapping[tuple[str, int], set[Loop]]:
+        """The step loops that draw from the loaders of the project, by path and row of what creates a loader."""
+        found: dict[tuple[str, int], set[Loop]] = defaultdict(set)
+        for file in live(self._project).files:
+            for at, loop in outermost_loops(file):
+                for each in loadings(at, loop):
+                    found[each.made.place.file.path, each.row].add((file.path, loop.lineno, ""))
+        return found
 
     def _found(self, draft: Draft, span: Span) -> Waits | None:
         if draft.step is None:

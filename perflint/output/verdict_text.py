@@ -15,10 +15,13 @@ from perflint.trace.verdict import Possibly, Row, StepEdit, StepVerdict
 _CODE = 60
 """The most characters of code in a row."""
 _MOST_ROWS = 6
+_MUCH = 0.1
+"""The least share of a step that waits take if they are said to hold it up."""
 _NOTHING = "nothing here is worth your time, as far as the source shows"
 _BOUND = {
     "loading": "likely bound by loading: a thread of the training process loads the batches",
     "waits": "likely held up by waits, at {places} of each step",
+    "few waits": "the waits at {places} of each step cost little, at most {most:.0%} of it",
     "kernels": "no wait or loader that is worth an edit; if kernels bound it, mixed precision helps",
 }
 """What is likely to bound a step, by its first edit."""
@@ -69,7 +72,12 @@ def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, An
 
 def _sentence(verdict: StepVerdict) -> str:
     first = verdict.plan[0] if verdict.plan else None
-    said = _NOTHING if first is None else _BOUND[first.kind].format(places=counted(verdict.waits, "place"))
+    said = _NOTHING
+    if first is not None:
+        kind = "few waits" if first.kind == "waits" and first.most < _MUCH else first.kind
+        said = _BOUND[kind].format(places=counted(verdict.waits, "place"), most=first.most)
+        is_float32 = first.kind != "kernels" and any(edit.kind == "kernels" for edit in verdict.plan)
+        said += "; it trains in float32" if is_float32 else ""
     return f"perhaps bound by loading; otherwise {said}" if verdict.possibly else said
 
 

@@ -127,8 +127,10 @@ def _together(parts: Iterable[Iterable[_Sources]]) -> list[_Sources]:
     return found
 
 
-def _drawn(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
-    """The calls that create the loaders from which an expression gets its batches; ``seen``: methods on the way."""
+def _drawn(source: ValueSource, seen: set[Scope | str]) -> Iterator[_Sources]:
+    """The calls that create the loaders from which an expression gets its batches; ``seen``: methods, and names of
+    attributes, on the way.
+    """
     for each in source.sources():
         node = each.node
         if isinstance(node, ast.Dict) and not each.is_known:  # ``loaders[phase]``: any of them
@@ -136,9 +138,9 @@ def _drawn(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
                 yield from _drawn(each.part(value), seen)
         elif isinstance(node, ast.Call):
             yield from _called(each, node, seen)
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and node.attr not in seen:  # two classes may give it to each other
             for setting in _set_elsewhere(each, node):
-                yield from _drawn(setting, seen)
+                yield from _drawn(setting, {*seen, node.attr})
         elif each.is_known:
             yield from _object(each, seen)
 
@@ -164,7 +166,7 @@ def _set_elsewhere(source: ValueSource, node: ast.Attribute) -> Iterator[ValueSo
             yield asked(value, Place(file, scope))
 
 
-def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[_Sources]:
+def _called(source: ValueSource, call: ast.Call, seen: set[Scope | str]) -> Iterator[_Sources]:
     """The loaders behind a call: one that it creates, that it gets, or that its function draws from."""
     project = source.place.file.project
     made = Modules.of(project).class_at(source.place.file, call.func)
@@ -187,7 +189,7 @@ def _called(source: ValueSource, call: ast.Call, seen: set[Scope]) -> Iterator[_
         yield from _registered(source, call.func, seen)
 
 
-def _registered(source: ValueSource, build: ast.Call, seen: set[Scope]) -> Iterator[_Sources]:
+def _registered(source: ValueSource, build: ast.Call, seen: set[Scope | str]) -> Iterator[_Sources]:
     """The loaders of the classes among which ``create(f"{mode}Reader")(dataset)`` looks one up."""
     for made in Registries.of(source.place.file.project).built(build):
         place = Modules.of(source.place.file.project).method(made.type, "__call__")
@@ -195,7 +197,7 @@ def _registered(source: ValueSource, build: ast.Call, seen: set[Scope]) -> Itera
             yield from _inside(source.entered(place), {*seen, place.scope})
 
 
-def _object(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
+def _object(source: ValueSource, seen: set[Scope | str]) -> Iterator[_Sources]:
     """The loaders that an object of the project draws from when a loop goes over it."""
     for name in _DRAWING:
         method = source.method(name)
@@ -203,7 +205,7 @@ def _object(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
             yield from _inside(method, {*seen, method.place.scope})
 
 
-def _inside(source: ValueSource, seen: set[Scope]) -> Iterator[_Sources]:
+def _inside(source: ValueSource, seen: set[Scope | str]) -> Iterator[_Sources]:
     """The loaders that a function draws from: in its loops and with ``next``, that it creates, and that it returns."""
     for statement in source.place.scope.statements:
         here = source.at(statement)
