@@ -270,6 +270,8 @@ class FindingSteps:
     def _loop(self, draft: Draft, step: Step) -> Loop:
         """The loop of a finding: of a wait in a forward pass that no loop is known to lead to, one whose trace does."""
         loop = loop_of(step)
+        if step.led_from is not None:
+            return *step.led_from, ""
         if step.line or not step.forward or not is_wait(draft):
             return loop
         if loop not in self._led:

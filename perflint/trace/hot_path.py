@@ -112,7 +112,9 @@ class _HotPath:
         way = replace(step, calls=(*step.calls, (path, node.node)), sure=step.sure and node.is_sure)
         if at.scope.name == "forward" and at.scope.owner is not None:
             alone = _of_forward(at)
-            way = replace(alone, sure=alone.sure or way.sure)  # a step certainly runs it, with gradients or without
+            led_from = (step.path, step.line) if step.line else step.led_from
+            # a step certainly runs it, with gradients or without
+            way = replace(alone, sure=alone.sure or way.sure, led_from=led_from)
             is_worth_it = is_worth_a_look(at, self._clues)
         else:
             is_worth_it = not way.forward or clues_ahead(at, self._clues, caller)
@@ -169,7 +171,7 @@ def _gains(seen: Seen, known: Point) -> bool:
 
 def _rank(step: Step) -> tuple[bool, bool, bool]:
     """The preference among paths to a function: a training step, one that is certain, one with a known loop."""
-    return not step.forward, step.sure, step.loop is not None
+    return not step.forward, step.sure, step.loop is not None or step.led_from is not None
 
 
 def _note_reads(nodes: Iterable[Node], at: Place) -> None:

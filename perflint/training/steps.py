@@ -25,7 +25,8 @@ class Step:
     ``path``/``loop``: the step loop (None: a step function that is only known by its name). ``calls``: the calls from
     the loop to the statement, outermost first, each with the path of its file. ``function``: the step function's name
     if there is no loop. ``forward``: the statement belongs to a model's forward pass.
-    ``sure``: names and types lead there; a method found only by its name is not.
+    ``sure``: names and types lead there; a method found only by its name is not. ``led_from``: path and row of a step
+    loop that runs the forward pass.
     """
 
     path: str
@@ -34,6 +35,7 @@ class Step:
     function: str = ""
     forward: bool = False
     sure: bool = True
+    led_from: tuple[str, int] | None = None
 
     @property
     def line(self) -> int:
@@ -49,7 +51,7 @@ class Step:
         """Send only the rows to another process: each node would be sent with everything below it."""
         loop = _at(self.line) if self.loop is not None else None
         calls = tuple((path, _at(row)) for path, row in self.via)
-        return Step, (self.path, loop, calls, self.function, self.forward, self.sure)
+        return Step, (self.path, loop, calls, self.function, self.forward, self.sure, self.led_from)
 
 
 def _at(row: int) -> ast.stmt:
