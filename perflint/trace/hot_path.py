@@ -65,7 +65,7 @@ class _HotPath:
         for file in live(self._project).files:
             for at, loop in outermost_loops(file) if not (file.is_quiet or file.is_foreign) else ():
                 step = Step(file.path, loop)
-                self._put((each for each in seen_around(at) if each.loop is loop), at, (), step)
+                self._put((each for each in seen_around(at) if each.loop in (loop, None)), at, (), step)
                 nodes = of_loop(at, loop).nodes
                 self._called(nodes, at.file.path, step)
                 if self._only is None or file in self._only:

@@ -20,6 +20,7 @@ from perflint.index.project import FileIndex
 from perflint.trace.events import EventKind, StepEvent
 from perflint.trace.queues import TYPICAL, HostWork, Part, Typical, Wait, step_ms
 from perflint.trace.step_trace import (
+    MOST_CALLS,
     Alternatives,
     Launches,
     Node,
@@ -234,6 +235,7 @@ class _Items:
     def __init__(self, wanted: Span | None) -> None:
         self._wanted = wanted
         self._left = _MOST_ITEMS
+        self._calls = MOST_CALLS
         self._repeated = 0
         self._counts: dict[Summary, int] = {}
         self._holds: dict[Summary, bool] = {}
@@ -251,7 +253,8 @@ class _Items:
                 yield _Launched(_MODEL)
             elif isinstance(node, StepCall):
                 is_run = node.every.often is Often.EACH_STEP or self._is_wanted([node])
-                if is_run and may_enter(node, calls):
+                if is_run and may_enter(node, calls) and self._calls > 0:
+                    self._calls -= 1
                     yield from self.of(self._chosen([each.nodes for each in node.reached]), (*calls, node))
             elif isinstance(node, Repeat):
                 yield from self._repeat(node, calls)

@@ -668,8 +668,10 @@ class Occurrence(NamedTuple):
 
 
 _MOST_OCCURRENCES = 5000
-_DEEPEST = 100
-"""How many calls within each other are followed."""
+_DEEPEST, MOST_CALLS = 100, 20_000
+"""How many calls within each other are followed, and how many in all: two calls in each of a chain of functions lead to
+its end in as many ways as a step may have calls.
+"""
 
 
 def may_enter(call: StepCall, calls: Sequence[StepCall]) -> bool:
@@ -679,23 +681,31 @@ def may_enter(call: StepCall, calls: Sequence[StepCall]) -> bool:
 
 def occurrences(trace: StepTrace) -> list[Occurrence]:
     """The events of a step in order; of alternatives, those of all."""
-    return list(islice(_occurrences(trace.nodes, (), (), EACH_STEP), _MOST_OCCURRENCES))
+    return list(islice(_Occurrences().of(trace.nodes, (), (), EACH_STEP), _MOST_OCCURRENCES))
 
 
-def _occurrences(
-    nodes: Iterable[Node], calls: tuple[StepCall, ...], repeats: tuple[Repeat, ...], every: Every
-) -> Iterator[Occurrence]:
-    for node in nodes:
-        if isinstance(node, StepEvent):
-            yield Occurrence(node, calls, repeats, node.every.within(every))
-        elif isinstance(node, StepCall) and may_enter(node, calls):
-            for reached in node.reached:
-                yield from _occurrences(reached.nodes, (*calls, node), repeats, node.every.within(every))
-        elif isinstance(node, Repeat):
-            yield from _occurrences(node.body, calls, (*repeats, node), every)
-        elif isinstance(node, Alternatives):
-            for _, arm in node.arms:
-                yield from _occurrences(arm, calls, repeats, every)
+class _Occurrences:
+    """Goes through a step call by call, as long as it has not met too many calls: each may be reached by many ways."""
+
+    def __init__(self) -> None:
+        self._left = MOST_CALLS
+
+    def of(
+        self, nodes: Iterable[Node], calls: tuple[StepCall, ...], repeats: tuple[Repeat, ...], every: Every
+    ) -> Iterator[Occurrence]:
+        """The events of some nodes."""
+        for node in nodes:
+            if isinstance(node, StepEvent):
+                yield Occurrence(node, calls, repeats, node.every.within(every))
+            elif isinstance(node, StepCall) and may_enter(node, calls) and self._left > 0:
+                self._left -= 1
+                for reached in node.reached:
+                    yield from self.of(reached.nodes, (*calls, node), repeats, node.every.within(every))
+            elif isinstance(node, Repeat):
+                yield from self.of(node.body, calls, (*repeats, node), every)
+            elif isinstance(node, Alternatives):
+                for _, arm in node.arms:
+                    yield from self.of(arm, calls, repeats, every)
 
 
 def most_at_each_step(
