@@ -1,4 +1,8 @@
-"""The hot path: stores which statements run at each training step, as the traces of the steps say, for the rules."""
+"""The hot path: which statements run at each training step, as the traces of the steps say.
+
+For example, the trace of the loop of ``train`` reaches ``Net.forward`` by ``net(x)``. So the statements of ``forward``
+get a `Point`: what its arguments are in this call, and the step that leads there. Rules look only at such statements.
+"""
 
 from __future__ import annotations
 
@@ -62,6 +66,7 @@ class _HotPath:
         self._waiting: list[tuple[Summary, Step]] = []
 
     def run(self) -> None:
+        """Store the points of all statements that a step leads to; those of loops first, which say most about a step."""
         for file in live(self._project).files:
             for at, loop in outermost_loops(file) if not (file.is_quiet or file.is_foreign) else ():
                 step = Step(file.path, loop)
@@ -83,10 +88,12 @@ class _HotPath:
         self._follow()
 
     def _begin(self, at: Place, step: Step, handed: dict[str, Kind] | None = None) -> None:
+        """Treat a function as the start of a step, unless a loop has led to it."""
         if at.scope not in self._scopes and (summary := summary_of(at, handed or {})) is not None:
             self._waiting.append((summary, step))
 
     def _follow(self) -> None:
+        """Store the points of what is waiting, and of all that it calls."""
         for summary, step in self._waiting:  # grows in the loop
             known = self._known.get(summary)
             if known is not None and _rank(known) >= _rank(step):
@@ -98,11 +105,16 @@ class _HotPath:
         self._waiting.clear()
 
     def _called(self, nodes: Iterable[Node], path: str, step: Step) -> None:
-        for node in own_calls(nodes):
+        """Go on with what some nodes of a function in a file call."""
+        for node in _own_calls(nodes):
             for target in node.targets if not node.every.is_rare else ():
                 self._enter(target, node, path, step)
 
     def _enter(self, target: Called | Summary, node: StepCall, path: str, step: Step) -> None:
+        """Let a function that a call reaches wait, if a rule may find something there, or behind it.
+
+        A forward pass is a step of its own, whatever leads to it: a message says "at each call of Net.forward".
+        """
         at, caller = target.function, node.place.scope
         name = at.scope.name.strip("_")
         if step.forward and decodes(name) and not name.startswith("generate_"):
@@ -124,6 +136,7 @@ class _HotPath:
                 self._waiting.append((summary, way))
 
     def _put(self, seen: Iterable[Seen], place: Place, told: Told, step: Step) -> None:
+        """Store the points of some statements of a function; of several steps, the one that says most counts."""
         if self._only is not None and place.file not in self._only:
             return
         points = points_of(place.file)
@@ -179,7 +192,7 @@ def _note_reads(nodes: Iterable[Node], at: Place) -> None:
 
     Code that computes the loss or takes the optimizer's step is needed at each step: only the read can be removed.
     """
-    for node in own_calls(nodes):
+    for node in _own_calls(nodes):
         call, statement, target = node.node, node.place.statement, node.reached[0].function
         if not isinstance(call, ast.Call) or statement is None or not node.is_sure or target.file is at.file:
             continue
@@ -190,7 +203,7 @@ def _note_reads(nodes: Iterable[Node], at: Place) -> None:
             reads_of(at.file)[at.file.source.lines.offset(call.lineno, call.col_offset)] = read
 
 
-def own_calls(nodes: Iterable[Node]) -> list[StepCall]:
+def _own_calls(nodes: Iterable[Node]) -> list[StepCall]:
     """The calls of a function among some of its nodes, without those in what it calls."""
     found, waiting = list[StepCall](), [*nodes]
     for node in waiting:  # grows in the loop
