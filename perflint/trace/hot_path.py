@@ -66,7 +66,7 @@ class _HotPath:
         self._waiting: list[tuple[Summary, Step]] = []
 
     def run(self) -> None:
-        """Store the points of all statements that a step leads to; those of loops first, which say most about a step."""
+        """Store the points of all statements that a step leads to; loops come first, since they say most."""
         for file in live(self._project).files:
             for at, loop in outermost_loops(file) if not (file.is_quiet or file.is_foreign) else ():
                 step = Step(file.path, loop)
