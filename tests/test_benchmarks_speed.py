@@ -158,7 +158,7 @@ def test_made_up_project_parses_and_has_findings(tmp_path: Path) -> None:
         ast.parse(text)
     found = engine.check({path: Source(path, text) for path, text in texts.items()}, Settings(join_lines=False))
     assert found
-    assert {finding.code for finding in found} <= {"PPF101", "PPF201"}
+    assert {finding.code for finding in found} <= {"PPF101", "PPF201", "PPF301"}
 
 
 def test_made_up_project_has_a_long_trainer(tmp_path: Path) -> None:
