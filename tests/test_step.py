@@ -14,6 +14,7 @@ from perflint.configuration.settings import Settings
 from perflint.flow.resolving import opened
 from perflint.inputs.input_files import read_inputs
 from perflint.output.step_text import as_json, text
+from perflint.run import engine
 from perflint.trace.events import EventKind
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import StepTrace, most_at_each_step, occurrences, traces, unknown_calls
@@ -495,3 +496,10 @@ def train(model, loader):
 """
     kinds = [kind for _, _, kind in events(own)]
     assert kinds == ["backward", "read", "log", "optimizer"]
+
+
+def test_only_what_makes_an_object_is_left_out_of_the_rules() -> None:
+    made = "class Made:\n    def __init__(self, x):\n        x.item()\n"
+    text = in_loop("init(loss)\nMade(loss)", f"\n\ndef init(loss):\n    loss.item()\n\n\n{made}")
+    found = engine.check(sources(text), Settings(join_lines=False, select=("PPF201",)))
+    assert [text[each.start : each.end] for each in found] == ["loss.item()"]

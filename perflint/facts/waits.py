@@ -17,7 +17,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.reaching import before
 from perflint.syntax.scopes import LOOPS, Scope, Statement, leaf, operands, own_parts, terminal
 from perflint.syntax.tree import children, walk
-from perflint.training.step_loops import reads_tensor
+from perflint.training.step_loops import is_of_tensors, reads_tensor
 from perflint.training.steps import Point, of_point, points_of
 
 # Finds tensors that are shapes and counts, whose values Paddle keeps on the host: ``paddle.shape(x)``.
@@ -263,8 +263,7 @@ def is_read_of_tensor(node: ast.expr, point: Point) -> bool:
     """Whether an array is read from the device just here: ``x.numpy()[i.numpy()]`` is ``x[i]``, which needs no read."""
     if not isinstance(node, ast.Call):
         return False
-    is_numpy = isinstance(node.func, ast.Attribute) and node.func.attr == "numpy" and not arguments_of(node)
-    return is_numpy or reads_tensor(node, Evaluator(point.file, point.full_env), point.file)
+    return is_of_tensors(node) or reads_tensor(node, Evaluator(point.file, point.full_env), point.file)
 
 
 def _becomes_a_size(point: Point, node: ast.expr) -> bool:

@@ -15,6 +15,7 @@ from perflint.rules.read_advice import advice
 from perflint.rules.tensor_reads import READING_CALLS, tensor_read_by
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import terminal
+from perflint.training.step_loops import is_of_tensors
 
 CODE = "PPF210"
 # Python's own functions: they accept a list of numbers as well as a tensor.
@@ -40,6 +41,5 @@ def _confidence(call: ast.Call, tensor: ast.expr, context: Context) -> Confidenc
     if kind.is_tensor and not kind.guess:
         return Confidence.HIGH
     # An argument of a forward pass is a tensor or a plain number: only a method that numbers lack distinguishes them.
-    # Nothing but a tensor has `numpy()`.
-    is_one = terminal(call) == "numpy" or (terminal(call) in READ_METHODS and kind.is_tensor)
+    is_one = is_of_tensors(call) or (terminal(call) in READ_METHODS and kind.is_tensor)
     return Confidence.MEDIUM if is_one else Confidence.LOW

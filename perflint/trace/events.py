@@ -21,7 +21,7 @@ from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import candidates, own_parts
 from perflint.syntax.tree import children
 from perflint.training import evidence
-from perflint.training.step_loops import reads_tensor
+from perflint.training.step_loops import is_of_tensors, reads_tensor
 from perflint.training.steps import Point
 
 
@@ -166,7 +166,7 @@ def _of_value(node: ast.expr, point: Point, evaluator: Evaluator, is_asked_for_t
 
 def _of_call(call: ast.Call, point: Point, evaluator: Evaluator) -> Iterator[Happening]:
     """The events that a call is because of what it calls: ``scaler.step`` tests for overflow, and steps."""
-    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator) or _is_for_tensors(call, evaluator):
+    if reads_tensor(call, evaluator, point.file) or _copies(call, evaluator) or _is_unknown_tensor(call, evaluator):
         yield Happening(call, EventKind.READ)
         return
     name = point.file.names.resolve(dotted(call.func) or "")
@@ -198,15 +198,15 @@ def _schedules(call: ast.Call, evaluator: Evaluator) -> bool:
     return owner.type.startswith("paddle.optimizer.lr.")
 
 
+def _is_unknown_tensor(call: ast.Call, evaluator: Evaluator) -> bool:
+    """Whether a call reads something unknown with a method that only tensors have."""
+    receiver = call.func.value if isinstance(call.func, ast.Attribute) and is_of_tensors(call) else None
+    return receiver is not None and evaluator.kind(receiver).tag == UNKNOWN_TAG
+
+
 def _copies(call: ast.Call, evaluator: Evaluator) -> bool:
     is_method = isinstance(call.func, ast.Attribute) and call.func.attr in COPYING_METHODS
     return is_method and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).is_tensor
-
-
-def _is_for_tensors(call: ast.Call, evaluator: Evaluator) -> bool:
-    """Whether a call is ``x.numpy()`` of something unknown: nothing but a tensor has that method."""
-    is_numpy = isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not arguments_of(call)
-    return is_numpy and isinstance(call.func, ast.Attribute) and evaluator.kind(call.func.value).tag == UNKNOWN_TAG
 
 
 def model_of(call: ast.Call, evaluator: Evaluator) -> Kind | None:

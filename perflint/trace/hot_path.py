@@ -119,7 +119,7 @@ class _HotPath:
         name = at.scope.name.strip("_")
         if step.forward and decodes(name) and not name.startswith("generate_"):
             return
-        if name == "init" and self._clues.sure:
+        if at.scope.name == "__init__" and self._clues.sure:
             return  # a class may be made of anything, which its tests tell apart
         way = replace(step, calls=(*step.calls, (path, node.node)), sure=step.sure and node.is_sure)
         if at.scope.name == "forward" and at.scope.owner is not None:

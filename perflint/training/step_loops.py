@@ -28,6 +28,7 @@ from perflint.paddle.passthrough import LOOPED
 from perflint.query import query
 from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted
+from perflint.syntax.parameters import arguments_of
 from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, is_for_another_program, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, means_scaler, picks
@@ -122,6 +123,11 @@ def _asks_for_a_key(statement: Statement, scope: Scope) -> bool:
         for test in statement.tests
         for item in walk(test)
     )
+
+
+def is_of_tensors(call: ast.Call) -> bool:
+    """Whether a call is ``x.numpy()``, whatever is known of ``x``: nothing but a tensor has that method."""
+    return isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" and not arguments_of(call)
 
 
 def reads_tensor(call: ast.Call, evaluator: Evaluator, file: FileIndex) -> bool:
