@@ -8,7 +8,7 @@ from itertools import islice
 
 from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
-from perflint.facts.usages import GIVE_A_NUMBER, sizes_in
+from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.index.kinds import Kind
 from perflint.syntax.bindings import loads_of, targets_and_values
@@ -235,8 +235,16 @@ def _sizes(point: Point, items: bool = True) -> frozenset[ast.AST]:
         if is_size:
             found.add(node)
         wanted = _wanted(node, point, items)
+        is_size = is_size and not _asks_for_its_form(node)
         waiting += [(child, is_size or child in wanted) for child in children(node)]
     return frozenset(found)
+
+
+def _asks_for_its_form(node: ast.AST) -> bool:
+    """Whether an expression needs no value of what it is about: ``x.shape``, which the host knows, and ``len(x)``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "len"
+    return isinstance(node, ast.Attribute) and node.attr in FORMS
 
 
 def _wanted(node: ast.AST, point: Point, items: bool) -> list[ast.AST]:
