@@ -81,7 +81,7 @@ _DRAWS = "numpy.random."
 _TELLING = frozenset({"print", "warn", "warning", "info", "error", "debug"})
 _LEAVES_STEP = (ast.Raise, ast.Break, ast.Return, ast.Continue)
 _LEAVES_MODEL = (ast.Raise, ast.Break)
-"""A loop of a model that ends early, at convergence, saves more than the read costs; `return` is often a choice."""
+"""`return` is often a choice."""
 
 _LARGE = 4
 """A branch of a forward pass with more statements is a part of the model, not a choice of two values."""
@@ -188,6 +188,8 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     """Why the host has to know the test of an ``if``."""
     leaves = _LEAVES_MODEL if forward else _LEAVES_STEP
     arms = [arm for arm in (statement.body, statement.orelse) if arm]
+    if ends_a_loop_inside(point):
+        return ""
     if any(isinstance(arm[-1], leaves) for arm in arms) or _trains(statement):
         return GO_ON
     if forward and all(_only_tells(arm) for arm in arms):
@@ -195,6 +197,23 @@ def _needed_to_branch(point: Point, statement: ast.If, forward: bool) -> str:
     returns = any(isinstance(item, ast.Return) for item in walk(statement))
     is_part = forward and not returns and any(_is_large(arm) for arm in arms)
     return _STRUCTURE if is_part else ""
+
+
+def ends_a_loop_inside(point: Point) -> bool:
+    """Whether a test ends a loop inside the step, in which it waits in each pass: ``if error < limit: break``.
+
+    The loop may end some passes late, so the test need not come in each of them.
+    """
+    statement, loop = point.statement.node, point.statement.loop
+    if not isinstance(statement, ast.If) or loop is None or loop is point.loop or statement.orelse:
+        return False
+    return isinstance(statement.body[-1], ast.Break) and all(map(_says_or_leaves, statement.body))
+
+
+def _says_or_leaves(node: ast.stmt) -> bool:
+    """Whether a statement is ``break``, or only prints something."""
+    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    return isinstance(node, ast.Break) or (is_call and terminal(node.value) in _TELLING)
 
 
 def _trains(statement: ast.If) -> bool:
