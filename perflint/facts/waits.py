@@ -10,7 +10,9 @@ from perflint.facts.paddle_calls import is_exchange
 from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
-from perflint.index.kinds import Kind
+from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked
+from perflint.index.kinds import UNKNOWN, Kind
+from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, plain_names, stored_names
 from perflint.syntax.parameters import arguments_of
@@ -346,6 +348,70 @@ def sizes_on_the_device(node: ast.AST, point: Point, evaluator: Evaluator) -> bo
     """Whether a size in an expression is a tensor of the device, which the host has to read first."""
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     return any(_is_on_the_device(part, point, evaluator) for part in sizes)
+
+
+def sized_by_a_result(node: ast.AST, point: Point) -> bool:
+    """Whether a size in an expression is certainly a result of the device: ``x[:, :n]`` after ``n = lengths.max()``.
+
+    Numbers that look alike come from ``x.shape``, from a caller, or from a helper: each place that the value may come
+    from has to compute it from tensors, as far as it is known, and at least one has to be known.
+    """
+    evaluator = Evaluator(point.file, point.full_env)
+    sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
+    tensors = (part for part in sizes if evaluator.kind(part).is_tensor and not is_in_host_memory(part, point))
+    return any(_is_a_result(asked(part, point.place, through=_VALUES)) is True for part in tensors)
+
+
+_VALUES = EVERYTHING & ~Through.ITEM
+_COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
+_RESULTS = frozenset(
+    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero"}
+)
+_SAME = frozenset(
+    {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach"}
+)
+
+
+def _is_a_result(value: ValueSource) -> bool | None:
+    """Whether an expression computes a tensor on the device; False if it is something else, None if that is unknown."""
+    node = value.node
+    if isinstance(node, ast.BinOp):
+        sides = _is_a_result(value.part(node.left)), _is_a_result(value.part(node.right))
+        return True if True in sides else None if None in sides else False
+    if isinstance(node, ast.UnaryOp):
+        return _is_a_result(value.part(node.operand))
+    if isinstance(node, ast.Subscript):
+        return _is_a_result(value.part(node.value))
+    if isinstance(node, ast.Attribute) and node.attr in HOST_ATTRIBUTES:
+        return False
+    if isinstance(node, (ast.Name, ast.Attribute, ast.IfExp)):
+        found = [None if not each.is_known or each.node is node else _is_a_result(each) for each in value.sources()]
+        return _all_of(found)
+    return _is_called_for_one(node, value) if isinstance(node, ast.Call) else False
+
+
+def _is_called_for_one(call: ast.Call, value: ValueSource) -> bool | None:
+    """The same for a call."""
+    last, method = terminal(call) or "", call.func if isinstance(call.func, ast.Attribute) else None
+    if value.qualified.startswith("paddle.") and last.islower():
+        return last not in _COUNTS
+    if last in _COUNTS or (method is None and last in GIVE_A_NUMBER):
+        return False
+    if method is not None and last in _RESULTS | _SAME:
+        here = (
+            points_of(value.place.file).get(value.place.statement.node) if value.place.statement is not None else None
+        )
+        kind = Evaluator(here.file, here.full_env).kind(method.value) if here is not None else UNKNOWN
+        if last in _RESULTS and kind.is_tensor:
+            return True
+        return False if kind.is_host else _is_a_result(value.part(method.value))
+    inside = [_is_a_result(each) for each in value.sources() if each.is_known and each.node is not call]
+    return _all_of(inside)
+
+
+def _all_of(found: list[bool | None]) -> bool | None:
+    """What holds for each of some values, as far as it is known."""
+    return False if False in found else True if True in found else None
 
 
 def _parts(size: ast.AST) -> list[ast.expr]:
