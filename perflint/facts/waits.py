@@ -209,13 +209,7 @@ def ends_a_loop_inside(point: Point) -> bool:
     statement, loop = point.statement.node, point.statement.loop
     if not isinstance(statement, ast.If) or loop is None or loop is point.loop or statement.orelse:
         return False
-    return isinstance(statement.body[-1], ast.Break) and all(map(_says_or_leaves, statement.body))
-
-
-def _says_or_leaves(node: ast.stmt) -> bool:
-    """Whether a statement is ``break``, or only prints something."""
-    is_call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-    return isinstance(node, ast.Break) or (is_call and terminal(node.value) in _TELLING)
+    return isinstance(statement.body[-1], ast.Break) and _only_tells(statement.body[:-1])
 
 
 def _trains(statement: ast.If) -> bool:
