@@ -108,6 +108,9 @@ def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
         "return x[:, : int(self.size)]",
         "n = y.max() if y.ndim > 2 else y.shape[0]\nreturn loss[:n]",
         "n = self.count(y)\nreturn loss[:n]",
+        "n = paddle.ceil(paddle.shape(x)[2:3] / 4).astype('int32')\nreturn x.reshape([n, -1])",
+        "return one_hot(y.max(), 3)",
+        "return self.masked(x, y, 9)",
         "for n in self.sizes:\n    x = x[:, :n]\nreturn x",
         "return self.cut(loss, y.max()) + self.cut(loss, y.shape[0])",
     ],
@@ -115,7 +118,10 @@ def test_a_size_that_is_a_tensor(body: str, said: str) -> None:
 def test_a_size_that_may_be_a_number(body: str) -> None:
     cut = "    def cut(self, values, n):\n        return values[:n].mean()\n"
     count = "    def count(self, y):\n        return y.shape[0]\n"
-    assert found("\n".join([script(body), cut, count])) == []
+    masked = (
+        "    def masked(self, x, y, n=None):\n        n = y.max() if n is None else n\n        return x[:, :n].sum()\n"
+    )
+    assert found("\n".join([script(body), cut, count, masked])) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from perflint.facts.unknown_size import dense_form, dynamic_op, mask_of
 from perflint.facts.usages import FORMS, GIVE_A_NUMBER, sizes_in
 from perflint.flow.evaluate import Evaluator
 from perflint.flow.sources import EVERYTHING, Through, ValueSource, asked
-from perflint.index.kinds import UNKNOWN, Kind
+from perflint.index.kinds import Kind
 from perflint.paddle.call_results import HOST_ATTRIBUTES
 from perflint.syntax.bindings import loads_of, targets_and_values
 from perflint.syntax.names import dotted, plain_names, stored_names
@@ -351,6 +351,10 @@ def sized_by_a_result(node: ast.AST, point: Point) -> bool:
     from has to compute it from tensors, as far as it is known, and at least one has to be known.
     """
     evaluator = Evaluator(point.file, point.full_env)
+    if isinstance(node, ast.Call) and not point.file.names.qualified(node.func).startswith("paddle."):
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if owner is None or not evaluator.kind(owner).is_tensor:
+            return False  # a function of the project, with a name that Paddle has as well
     sizes = (part for size in sizes_in(node, point.file.names) for part in _parts(size))
     tensors = (part for part in sizes if evaluator.kind(part).is_tensor and not is_in_host_memory(part, point))
     return any(_is_a_result(asked(part, point.place, through=_VALUES)) is True for part in tensors)
@@ -359,48 +363,67 @@ def sized_by_a_result(node: ast.AST, point: Point) -> bool:
 _VALUES = EVERYTHING & ~Through.ITEM
 _COUNTS = frozenset({"shape", "rank", "numel", "is_empty", "get_world_size", "get_rank", "item", "len"})
 _RESULTS = frozenset(
-    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero"}
+    {"sum", "max", "min", "mean", "prod", "argmax", "argmin", "cumsum", "amax", "amin", "count_nonzero", "to_tensor"}
+    | {"rand", "randn", "randint", "randperm", "uniform", "multinomial", "argsort"}
 )
+"""Functions and methods whose result is on the device, unless they get what is on the host."""
 _SAME = frozenset(
-    {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach"}
+    {"astype", "cast", "clip", "floor", "ceil", "round", "abs", "squeeze", "reshape", "flatten", "detach", "stack"}
+    | {"concat", "minimum", "maximum", "where"}
 )
+"""Those whose result is where their arguments are."""
 
 
 def _is_a_result(value: ValueSource) -> bool | None:
     """Whether an expression computes a tensor on the device; False if it is something else, None if that is unknown."""
     node = value.node
     if isinstance(node, ast.BinOp):
-        sides = _is_a_result(value.part(node.left)), _is_a_result(value.part(node.right))
-        return True if True in sides else None if None in sides else False
-    if isinstance(node, ast.UnaryOp):
-        return _is_a_result(value.part(node.operand))
-    if isinstance(node, ast.Subscript):
-        return _is_a_result(value.part(node.value))
+        return _any_of(value, [node.left, node.right])
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return _any_of(value, node.elts)
+    if isinstance(node, (ast.UnaryOp, ast.Subscript)):
+        return _is_a_result(value.part(node.operand if isinstance(node, ast.UnaryOp) else node.value))
     if isinstance(node, ast.Attribute) and node.attr in HOST_ATTRIBUTES:
         return False
     if isinstance(node, (ast.Name, ast.Attribute, ast.IfExp)):
-        found = [None if not each.is_known or each.node is node else _is_a_result(each) for each in value.sources()]
-        return _all_of(found)
-    return _is_called_for_one(node, value) if isinstance(node, ast.Call) else False
+        return _of_sources([*value.sources()], node)
+    if isinstance(node, ast.Call):
+        return _is_called_for_one(node, value)
+    return False if isinstance(node, ast.Constant) else None
+
+
+def _of_sources(found: list[ValueSource], node: ast.expr) -> bool | None:
+    """The same for a value that may come from several places; only calls may leave open what others pass."""
+    known = [None if not each.is_known or each.node is node else _is_a_result(each) for each in found]
+    if False in known or None not in known:
+        return _all_of(known)
+    passed = (is_one for each, is_one in zip(found, known, strict=True) if _is_passed(each))
+    return True if True in passed else None
+
+
+def _is_passed(source: ValueSource) -> bool:
+    return any(step.kind is Through.ARGUMENT for step in source.steps)
 
 
 def _is_called_for_one(call: ast.Call, value: ValueSource) -> bool | None:
     """The same for a call."""
     last, method = terminal(call) or "", call.func if isinstance(call.func, ast.Attribute) else None
-    if value.qualified.startswith("paddle.") and last.islower():
-        return last not in _COUNTS
     if last in _COUNTS or (method is None and last in GIVE_A_NUMBER):
         return False
-    if method is not None and last in _RESULTS | _SAME:
-        here = (
-            points_of(value.place.file).get(value.place.statement.node) if value.place.statement is not None else None
-        )
-        kind = Evaluator(here.file, here.full_env).kind(method.value) if here is not None else UNKNOWN
-        if last in _RESULTS and kind.is_tensor:
-            return True
-        return False if kind.is_host else _is_a_result(value.part(method.value))
-    inside = [_is_a_result(each) for each in value.sources() if each.is_known and each.node is not call]
-    return _all_of(inside)
+    is_function = value.qualified.startswith("paddle.")
+    if last not in _RESULTS | _SAME or not (is_function or method is not None):
+        called = [each for each in value.sources() if each.node is not call]
+        return _of_sources(called, call) if called and not is_function else None
+    given = call.args if is_function or method is None else [method.value]
+    if last == "to_tensor" or not given:
+        return True
+    return _any_of(value, given) is not False if last in _RESULTS else _any_of(value, given)
+
+
+def _any_of(value: ValueSource, parts: list[ast.expr]) -> bool | None:
+    """The same for what is computed from some expressions: on the device if one of them is."""
+    found = [_is_a_result(value.part(part)) for part in parts if not isinstance(part, ast.Constant)]
+    return True if True in found else None if None in found or not found else False
 
 
 def _all_of(found: list[bool | None]) -> bool | None:
