@@ -21,12 +21,11 @@ from perflint.catalogue import events
 from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
 from perflint.findings import LoaderChoice, Possibly, Row, StepEdit, StepPlace, StepReport, StepVerdict
-from perflint.flow.calls import Certainty
 from perflint.index.project import Place, Project
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
 from perflint.trace.queues import Kernels, Part, loading_step_ms
-from perflint.trace.reached import By, reached, reached_by
+from perflint.trace.reached import By, reached_by, starters
 from perflint.trace.step_trace import StepTrace, traces, unknown_calls
 from perflint.training.intent import optimizes_an_input
 
@@ -59,13 +58,10 @@ def step_reports(project: Project) -> Iterator[StepReport]:
     for trace in traces(project):
         if reached_by(trace.place) is not By.PROGRAMS:
             continue
-        found = reached(trace.place).programs
-        best = max(found.values(), default=Certainty.SURE)
-        programs = tuple(sorted(file.path for file, certainty in found.items() if certainty is best))
         function = "" if trace.loop is not None else trace.place.scope.qualname
         place = StepPlace(trace.place.file.path, trace.row if trace.loop is not None else 0, function)
         with suppress(RecursionError):  # code nests too deeply: its findings are shown without a verdict
-            yield StepReport(place, programs, verdict(trace))
+            yield StepReport(place, starters(trace.place), verdict(trace))
 
 
 def verdict(trace: StepTrace) -> StepVerdict:
