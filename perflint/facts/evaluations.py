@@ -10,11 +10,11 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from perflint.facts.gradient_graphs import modes_in
 from perflint.flow.calls import CallGraph
 from perflint.flow.values import Values
 from perflint.index.kinds import LAYER_TAG, LOADER_TAG
 from perflint.index.project import FileIndex, Part, Place
-from perflint.facts.gradient_graphs import modes_in
 from perflint.query import query
 from perflint.syntax.names import dotted, names_in
 from perflint.syntax.parameters import arguments_of
@@ -33,12 +33,12 @@ _DEEPEST = 3
 class WholeEvaluation(NamedTuple):
     """A loop over batches that evaluates a model, with its function.
 
-    ``sure``: names and types lead from the call to that function; a method that only its name leads to is not sure.
+    ``is_sure``: names and types lead from the call to that function; a method that only its name leads to is not sure.
     """
 
     at: Place
     loop: ast.For | ast.AsyncFor
-    sure: bool = True
+    is_sure: bool = True
 
 
 class Evaluations(Part):
@@ -52,7 +52,7 @@ class Evaluations(Part):
             if target.scope is not at.scope:
                 found = self._in_function(target.place)
                 if found is not None:
-                    return found._replace(sure=target.sure)
+                    return found._replace(is_sure=target.sure)
         return None
 
     @property
