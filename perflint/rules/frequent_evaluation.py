@@ -45,13 +45,13 @@ class _Call(NamedTuple):
 class FrequentEvaluation(NamedTuple):
     """An evaluation that training waits for every n steps.
 
-    ``times``: how many evaluations there are each time. ``by_one``: the model gets one sample at a time.
+    ``times``: how many evaluations there are each time. ``slowness``: how much longer each lasts than one in batches,
+    1 unless the model gets one sample at a time.
     """
 
     reached: Periodic
-    calls: tuple[_Call, ...]
     times: int
-    by_one: bool
+    slowness: int
 
 
 class OnTrainingData(NamedTuple):
@@ -86,9 +86,10 @@ def _candidates(file: FileIndex) -> Iterator[Candidate]:
             yield Candidate(call, statement.node, same)
     for reached, calls in groups.values():
         slowness = _slowness(calls[0].found, reached)
-        most = max(sum(each.times for each in calls if not _exclude(each.statement, one.statement)) for one in calls)
-        first = calls[0]
-        fact = FrequentEvaluation(reached, tuple(calls), min(most, _MOST_TIMES) * slowness, slowness > 1)
+        first, tests = calls[0], _tests(calls[0].statement)
+        together = [each for each in calls if _tests(each.statement) <= tests]
+        times = min(sum(each.times for each in together), _MOST_TIMES)
+        fact = FrequentEvaluation(reached, times, slowness)
         confidence = Confidence.HIGH if first.found.is_sure else Confidence.MEDIUM
         yield Candidate(first.call, first.statement.node, fact, confidence)
 
@@ -104,10 +105,11 @@ def _times(at: Place, statement: Statement, reached: Periodic) -> int:
     return prod(found)
 
 
-def _exclude(one: Statement, other: Statement) -> bool:
-    """Whether two statements are in different branches of a test: never do both run."""
-    branches = dict(one.branches)
-    return any(isinstance(node, ast.If) and branches.get(node, branch) != branch for node, branch in other.branches)
+def _tests(statement: Statement) -> frozenset[tuple[str, str]]:
+    """The tests around a statement, as text, each with its branch: what runs under no others always runs with it."""
+    return frozenset(
+        (ast.unparse(node.test), branch) for node, branch in statement.branches if isinstance(node, ast.If)
+    )
 
 
 # Whether an evaluation runs the model on one sample at a time, while training has batches.
@@ -177,10 +179,10 @@ def frequent_evaluation(found: FrequentEvaluation | OnTrainingData, context: Con
         text, fix = RULE.texts["training data"], RULE.words("training data")
         context.report(fix, related=related, event="evaluation of the training data", message=text, data=found.data)
         return
-    case = "one by one" if found.by_one else "several" if len(found.calls) > 1 or found.times > 1 else ""
+    case = "one by one" if found.slowness > 1 else "several" if found.times > 1 else ""
     context.report(
         RULE.words(case),
         step=found.reached.step,
-        every=replace(found.reached.interval, times=found.times),
+        every=replace(found.reached.interval, times=found.times * found.slowness),
         how=RULE.texts[case] if case else "",
     )
