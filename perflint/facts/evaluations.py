@@ -62,7 +62,7 @@ class Evaluations(Part):
 
     @query
     def _names(self) -> frozenset[str]:
-        own = {scope.name for file in self._project.files.values() for scope in _evaluating(file)}
+        own = {scope.name for file in self._project.files.values() for scope in evaluating(file)}
         return frozenset({*own, *self._wrapping(own)} - {"forward", "__call__", "__init__"})
 
     def _wrapping(self, names: set[str]) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _is_evaluation(name: str) -> bool:
 
 
 @query
-def _evaluating(file: FileIndex) -> list[Scope]:
+def evaluating(file: FileIndex) -> list[Scope]:
     """The functions of a file with a loop that evaluates."""
     if file.is_quiet or file.is_foreign or not file.has_words("for"):
         return []
