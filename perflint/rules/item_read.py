@@ -19,7 +19,6 @@ from perflint.query import query
 from perflint.rules.tensor_reads import Evidence
 from perflint.syntax.names import dotted_names, plain_names
 from perflint.syntax.parameters import argument_for
-from perflint.syntax.scopes import Scope
 from perflint.syntax.tree import walk
 from perflint.trace.lengths import passes
 from perflint.training.outcomes import COMPREHENSIONS
@@ -105,7 +104,7 @@ def _in_helper(call: ast.Call, at: Place) -> _Items | None:
     """A function of the project that goes through an argument item by item: ``to_string(tokens, vocabulary)``."""
     targets = CallGraph.of(at.file.project).callees(at, call) if call.args else []
     for target in targets[:1] if targets and targets[0].sure else ():
-        for parameter, (row, loop) in _read_by(target.file, target.scope).items():
+        for parameter, (row, loop) in _read_by(target.place).items():
             given = argument_for(target.scope, call, parameter)
             if given is not None:
                 return _Items(given, loop, given, (target.place, row))
@@ -113,15 +112,15 @@ def _in_helper(call: ast.Call, at: Place) -> _Items | None:
 
 
 @query
-def _read_by(file: FileIndex, scope: Scope) -> dict[str, tuple[int, ast.AST]]:
+def _read_by(at: Place) -> dict[str, tuple[int, ast.AST]]:
     """The parameters that a function goes through, and turns each item of into a number, with the row of a read."""
     found: dict[str, tuple[int, ast.AST]] = {}
-    for statement in scope.statements:
+    for statement in at.scope.statements:
         for node in statement.nodes:
             if isinstance(node, COMPREHENSIONS):
                 for call in (each for each in walk(node) if isinstance(each, ast.Call)):
-                    read = _items_read(call, [node], file)
-                    if read is not None and isinstance(read.tensor, ast.Name) and read.tensor.id in scope.parameters:
+                    read = _items_read(call, [node], at.file)
+                    if read is not None and isinstance(read.tensor, ast.Name) and read.tensor.id in at.scope.parameters:
                         found.setdefault(read.tensor.id, (call.lineno, node))
     return found
 
