@@ -102,7 +102,7 @@ def whole_read(read: _Whole, context: Context) -> None:
         message=RULE.texts["whole"],
         where=f"each iteration of the loop at line {_row(found, context)}",
         base=ast.unparse(read.tensor),
-        more=f" (and {len(tensors) - 1} more tensors)" if len(tensors) > 1 else "",
+        more=f" (and {len(tensors) - 1} more)" if len(tensors) > 1 else "",
     )
 
 
