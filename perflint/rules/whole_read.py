@@ -1,4 +1,4 @@
-"""PPF209 where a loop reads a whole tensor in each iteration, to use another part of it each time: `x.numpy()[i]`."""
+"""PPF603 where a loop reads a whole tensor in each iteration, to use another part of it each time: `x.numpy()[i]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.syntax.tree import base_of, walk
 from perflint.trace.lengths import passes
 from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
 
-RULE = shipped()["PPF209"]
+RULE = shipped()["PPF603"]
 _READ = re.compile(rf"\b(?:{'|'.join(sorted(ARRAY_METHODS))})\s*\(\s*\)\s*\[")
 _FEW = 3
 """A loop over so few parts is not worth an edit."""
@@ -99,7 +99,6 @@ def whole_read(read: _Whole, context: Context) -> None:
         step=context.step,
         confidence=Confidence.HIGH if is_certain else Confidence.MEDIUM,
         costs_on_cpu=True,
-        message=RULE.texts["whole"],
         where=f"each iteration of the loop at line {_row(found, context)}",
         base=ast.unparse(read.tensor),
         more=f" (and {len(tensors) - 1} more)" if len(tensors) > 1 else "",
