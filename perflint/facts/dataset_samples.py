@@ -25,7 +25,7 @@ from perflint.flow.sources import (
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import Located, Place
+from perflint.index.project import Place
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_none, is_zero
@@ -280,7 +280,6 @@ _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.
 _WRAPS = re.compile(
     r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
-_MAP_DATASETS = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?(?:load_dataset|MapDataset)$")
 _FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
     r"(?i)(?:open|loads?|loadtxt|genfromtxt|fromfile|memmap|im(?:read|decode|resize)|resize|cvtcolor|warp\w+|rotate"
@@ -318,36 +317,6 @@ def work_of(dataset: ast.expr | None, at: Place) -> Work:
     return Work.UNKNOWN if dataset is None else _SampleWork().of(asked(dataset, at))
 
 
-def lazy_map(dataset: ast.expr | None, at: Place) -> Located | None:
-    """The ``dataset.map(convert)`` of PaddleNLP behind a dataset that converts each sample again in each epoch.
-
-    It does so by default; with ``lazy=False`` it converts all samples at once and keeps the results in memory.
-    """
-    for source in asked(dataset, at).sources() if dataset is not None else ():
-        named = (step for step in source.steps if isinstance(step.node, ast.Name))
-        in_place = ((source, Located(call, step.place)) for step in named if (call := _mapped_in_place(step)))
-        maps = [*in_place][:1] or [(each, Located(call, source.place)) for each, call in _receivers(source)]
-        for receiver, found in maps:
-            if _is_map_dataset(receiver) and _mapped(found.call, found.place.file) is Work.UNKNOWN:
-                return found
-    return None
-
-
-def _receivers(source: ValueSource) -> Iterator[tuple[ValueSource, ast.Call]]:
-    """What creates the dataset of a call of its ``map``, each with that call."""
-    call = source.node
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "map":
-        yield from ((each, call) for each in source.part(call.func.value).sources())
-
-
-def _is_map_dataset(source: ValueSource) -> bool:
-    """Whether a call creates a dataset of PaddleNLP whose ``map`` may convert all samples at once."""
-    if not isinstance(source.node, ast.Call) or not _MAP_DATASETS.match(source.qualified):
-        return False
-    lazy = argument_of(source.node, "lazy", None)
-    return lazy is None or _is_constant(lazy, False)
-
-
 def wrapped(dataset: ValueSource) -> list[ValueSource]:
     """The datasets that ``Subset(data)``, ``ConcatDataset([one, two])`` and the like take their samples from."""
     call, qualified = dataset.node, dataset.qualified
@@ -380,10 +349,10 @@ class _SampleWork:
     def _created(self, source: ValueSource, start: int) -> Work:
         """The work for what a source creates, judging by the steps to it from the first one in question, too."""
         steps = source.steps[start:]
-        mapped = (_mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
+        mapped = (mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
         in_place = next((call for call in mapped if call is not None), None)
         if in_place is not None:
-            return _mapped(in_place, source.place.file)
+            return work_after_map(in_place, source.place.file)
         found = self._of_source(source)
         # Taking an item of an attribute is no work, unless that is a dataset or opens a file.
         held = [step.node.attr for step in steps if _is_own(step.node) and step.kind is Through.ATTRIBUTE]
@@ -397,7 +366,7 @@ class _SampleWork:
             return Work.NONE
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in ("map", "apply"):
-                return _mapped(node, source.place.file)
+                return work_after_map(node, source.place.file)
             if _IN_MEMORY.match(qualified) or _FOLDERS.match(qualified):
                 return Work.NONE if _IN_MEMORY.match(qualified) else Work.SOME
             if inner := wrapped(source):
@@ -452,7 +421,7 @@ def _is_lazy(source: ValueSource) -> bool:
     return any(map(_LAZY.search, names))
 
 
-def _mapped_in_place(step: SourceStep) -> ast.Call | None:
+def mapped_in_place(step: SourceStep) -> ast.Call | None:
     """The last ``dataset.map(convert)`` before a name is read, as a statement: PaddleNLP's changes the dataset."""
     name, place = dotted(step.node) or "", step.place
     scope = scope_binding(name, place.scope)
@@ -466,7 +435,7 @@ def _mapped_in_place(step: SourceStep) -> ast.Call | None:
     return next((call for call in reversed(calls) if at is None or call.lineno < at.node.lineno), None)
 
 
-def _mapped(call: ast.Call, file: FileIndex) -> Work:
+def work_after_map(call: ast.Call, file: FileIndex) -> Work:
     """The work that ``dataset.map(convert)`` leaves for a loader: none if it has converted all samples in advance.
 
     PaddleNLP does so with ``lazy=False``, with ``batched=True`` and with two workers or more; without them it converts

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from perflint.facts.dataset_samples import lazy_map, obstacles
+from perflint.facts.dataset_samples import obstacles
+from perflint.facts.lazy_maps import lazy_maps
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.by_statement import Flow
@@ -257,7 +258,7 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, 
     call, place = _made(origin) or origin.calls[0]
     path, name = place.file.path, dotted(call.func) or "super().__init__"
     hinders = obstacles(loader.call, loader.place) or obstacles(call, place)
-    mapped = lazy_map(argument_of(loader.call, "dataset", 0), loader.place)
+    mapped = next(lazy_maps(argument_of(loader.call, "dataset", 0), loader.place), None)
     samples = loader_advice.Samples(hinders, mapped)
     default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, samples)
     places = found.setdefault(file.path, {})
