@@ -109,18 +109,30 @@ def _first(nodes: Iterable[ast.expr | None], place: Place) -> list[Obstacle]:
     return sorted(search.found, key=lambda item: item.empty)[:1]
 
 
-class _Search:
-    """Follows everything that a value may be; each place is examined once."""
+class Follower:
+    """Follows everything that a value may be; each place is examined once, and subclasses note what they look for."""
 
     def __init__(self) -> None:
-        self.found: list[Obstacle] = []
         self._seen: set[object] = set()
+
+    def called(self, call: ast.Call, place: Place) -> None:
+        """Look at a call."""
+
+    def entered(self, at: Place) -> None:
+        """Look at a function whose calls are examined."""
+
+    def named(self, node: ast.expr, qualified: str, file: FileIndex) -> None:
+        """Look at a name of something outside the project."""
+
+    def is_layer(self, file: FileIndex, owner: Class) -> bool:
+        """Whether a class is a layer, whose methods are not examined."""
+        return Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
 
     def value(self, node: ast.expr | None, place: Place) -> None:
         """Examine what an expression may be: an object whose methods run in a worker, or a function that does."""
         for item in _on_the_device(node) if node is not None else ():
             if isinstance(item, ast.Call):
-                self._called(item, place.file)
+                self.called(item, place)
             elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
                 self._named(item, place)
 
@@ -129,17 +141,6 @@ class _Search:
             return False
         self._seen.add(key)
         return True
-
-    def _called(self, call: ast.Call, file: FileIndex) -> None:
-        name = dotted(call.func)
-        qualified = file.names.resolve(name) if name else ""
-        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
-        base = "" if is_tensor else _inherited_collator(call, file)
-        if base:
-            self.found.append(Obstacle(file.path, file.row(call), base))
-        elif is_tensor or _is_empty(call, qualified):
-            text = qualified if is_tensor and qualified else ast.unparse(call)
-            self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
     def _named(self, node: ast.expr, place: Place) -> None:
         """Examine what a name may be: a class, a function, its values or arguments."""
@@ -163,19 +164,17 @@ class _Search:
             self._body(Place(found[0], found[1]))
         elif function is not None:
             self._body(function)
-        elif qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
-            self.found.append(Obstacle(file.path, file.row(node), qualified))
         elif isinstance(node, ast.Attribute):
+            self.named(node, qualified, file)
             for holder in sources(node.value, source.place, through=_NAMED, is_direct=True):
                 method = holder.method(node.attr)
                 if method is not None:
                     self._body(Place(method.place.file, method.place.scope))
+        else:
+            self.named(node, qualified, file)
 
     def _class(self, file: FileIndex, owner: Class) -> None:
-        if Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG:
-            self.found.append(Obstacle(file.path, file.row(owner.node), owner.name))
-            return
-        for name in _MAKERS:
+        for name in () if self.is_layer(file, owner) else _MAKERS:
             method = Modules.of(file.project).method_of(file, owner, name)
             if method is not None:
                 self._body(method)
@@ -185,6 +184,7 @@ class _Search:
         if not self._is_new(at.scope):
             return
         place = Place(at.file, at.scope)
+        self.entered(place)
         for statement in at.scope.statements:
             read = {id(item) for call in statement.calls if _reads(call) for item in walk(call)}
             for call in statement.calls:
@@ -192,6 +192,38 @@ class _Search:
                     self.value(call, place)
             if isinstance(statement.node, ast.Return):
                 self.value(statement.node.value, place)
+
+
+class _Search(Follower):
+    """Finds what creates samples that workers cannot pass on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Obstacle] = []
+
+    def called(self, call: ast.Call, place: Place) -> None:
+        """Note a tensor or an array of size zero."""
+        file, name = place.file, dotted(call.func)
+        qualified = file.names.resolve(name) if name else ""
+        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
+        base = "" if is_tensor else _inherited_collator(call, file)
+        if base:
+            self.found.append(Obstacle(file.path, file.row(call), base))
+        elif is_tensor or _is_empty(call, qualified):
+            text = qualified if is_tensor and qualified else ast.unparse(call)
+            self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
+
+    def named(self, node: ast.expr, qualified: str, file: FileIndex) -> None:
+        """Note PaddleNLP's function that collates samples."""
+        if qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
+            self.found.append(Obstacle(file.path, file.row(node), qualified))
+
+    def is_layer(self, file: FileIndex, owner: Class) -> bool:
+        """Note a layer, which gives tensors."""
+        is_one = super().is_layer(file, owner)
+        if is_one:
+            self.found.append(Obstacle(file.path, file.row(owner.node), owner.name))
+        return is_one
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
