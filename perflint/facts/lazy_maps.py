@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from enum import Flag, auto
 
 from perflint.facts.dataset_samples import Work, mapped_in_place, work_after_map
-from perflint.flow.sources import ValueSource, asked, function_of, is_left_out
+from perflint.facts.sample_calls import calls_of_function
+from perflint.flow.sources import ValueSource, asked, function_of
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Located, Place
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import Scope, terminal
-from perflint.syntax.tree import walk
+from perflint.syntax.scopes import terminal
 
 _MADE = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?(?:load_dataset|MapDataset)$")
 _BUILDER = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?DatasetBuilder$")
@@ -131,8 +131,6 @@ _DRAWS = re.compile(
     r"|mask_tokens|sample)(?:_|$)"
 )
 _READS = re.compile(r"(?i)(?:open|im(?:read|decode)|load\w*|memmap|fromfile|read\w*|decode_image)$")
-_MOST_BODIES = 100
-"""How many functions are examined for one map."""
 
 
 class Does(Flag):
@@ -151,68 +149,26 @@ class Does(Flag):
 
 def conversion(function: ValueSource) -> Does:
     """What a function does for each sample that it converts."""
-    return _Conversion().of(function)
+    found = Does.GIVES_A_TUPLE if any(map(_gives_a_tuple, function.sources())) else Does.NOTHING_KNOWN
+    for source in calls_of_function(function):
+        call = source.node
+        last = terminal(call) or "" if isinstance(call, ast.Call) else ""
+        if _RANDOM.match(source.qualified) or _DRAWS.search(last):
+            found |= Does.DRAWS
+        if isinstance(call, ast.Call) and function_of(source, call.func) is None:
+            found |= Does.TOKENIZES if _TOKENIZES.match(last) else Does.NOTHING_KNOWN
+            found |= Does.READS_FILES if _READS.match(last) else Does.NOTHING_KNOWN
+    return found
 
 
-class _Conversion:
-    """Follows one function; each function that it calls is examined once."""
-
-    def __init__(self) -> None:
-        self._seen: set[Scope] = set()
-
-    def of(self, function: ValueSource, is_outermost: bool = True) -> Does:
-        """What a function does, given as a name, as a lambda or with ``functools.partial``."""
-        found = Does.NOTHING_KNOWN
-        for source in function.sources():
-            node = source.node
-            if isinstance(node, ast.Lambda):
-                found |= self._calls(source, node.body)
-                is_tuple = is_outermost and isinstance(node.body, ast.Tuple)
-                found |= Does.GIVES_A_TUPLE if is_tuple else Does.NOTHING_KNOWN
-            elif isinstance(node, ast.Call) and source.qualified in ("functools.partial", "partial") and node.args:
-                found |= self.of(source.part(node.args[0]), is_outermost)
-            else:
-                called = function_of(source, node)
-                inside = source.entered(called) if called is not None else source.method("__call__")
-                found |= self._body(inside, is_outermost) if inside is not None else self._unknown(node)
-        return found
-
-    def _body(self, inside: ValueSource, is_outermost: bool) -> Does:
-        scope, found = inside.place.scope, Does.NOTHING_KNOWN
-        if scope in self._seen or len(self._seen) > _MOST_BODIES:
-            return found
-        self._seen.add(scope)
-        for statement in scope.statements:
-            if is_left_out(inside, statement):
-                continue
-            node, here = statement.node, inside.at(statement)
-            for call in statement.calls:
-                found |= self._called(here.part(call), call)
-            if is_outermost and isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple):
-                found |= Does.GIVES_A_TUPLE
-        return found
-
-    def _calls(self, source: ValueSource, body: ast.expr) -> Does:
-        found = Does.NOTHING_KNOWN
-        for item in walk(body):
-            if isinstance(item, ast.Call):
-                found |= self._called(source.part(item), item)
-        return found
-
-    def _called(self, source: ValueSource, call: ast.Call) -> Does:
-        last = terminal(call) or ""
-        found = Does.DRAWS if _RANDOM.match(source.qualified) else self._unknown(call.func)
-        called = function_of(source, call.func)
-        if called is not None:
-            found |= self._body(source.entered(called), is_outermost=False)
-        elif _TOKENIZES.match(last):
-            found |= Does.TOKENIZES
-        elif _READS.match(last):
-            found |= Does.READS_FILES
-        return found
-
-    @staticmethod
-    def _unknown(node: ast.expr) -> Does:
-        """What the name of a function says of it."""
-        last = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        return Does.DRAWS if _DRAWS.search(last) else Does.NOTHING_KNOWN
+def _gives_a_tuple(source: ValueSource) -> bool:
+    """Whether a function, given as a name, as a lambda or with ``functools.partial``, returns a tuple."""
+    node = source.node
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Tuple)
+    if isinstance(node, ast.Call):
+        is_partial = source.qualified == "functools.partial" and bool(node.args)
+        return is_partial and any(map(_gives_a_tuple, source.part(node.args[0]).sources()))
+    called = function_of(source, node)
+    nodes = [statement.node for statement in called.scope.statements] if called is not None else []
+    return any(isinstance(each, ast.Return) and isinstance(each.value, ast.Tuple) for each in nodes)

@@ -13,6 +13,7 @@ from perflint.facts.lazy_maps import SELF_GIVING, Does, LazyMap, conversion, laz
 from perflint.facts.loaders import LOADER, Worth, reading, training_places
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.calls import CallGraph
+from perflint.flow.sources import asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Place, Project
@@ -22,26 +23,30 @@ from perflint.lint.statement_code import Instead, StatementEdit, statement_aroun
 from perflint.query import query
 from perflint.rules.edits import WithArgument
 from perflint.syntax.names import dotted
-from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.parameters import argument_of
 from perflint.syntax.scopes import LOOPS, Scope, Statement
 from perflint.trace.lengths import passes
+from perflint.trace.loading import workers_of
 from perflint.training.every import whole_number
 
 RULE = shipped()["PPF109"]
 _TRAINER = re.compile(r"paddlenlp\.trainer\.(?:\w+\.)?(?:\w*Trainer)$")
-_WORKERS, _WORKERS_PLACE = "num_workers", 9
 _IN_WORKERS = "sample that workers convert again"
 """The event if worker processes convert the samples."""
 
 
 class _Reader(NamedTuple):
-    """What reads a dataset: the loader or the trainer, and where a training draws from it, if known."""
+    """What reads a dataset: the loader or the trainer, and where a training draws from it, if known.
+
+    ``in_process``: the process that trains may convert the samples.
+    """
 
     call: ast.Call
     at: Place
     dataset: ast.expr
     worth: Worth
     row: tuple[str, int]
+    in_process: bool = True
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def repeated_maps(project: Project) -> Mapping[str, Mapping[ast.Call, RepeatedMa
                         continue
                     beside.setdefault(each.place.scope, {})[each.call] = each
                     if reader.worth is Worth.TRAINS and each.place.scope not in found:
-                        here = RepeatedMap((each,), reader.row, _has_workers(reader))
+                        here = RepeatedMap((each,), reader.row, not reader.in_process)
                         found[each.place.scope] = each.place.file.path, here
     places: dict[str, dict[ast.Call, RepeatedMap]] = {}
     for scope, (path, one) in found.items():
@@ -97,9 +102,10 @@ def _loaders(file: FileIndex) -> Iterator[_Reader]:
         read = reading(at, statement, call)
         loops = [*training_places(at, statement, call)] if read.worth is Worth.TRAINS else []
         if read.worth is Worth.EVALUATES_OFTEN or (
-            read.worth is Worth.TRAINS and (not loops or any(_runs_again(loop, loop.statement) for loop in loops))
+            read.worth is Worth.TRAINS and (not loops or any(map(_is_repeated, loops)))
         ):
-            yield _Reader(call, at.before(statement), dataset, read.worth, (read.path, read.line))
+            in_process = not {0, None}.isdisjoint(workers_of(call, at.before(statement)))
+            yield _Reader(call, at.before(statement), dataset, read.worth, (read.path, read.line), in_process)
 
 
 def _trainers(file: FileIndex) -> Iterator[_Reader]:
@@ -107,10 +113,23 @@ def _trainers(file: FileIndex) -> Iterator[_Reader]:
     for scope, statement, call in file.calls if file.has("train_dataset") else ():
         if argument_of(call, "train_dataset", None) is None or not _is_trainer(file, call):
             continue
+        at = Place(file, scope, statement)
+        if _trains_once(call, at):
+            continue
         for name, worth in (("train_dataset", Worth.TRAINS), ("eval_dataset", Worth.EVALUATES_OFTEN)):
             dataset = argument_of(call, name, None)
             if dataset is not None:
-                yield _Reader(call, Place(file, scope, statement), dataset, worth, (file.path, file.row(call)))
+                yield _Reader(call, at, dataset, worth, (file.path, file.row(call)))
+
+
+def _trains_once(call: ast.Call, at: Place) -> bool:
+    """Whether the arguments of a trainer say that it trains for one epoch."""
+    given = argument_of(call, "args", None)
+    for source in asked(given, at).sources() if given is not None else ():
+        epochs = argument_of(source.node, "num_train_epochs", None) if isinstance(source.node, ast.Call) else None
+        if epochs is not None and whole_number(epochs, source.place) == 1:
+            return True
+    return False
 
 
 def _is_trainer(file: FileIndex, call: ast.Call) -> bool:
@@ -119,28 +138,29 @@ def _is_trainer(file: FileIndex, call: ast.Call) -> bool:
     return any(map(_TRAINER.match, names))
 
 
-def _has_workers(reader: _Reader) -> bool:
-    """Whether worker processes certainly read the samples."""
-    given = argument_of(reader.call, _WORKERS, _WORKERS_PLACE)
-    if given is None or is_spread(reader.call):
-        return False
-    number = whole_number(given, reader.at)  # None for 0
-    return number is not None
+def _is_repeated(at: Place) -> bool:
+    """Whether a training goes through a loop more than once; one in a function that nothing calls may be an epoch."""
+    if at.statement is None or (
+        not _loops_around(at.statement) and not CallGraph.of(at.file.project).callers(at.function)
+    ):
+        return at.scope is not at.file.scopes.module
+    return _runs_again(at.function, at.statement)
 
 
 @query(cycle=False)
-def _runs_again(at: Place, statement: Statement | None) -> bool:
+def _runs_again(at: Place, statement: Statement) -> bool:
     """Whether a statement runs more than once: in a loop over epochs, or in a function that one calls.
 
-    A loop that is known to run once, ``for epoch in range(1)``, does not count; unknown callers of a function do.
+    A loop that is known to run once, ``for epoch in range(1)``, does not count.
     """
-    if statement is None:
+    if not all(_runs_once(loop, at) for loop in _loops_around(statement)):
         return True
-    loops = [link.node for link in statement.around if isinstance(link.node, LOOPS) and link.branch == "body"]
-    if loops or at.scope is at.file.scopes.module:
-        return not all(_runs_once(loop, at) for loop in loops)
-    sites = CallGraph.of(at.file.project).callers(at.function)
-    return not sites or any(site.scope is at.scope or _runs_again(site.function, site.statement) for site in sites)
+    sites = CallGraph.of(at.file.project).callers(at) if at.scope is not at.file.scopes.module else []
+    return any(site.scope is at.scope or _runs_again(site.function, site.statement) for site in sites)
+
+
+def _loops_around(statement: Statement) -> list[ast.stmt]:
+    return [link.node for link in statement.around if isinstance(link.node, LOOPS) and link.branch == "body"]
 
 
 def _runs_once(loop: ast.stmt, at: Place) -> bool:
