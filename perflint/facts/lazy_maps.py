@@ -10,15 +10,13 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Flag, auto
 
 from perflint.facts.dataset_samples import Work, mapped_in_place, work_after_map
-from perflint.facts.sample_calls import calls_of_function
-from perflint.flow.sources import ValueSource, asked, function_of
+from perflint.facts.sample_calls import Does, conversion
+from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Located, Place
 from perflint.syntax.parameters import argument_of
-from perflint.syntax.scopes import terminal
 
 _MADE = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?(?:load_dataset|MapDataset)$")
 _BUILDER = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?DatasetBuilder$")
@@ -116,59 +114,3 @@ def _can_only_be_one(source: ValueSource, converts: ValueSource) -> bool:
         return False
     modules = {target.partition(".")[0] for target in file.names.targets}
     return "paddlenlp" in modules and modules.isdisjoint(_OTHERS) and Does.GIVES_A_TUPLE in conversion(converts)
-
-
-# What the function of a map does for each sample, also through functions of the project that it calls.
-
-_TOKENIZES = re.compile(
-    r"(?i)\w*tokenizer$|tokeni[sz]e\w*$|(?:batch_)?encode(?:_plus|_batch)?$|convert_tokens_to_ids$|l?cut(?:_for_search)?$"
-)
-_RANDOM = re.compile(
-    r"(?:paddle|numpy)\.(?:\w+\.)*(?:rand\w*|normal|uniform|bernoulli|multinomial|dropout)$|(?:numpy\.)?random\."
-)
-_DRAWS = re.compile(
-    r"(?i)(?:^|_)(?:rand\w*|shuffled?|choices?|uniform|permutation|beta|noise\w*|noisy|aug\w*|drop\w*|corrupt\w*|perturb\w*"
-    r"|mask_tokens|sample)(?:_|$)"
-)
-_READS = re.compile(r"(?i)(?:open|im(?:read|decode)|load\w*|memmap|fromfile|read\w*|decode_image)$")
-
-
-class Does(Flag):
-    """What the function of a map does, as far as it is known."""
-
-    NOTHING_KNOWN = 0
-    TOKENIZES = auto()
-    """It tokenizes a text."""
-    DRAWS = auto()
-    """It may give something else each time: it draws random numbers, or its names say so."""
-    READS_FILES = auto()
-    """It reads a file, or decodes an image: the results may take much memory."""
-    GIVES_A_TUPLE = auto()
-    """It returns a tuple, so not a dict."""
-
-
-def conversion(function: ValueSource) -> Does:
-    """What a function does for each sample that it converts."""
-    found = Does.GIVES_A_TUPLE if any(map(_gives_a_tuple, function.sources())) else Does.NOTHING_KNOWN
-    for source in calls_of_function(function):
-        call = source.node
-        last = terminal(call) or "" if isinstance(call, ast.Call) else ""
-        if _RANDOM.match(source.qualified) or _DRAWS.search(last):
-            found |= Does.DRAWS
-        if isinstance(call, ast.Call) and function_of(source, call.func) is None:
-            found |= Does.TOKENIZES if _TOKENIZES.match(last) else Does.NOTHING_KNOWN
-            found |= Does.READS_FILES if _READS.match(last) else Does.NOTHING_KNOWN
-    return found
-
-
-def _gives_a_tuple(source: ValueSource) -> bool:
-    """Whether a function, given as a name, as a lambda or with ``functools.partial``, returns a tuple."""
-    node = source.node
-    if isinstance(node, ast.Lambda):
-        return isinstance(node.body, ast.Tuple)
-    if isinstance(node, ast.Call):
-        is_partial = source.qualified == "functools.partial" and bool(node.args)
-        return is_partial and any(map(_gives_a_tuple, source.part(node.args[0]).sources()))
-    called = function_of(source, node)
-    nodes = [statement.node for statement in called.scope.statements] if called is not None else []
-    return any(isinstance(each, ast.Return) and isinstance(each.value, ast.Tuple) for each in nodes)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from perflint.catalogue import shipped
-from perflint.facts.lazy_maps import SELF_GIVING, Does, LazyMap, conversion, lazy_maps
+from perflint.facts.lazy_maps import SELF_GIVING, LazyMap, lazy_maps
 from perflint.facts.loaders import LOADER, Worth, reading, training_places
+from perflint.facts.sample_calls import Does, conversion
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import asked
