@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from perflint.facts.dataset_samples import Work, mapped_in_place, work_after_map
-from perflint.facts.sample_calls import Does, conversion
+from perflint.facts.sample_calls import Conversion, conversion
 from perflint.flow.sources import ValueSource, asked
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.project import FileIndex, Located, Place
@@ -113,4 +113,4 @@ def _can_only_be_one(source: ValueSource, converts: ValueSource) -> bool:
     if source.is_known and not isinstance(source.node, ast.Name):
         return False
     modules = {target.partition(".")[0] for target in file.names.targets}
-    return "paddlenlp" in modules and modules.isdisjoint(_OTHERS) and Does.GIVES_A_TUPLE in conversion(converts)
+    return "paddlenlp" in modules and modules.isdisjoint(_OTHERS) and Conversion.GIVES_A_TUPLE in conversion(converts)

@@ -89,13 +89,13 @@ _RANDOM = re.compile(
     r"(?:paddle|numpy)\.(?:\w+\.)*(?:rand\w*|normal|uniform|bernoulli|multinomial|dropout)$|(?:numpy\.)?random\."
 )
 _DRAWS = re.compile(
-    r"(?i)(?:^|_)(?:rand\w*|shuffled?|choices?|uniform|permutation|beta|noise\w*|noisy|aug\w*|drop\w*|corrupt\w*|perturb\w*"
-    r"|mask_tokens|sample)(?:_|$)"
+    r"(?i)(?:^|_)(?:rand\w*|shuffled?|choices?|uniform|permutation|beta|noise\w*|noisy|aug(?:ment\w*)?|dropout|corrupt\w*"
+    r"|perturb\w*|mask_tokens)(?:_|$)|^sample$"
 )
 _READS = re.compile(r"(?i)(?:open|im(?:read|decode)|load\w*|memmap|fromfile|read\w*|decode_image)$")
 
 
-class Does(Flag):
+class Conversion(Flag):
     """What the function of a map does, as far as it is known."""
 
     NOTHING_KNOWN = 0
@@ -109,17 +109,18 @@ class Does(Flag):
     """It returns a tuple, so not a dict."""
 
 
-def conversion(function: ValueSource) -> Does:
+def conversion(function: ValueSource) -> Conversion:
     """What a function does for each sample that it converts."""
-    found = Does.GIVES_A_TUPLE if any(map(_gives_a_tuple, function.sources())) else Does.NOTHING_KNOWN
+    found = Conversion.GIVES_A_TUPLE if any(map(_gives_a_tuple, function.sources())) else Conversion.NOTHING_KNOWN
     for source in calls_of_function(function):
         call = source.node
         last = terminal(call) or "" if isinstance(call, ast.Call) else ""
         if _RANDOM.match(source.qualified) or _DRAWS.search(last):
-            found |= Does.DRAWS
-        if isinstance(call, ast.Call) and function_of(source, call.func) is None:
-            found |= Does.TOKENIZES if _TOKENIZES.match(last) else Does.NOTHING_KNOWN
-            found |= Does.READS_FILES if _READS.match(last) else Does.NOTHING_KNOWN
+            found |= Conversion.DRAWS
+        if _TOKENIZES.match(last):
+            found |= Conversion.TOKENIZES
+        elif _READS.match(last) and isinstance(call, ast.Call) and function_of(source, call.func) is None:
+            found |= Conversion.READS_FILES
     return found
 
 

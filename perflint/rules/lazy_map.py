@@ -11,7 +11,7 @@ from typing import NamedTuple
 from perflint.catalogue import shipped
 from perflint.facts.lazy_maps import SELF_GIVING, LazyMap, lazy_maps
 from perflint.facts.loaders import LOADER, Worth, reading, training_places
-from perflint.facts.sample_calls import Does, conversion
+from perflint.facts.sample_calls import Conversion, conversion
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.calls import CallGraph
 from perflint.flow.sources import asked
@@ -75,7 +75,7 @@ def repeated_maps(project: Project) -> Mapping[str, Mapping[ast.Call, RepeatedMa
             for reader in (*_loaders(file), *_trainers(file)):
                 for each in lazy_maps(reader.dataset, reader.at):
                     does = conversion(each.converts)
-                    if Does.TOKENIZES not in does or (Does.DRAWS | Does.READS_FILES) & does:
+                    if Conversion.TOKENIZES not in does or (Conversion.DRAWS | Conversion.READS_FILES) & does:
                         continue
                     beside.setdefault(each.place.scope, {})[each.call] = each
                     if reader.worth is Worth.TRAINS and each.place.scope not in found:
