@@ -40,7 +40,7 @@ def padding(batches: Batches) -> float:
     return 1 - sum(int(each.sum()) for each in batches) / sum(int(each.max()) * BATCH for each in batches)
 
 
-class Network(paddle.nn.Layer):
+class Network(paddle.nn.Layer):  # type: ignore[misc]  # mypy sees nothing of Paddle
     def __init__(self) -> None:
         super().__init__()
         self.words = paddle.nn.Embedding(WORDS, WIDTH)

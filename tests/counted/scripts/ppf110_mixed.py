@@ -10,12 +10,13 @@ import samples
 from paddle import nn
 from paddle.nn.functional import cross_entropy
 
+COUNT = 16
 Sample = tuple[list[int], int]
 
 
 class Texts(paddle.io.Dataset):  # type: ignore[misc]  # mypy sees nothing of Paddle
     def __len__(self) -> int:
-        return 4 * samples.BATCH
+        return COUNT
 
     def __getitem__(self, index: int) -> Sample:
         return [1] * (16 if index % 2 else 2), index % samples.CLASSES
