@@ -101,10 +101,7 @@ def _loaders(file: FileIndex) -> Iterator[_Reader]:
         if next(lazy_maps(dataset, at.before(statement)), None) is None:  # cheaper than what follows
             continue
         read = reading(at, statement, call)
-        loops = [*training_places(at, statement, call)] if read.worth is Worth.TRAINS else []
-        if read.worth is Worth.EVALUATES_OFTEN or (
-            read.worth is Worth.TRAINS and (not loops or any(map(_is_repeated, loops)))
-        ):
+        if read.worth is Worth.EVALUATES_OFTEN or (read.worth is Worth.TRAINS and reads_again(at, statement, call)):
             in_process = not {0, None}.isdisjoint(workers_of(call, at.before(statement)))
             yield _Reader(call, at.before(statement), dataset, read.worth, (read.path, read.line), in_process)
 
@@ -137,6 +134,15 @@ def _is_trainer(file: FileIndex, call: ast.Call) -> bool:
     made = Modules.of(file.project).class_at(file, call.func)
     names = {file.names.qualified(call.func)} if made is None else Hierarchy.of(file.project).unseen(*made)
     return any(map(_TRAINER.match, names))
+
+
+def reads_again(at: Place, statement: Statement, call: ast.Call) -> bool:
+    """Whether a training reads the samples of the loader that a call creates more than once; assumed if none is known.
+
+    A loader for evaluations is not read by a training.
+    """
+    loops = [*training_places(at, statement, call)]
+    return not loops or any(map(_is_repeated, loops))
 
 
 def _is_repeated(at: Place) -> bool:

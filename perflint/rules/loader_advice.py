@@ -14,6 +14,7 @@ from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix
 from perflint.index.project import FileIndex
 from perflint.lint.context import Context
+from perflint.rules.lazy_map import reads_again
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
@@ -133,6 +134,8 @@ def samples_of_call(call: ast.Call, callee: str, context: Context) -> Samples:
     if point is None or datasets is None:
         return Samples()
     mapped = next(lazy_maps(argument_of(call, *datasets[0]), point.place), None)
+    if mapped is not None and callee == LOADER and not reads_again(point.function, point.statement, call):
+        mapped = None
     return Samples(obstacles(call, point.function, *datasets), mapped)
 
 

@@ -30,6 +30,7 @@ from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import WithArgument
 from perflint.rules.excuses import explained
+from perflint.rules.lazy_map import reads_again
 from perflint.rules.loader_advice import RULE
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
@@ -259,6 +260,8 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, 
     path, name = place.file.path, dotted(call.func) or "super().__init__"
     hinders = obstacles(loader.call, loader.place) or obstacles(call, place)
     mapped = next(lazy_maps(argument_of(loader.call, "dataset", 0), loader.place), None)
+    if mapped is not None and place.statement is not None and not reads_again(place.function, place.statement, call):
+        mapped = None
     samples = loader_advice.Samples(hinders, mapped)
     default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, samples)
     places = found.setdefault(file.path, {})
