@@ -263,11 +263,12 @@ from paddlenlp.datasets import MapDataset, load_dataset
 {made}
 {mapped}
 loader = DataLoader({data}, batch_size=8, shuffle=True)
-for x, y in loader:
-    loss = model(x, y)
-    loss.backward()
-    optimizer.step()
-    optimizer.clear_grad()
+for epoch in range(epochs):
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad()
 """
 ONCE = "or pass lazy=False to `words.map` at line 5, which then converts all samples once and keeps them in memory"
 
@@ -284,6 +285,12 @@ ONCE = "or pass lazy=False to `words.map` at line 5, which then converts all sam
 def test_a_map_that_converts_in_each_epoch_is_named(made: str, mapped: str, data: str) -> None:
     message = of(MAPPED.format(made=made, mapped=mapped, data=data)).message
     assert message.endswith(f"to load in worker processes, {ONCE}.") is (mapped != "pass")
+
+
+def test_a_map_before_a_single_epoch_is_not_named() -> None:
+    program = MAPPED.format(made="words = MapDataset(list(read(path)))", mapped="words.map(convert)", data="words")
+    assert ONCE in of(program).message
+    assert ONCE not in of(program.replace("range(epochs)", "range(1)")).message
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from perflint.findings import Confidence, Finding, ImpactLevel, Level
 from perflint.fix.fixer import complete_edits, spliced
-from tests.support import check
+from tests.support import check, expect_marked, places
 
 DATASET = """\
 import numpy as np
@@ -34,13 +34,29 @@ for x, y in loader:
 RETURN = 'return paddle.to_tensor(self.points[index], dtype="float32"), self.labels[index]'
 
 
+TRAINING = """\
+import paddle
+from points import Points
+
+
+def train(model, optimizer, epochs):
+    loader = paddle.io.DataLoader(Points(), batch_size=32, shuffle=True{given})
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = paddle.nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+"""
+
+
 def _found(*body: str, imported: str = "Resize", program: str = LOADER.replace("{given}", "")) -> list[Finding]:
     text = DATASET.format(body="\n        ".join(body), imported=imported)
     return check({"points.py": text, "train.py": program}, "PPF106", min_confidence=Confidence.LOW)
 
 
 def test_a_tensor_beside_a_number_is_made_an_array() -> None:
-    (found,) = _found(RETURN)
+    (found,) = _found(RETURN, program=TRAINING.replace("{given}", ""))
     assert found.fix is not None and found.impact is not None
     assert (found.fix.level, found.impact.level, found.confidence) == (
         Level.UNSAFE,
@@ -126,13 +142,80 @@ def test_a_tensor_that_a_return_works_with_stays() -> None:
     assert _found(*body) == []
 
 
+def _level(given: str) -> ImpactLevel | None:
+    """The impact of a tensor in samples of a loader for training."""
+    (found,) = _found(RETURN, program=TRAINING.replace("{given}", given))
+    return found.impact.level if found.impact is not None else None
+
+
 @pytest.mark.parametrize(
-    "data", ["self.images[index]", "np.transpose(self.points[index], (2, 0, 1))", "self.read(img_path)"]
+    ("given", "level"),
+    [
+        ("", ImpactLevel.MEDIUM),
+        (", num_workers=0", ImpactLevel.MEDIUM),
+        (", num_workers=4", ImpactLevel.LOW),
+    ],
 )
-def test_pictures_take_the_time_of_their_copies(data: str) -> None:
-    (found,) = _found(f'return paddle.to_tensor({data}, dtype="float32"), self.labels[index]')
-    assert found.impact is not None
-    assert found.impact.level is ImpactLevel.LOW
+def test_it_matters_where_the_process_that_trains_makes_the_tensors(given: str, level: ImpactLevel) -> None:
+    assert _level(given) is level
+
+
+def test_tensors_that_no_training_is_known_to_read_matter_little() -> None:
+    (found,) = _found(RETURN)
+    assert found.impact is not None and found.impact.level is ImpactLevel.LOW
+
+
+ON_THE_WAY = """\
+import numpy as np
+import paddle
+
+
+class Faces(paddle.io.Dataset):
+    def __init__(self, images):
+        self.images, self.scale = images, paddle.to_tensor([0.5])
+
+    def __len__(self):
+        return len(self.images)
+
+    def __getitem__(self, index):
+        image, label = self.pull(index)
+        return image * self.scale, label
+
+    def pull(self, index):
+        image = np.transpose(self.images[index], (2, 0, 1))
+        return paddle.transpose(paddle.to_tensor(image), [1, 0, 2]), index  #: PPF106
+
+
+def collate(samples):
+    labels = []
+    for image, label in samples:
+        labels.append(paddle.to_tensor(label))  #: PPF106
+    return paddle.stack([image for image, label in samples]), labels
+
+
+def train(model, images, optimizer, epochs):
+    loader = paddle.io.DataLoader(Faces(images), batch_size=32, shuffle=True, collate_fn=collate{given})
+    for epoch in range(epochs):
+        for x, y in loader:
+            loss = model(x, y)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+"""
+
+
+def test_what_a_method_or_the_collating_function_makes_of_a_sample_is_found_not_what_is_made_once() -> None:
+    expect_marked(ON_THE_WAY.replace("{given}", ""), "PPF106")
+
+
+def test_workers_do_that_on_the_cpu() -> None:
+    assert check(ON_THE_WAY.replace("{given}", ", num_workers=2"), "PPF106") == []
+
+
+def test_one_tensor_of_a_batch_is_fine() -> None:
+    text = ON_THE_WAY.replace("{given}", "")
+    text = text.replace("paddle.to_tensor(label)", "label").replace("), labels\n", "), paddle.to_tensor(labels)\n")
+    assert [row for _, row, _ in places(text, "PPF106")] == [18]
 
 
 def test_the_import_of_paddle_stays_although_another_module_loads_it() -> None:

@@ -25,7 +25,7 @@ from perflint.flow.sources import (
 from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import LAYER_TAG
 from perflint.index.modules import Modules
-from perflint.index.project import Located, Place
+from perflint.index.project import Place
 from perflint.paddle.host_reads import READ_METHODS
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_none, is_zero
@@ -109,18 +109,30 @@ def _first(nodes: Iterable[ast.expr | None], place: Place) -> list[Obstacle]:
     return sorted(search.found, key=lambda item: item.empty)[:1]
 
 
-class _Search:
-    """Follows everything that a value may be; each place is examined once."""
+class Follower:
+    """Follows everything that a value may be; each place is examined once, and subclasses note what they look for."""
 
     def __init__(self) -> None:
-        self.found: list[Obstacle] = []
         self._seen: set[object] = set()
+
+    def called(self, call: ast.Call, place: Place) -> None:
+        """Look at a call."""
+
+    def entered(self, at: Place) -> None:
+        """Look at a function whose calls are examined."""
+
+    def named(self, node: ast.expr, qualified: str, file: FileIndex) -> None:
+        """Look at a name of something outside the project."""
+
+    def is_layer(self, file: FileIndex, owner: Class) -> bool:
+        """Whether a class is a layer, whose methods are not examined."""
+        return Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG
 
     def value(self, node: ast.expr | None, place: Place) -> None:
         """Examine what an expression may be: an object whose methods run in a worker, or a function that does."""
         for item in _on_the_device(node) if node is not None else ():
             if isinstance(item, ast.Call):
-                self._called(item, place.file)
+                self.called(item, place)
             elif isinstance(item, ast.Name | ast.Attribute) and isinstance(item.ctx, ast.Load):
                 self._named(item, place)
 
@@ -129,17 +141,6 @@ class _Search:
             return False
         self._seen.add(key)
         return True
-
-    def _called(self, call: ast.Call, file: FileIndex) -> None:
-        name = dotted(call.func)
-        qualified = file.names.resolve(name) if name else ""
-        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
-        base = "" if is_tensor else _inherited_collator(call, file)
-        if base:
-            self.found.append(Obstacle(file.path, file.row(call), base))
-        elif is_tensor or _is_empty(call, qualified):
-            text = qualified if is_tensor and qualified else ast.unparse(call)
-            self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
 
     def _named(self, node: ast.expr, place: Place) -> None:
         """Examine what a name may be: a class, a function, its values or arguments."""
@@ -163,19 +164,17 @@ class _Search:
             self._body(Place(found[0], found[1]))
         elif function is not None:
             self._body(function)
-        elif qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
-            self.found.append(Obstacle(file.path, file.row(node), qualified))
         elif isinstance(node, ast.Attribute):
+            self.named(node, qualified, file)
             for holder in sources(node.value, source.place, through=_NAMED, is_direct=True):
                 method = holder.method(node.attr)
                 if method is not None:
                     self._body(Place(method.place.file, method.place.scope))
+        else:
+            self.named(node, qualified, file)
 
     def _class(self, file: FileIndex, owner: Class) -> None:
-        if Modules.of(file.project).kind_of_instance(file, owner).tag == LAYER_TAG:
-            self.found.append(Obstacle(file.path, file.row(owner.node), owner.name))
-            return
-        for name in _MAKERS:
+        for name in () if self.is_layer(file, owner) else _MAKERS:
             method = Modules.of(file.project).method_of(file, owner, name)
             if method is not None:
                 self._body(method)
@@ -185,6 +184,7 @@ class _Search:
         if not self._is_new(at.scope):
             return
         place = Place(at.file, at.scope)
+        self.entered(place)
         for statement in at.scope.statements:
             read = {id(item) for call in statement.calls if _reads(call) for item in walk(call)}
             for call in statement.calls:
@@ -192,6 +192,38 @@ class _Search:
                     self.value(call, place)
             if isinstance(statement.node, ast.Return):
                 self.value(statement.node.value, place)
+
+
+class _Search(Follower):
+    """Finds what creates samples that workers cannot pass on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[Obstacle] = []
+
+    def called(self, call: ast.Call, place: Place) -> None:
+        """Note a tensor or an array of size zero."""
+        file, name = place.file, dotted(call.func)
+        qualified = file.names.resolve(name) if name else ""
+        is_tensor = _makes_tensor(call, qualified) or _is_graph_tensor(call)
+        base = "" if is_tensor else _inherited_collator(call, file)
+        if base:
+            self.found.append(Obstacle(file.path, file.row(call), base))
+        elif is_tensor or _is_empty(call, qualified):
+            text = qualified if is_tensor and qualified else ast.unparse(call)
+            self.found.append(Obstacle(file.path, file.row(call), text, not is_tensor))
+
+    def named(self, node: ast.expr, qualified: str, file: FileIndex) -> None:
+        """Note PaddleNLP's function that collates samples."""
+        if qualified.endswith(".default_data_collator") and _COLLATORS.match(qualified):
+            self.found.append(Obstacle(file.path, file.row(node), qualified))
+
+    def is_layer(self, file: FileIndex, owner: Class) -> bool:
+        """Note a layer, which gives tensors."""
+        is_one = super().is_layer(file, owner)
+        if is_one:
+            self.found.append(Obstacle(file.path, file.row(owner.node), owner.name))
+        return is_one
 
 
 def _on_the_device(node: ast.expr) -> Iterator[ast.AST]:
@@ -280,7 +312,6 @@ _IN_MEMORY = re.compile(r"paddle\.io\.TensorDataset$|paddle\.text\.(?:datasets\.
 _WRAPS = re.compile(
     r"paddle\.io\.(?:Subset|ConcatDataset|ComposeDataset|ChainDataset|random_split)$|paddlenlp\.datasets\.MapDataset$"
 )
-_MAP_DATASETS = re.compile(r"paddlenlp\.datasets\.(?:dataset\.)?(?:load_dataset|MapDataset)$")
 _FOLDERS = re.compile(r"paddle\.vision\.datasets\.(?:DatasetFolder|ImageFolder|Flowers|VOC2012)$")
 _READS = re.compile(
     r"(?i)(?:open|loads?|loadtxt|genfromtxt|fromfile|memmap|im(?:read|decode|resize)|resize|cvtcolor|warp\w+|rotate"
@@ -318,36 +349,6 @@ def work_of(dataset: ast.expr | None, at: Place) -> Work:
     return Work.UNKNOWN if dataset is None else _SampleWork().of(asked(dataset, at))
 
 
-def lazy_map(dataset: ast.expr | None, at: Place) -> Located | None:
-    """The ``dataset.map(convert)`` of PaddleNLP behind a dataset that converts each sample again in each epoch.
-
-    It does so by default; with ``lazy=False`` it converts all samples at once and keeps the results in memory.
-    """
-    for source in asked(dataset, at).sources() if dataset is not None else ():
-        named = (step for step in source.steps if isinstance(step.node, ast.Name))
-        in_place = ((source, Located(call, step.place)) for step in named if (call := _mapped_in_place(step)))
-        maps = [*in_place][:1] or [(each, Located(call, source.place)) for each, call in _receivers(source)]
-        for receiver, found in maps:
-            if _is_map_dataset(receiver) and _mapped(found.call, found.place.file) is Work.UNKNOWN:
-                return found
-    return None
-
-
-def _receivers(source: ValueSource) -> Iterator[tuple[ValueSource, ast.Call]]:
-    """What creates the dataset of a call of its ``map``, each with that call."""
-    call = source.node
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "map":
-        yield from ((each, call) for each in source.part(call.func.value).sources())
-
-
-def _is_map_dataset(source: ValueSource) -> bool:
-    """Whether a call creates a dataset of PaddleNLP whose ``map`` may convert all samples at once."""
-    if not isinstance(source.node, ast.Call) or not _MAP_DATASETS.match(source.qualified):
-        return False
-    lazy = argument_of(source.node, "lazy", None)
-    return lazy is None or _is_constant(lazy, False)
-
-
 def wrapped(dataset: ValueSource) -> list[ValueSource]:
     """The datasets that ``Subset(data)``, ``ConcatDataset([one, two])`` and the like take their samples from."""
     call, qualified = dataset.node, dataset.qualified
@@ -380,10 +381,10 @@ class _SampleWork:
     def _created(self, source: ValueSource, start: int) -> Work:
         """The work for what a source creates, judging by the steps to it from the first one in question, too."""
         steps = source.steps[start:]
-        mapped = (_mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
+        mapped = (mapped_in_place(step) for step in steps if isinstance(step.node, ast.Name))
         in_place = next((call for call in mapped if call is not None), None)
         if in_place is not None:
-            return _mapped(in_place, source.place.file)
+            return work_after_map(in_place, source.place.file)
         found = self._of_source(source)
         # Taking an item of an attribute is no work, unless that is a dataset or opens a file.
         held = [step.node.attr for step in steps if _is_own(step.node) and step.kind is Through.ATTRIBUTE]
@@ -397,7 +398,7 @@ class _SampleWork:
             return Work.NONE
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in ("map", "apply"):
-                return _mapped(node, source.place.file)
+                return work_after_map(node, source.place.file)
             if _IN_MEMORY.match(qualified) or _FOLDERS.match(qualified):
                 return Work.NONE if _IN_MEMORY.match(qualified) else Work.SOME
             if inner := wrapped(source):
@@ -452,7 +453,7 @@ def _is_lazy(source: ValueSource) -> bool:
     return any(map(_LAZY.search, names))
 
 
-def _mapped_in_place(step: SourceStep) -> ast.Call | None:
+def mapped_in_place(step: SourceStep) -> ast.Call | None:
     """The last ``dataset.map(convert)`` before a name is read, as a statement: PaddleNLP's changes the dataset."""
     name, place = dotted(step.node) or "", step.place
     scope = scope_binding(name, place.scope)
@@ -466,7 +467,7 @@ def _mapped_in_place(step: SourceStep) -> ast.Call | None:
     return next((call for call in reversed(calls) if at is None or call.lineno < at.node.lineno), None)
 
 
-def _mapped(call: ast.Call, file: FileIndex) -> Work:
+def work_after_map(call: ast.Call, file: FileIndex) -> Work:
     """The work that ``dataset.map(convert)`` leaves for a loader: none if it has converted all samples in advance.
 
     PaddleNLP does so with ``lazy=False``, with ``batched=True`` and with two workers or more; without them it converts

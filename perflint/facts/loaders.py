@@ -221,12 +221,16 @@ class LoaderReading:
 
 
 class _Use(NamedTuple):
-    """One use of a loader, with its statement or call; ``often``: repeatedly during a training."""
+    """One use of a loader, with its statement or call; ``often``: repeatedly during a training.
+
+    ``at``: the place of the loop, or of the call that gets the loader, if that is known.
+    """
 
     kind: BatchUse
     file: FileIndex | None = None
     node: ast.AST | None = None
     often: bool = False
+    at: Place | None = None
 
     @property
     def place(self) -> tuple[str, int]:
@@ -270,6 +274,13 @@ def reading(
 def feeds_training(at: Place, statement: Statement, call: ast.Call) -> bool:
     """Whether a training loop is known to draw from the loader that a call creates, whatever its samples are."""
     return any(use.kind is BatchUse.TRAINS for use in _drawing(at, statement, call))
+
+
+def training_places(at: Place, statement: Statement, call: ast.Call) -> Iterator[Place]:
+    """The loops that train on the batches of the loader that a call creates, and the calls that get it for that."""
+    for use in _drawing(at, statement, call):
+        if use.kind is BatchUse.TRAINS and use.at is not None:
+            yield use.at
 
 
 def _worth(use: _Use, predicts: bool) -> Worth:
@@ -425,7 +436,7 @@ def _drawn(use: Use, kind: BatchUse) -> _Use:
     if kind is BatchUse.UNKNOWN:
         return _UNSEEN
     often = kind is BatchUse.EVALUATES and runs_while_training(use.place.function, use.statement)
-    return _Use(kind, use.file, use.around, often)
+    return _Use(kind, use.file, use.around, often, use.place)
 
 
 def _handed(use: Use, call: ast.Call) -> Iterator[_Use]:
@@ -441,7 +452,7 @@ def _handed(use: Use, call: ast.Call) -> Iterator[_Use]:
     elif _TRAINS.match(snake(last)):
         is_for_evaluation = keyword in _EVALUATION_DATA or any(map(evaluates, (dotted(use.node) or "").split(".")))
         kind = BatchUse.EVALUATES if is_for_evaluation else BatchUse.TRAINS
-        yield _Use(kind, use.file, call, often=is_for_evaluation)
+        yield _Use(kind, use.file, call, is_for_evaluation, use.place)
     else:
         yield _drawn(use, BatchUse.EVALUATES) if evaluates(last) else _UNSEEN
 

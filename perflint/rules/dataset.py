@@ -19,6 +19,7 @@ from perflint.lint.registry import At, Candidate, rule
 from perflint.lint.statement_code import Instead, statement_around
 from perflint.query import query
 from perflint.rules.edits import call_in
+from perflint.rules.sample_copies import SampleCopy, sample_copies
 from perflint.rules.spelled import spelling
 from perflint.syntax import reaching
 from perflint.syntax.bindings import bindings_of, loads_of, targets_and_values
@@ -142,9 +143,7 @@ _BOTH = frozenset({"astype", "reshape", "transpose", "flatten", "squeeze"})
 """Methods of tensors that arrays have too, with the same arguments as far as ``_means_the_same`` checks."""
 _DTYPE = re.compile(r"(?:u?int|float)\d+$|bool$")
 _TRANSFORMS = re.compile(r"trans|augment|preproc|pipeline|to_tensor|normali[sz]e|composed?\b", re.IGNORECASE)
-_IMAGES = re.compile(r"(?:^|_)(?:img|image|picture|pic|frame)s?\d*(?:_|$)", re.IGNORECASE)
 _DATASETS = re.compile(r"data_?set|subset", re.IGNORECASE)
-_CHANNELS_FIRST = (2, 0, 1)
 _MOST_NAMES = 12
 """How many names are followed to find the data of one tensor."""
 _LISTS = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.BinOp)
@@ -168,14 +167,13 @@ class SampleTensor:
 class TensorSample:
     """The tensors that one dataset creates for each sample, all of which could be arrays as well.
 
-    ``may_stay``: another part of the sample may already be a tensor, created by unknown code. ``is_image``: one of them
-    is an image. ``is_drawn``: one of them comes from another dataset. ``is_indexed``: some code takes samples from the
-    dataset directly, and may rely on tensors.
+    ``may_stay``: another part of the sample may already be a tensor, created by unknown code. ``is_drawn``: one of them
+    comes from another dataset. ``is_indexed``: some code takes samples from the dataset directly, and may rely on
+    tensors.
     """
 
     tensors: tuple[SampleTensor, ...]
     may_stay: bool
-    is_image: bool
     is_drawn: bool
     is_indexed: bool
 
@@ -204,7 +202,6 @@ def _sample(at: Place) -> TensorSample | None:
     return TensorSample(
         tensors,
         may_stay=any(_is_transformed(part.node) for part in rest),
-        is_image=any(map(_is_image, sources)),
         is_drawn=any(map(_draws, sources)),
         is_indexed=is_indexed(at.file, owner),
     )
@@ -239,17 +236,6 @@ def _sources(scope: Scope, node: ast.expr) -> Iterator[ast.expr]:
                 for target, value in targets_and_values(binding.node)
                 if value is not None and name in names_in(target)
             ]
-
-
-def _is_image(node: ast.expr) -> bool:
-    """Whether data is an image, by its name, or because its axes are transposed like those of one."""
-    if any(_IMAGES.search(part) for name in names_in(node) for part in name.split(".")):
-        return True
-    return any(
-        isinstance(item, (ast.Tuple, ast.List))
-        and [getattr(axis, "value", None) for axis in item.elts] == list(_CHANNELS_FIRST)
-        for item in walk(node)
-    )
 
 
 def _draws(node: ast.expr) -> bool:
@@ -373,8 +359,8 @@ def _dtype(node: ast.expr | None) -> str | None:
 # PPF106: a dataset that creates a tensor for each sample, although the loader would create one for a batch.
 
 TENSORS = shipped()["PPF106"]
-_OF_IMAGES = "tensors of pictures"
-"""The event if the copy of the numbers takes the time."""
+_IN_WORKERS = "tensors in workers"
+"""The event if the process that trains is not known to create them."""
 
 
 def _tensor_places(file: FileIndex) -> Iterator[Candidate]:
@@ -389,12 +375,34 @@ def _tensor_places(file: FileIndex) -> Iterator[Candidate]:
 def tensors_of_samples(found: TensorSample, context: Context) -> None:
     """Report the first tensor that a dataset creates from a sample; the fix is about all of them."""
     rows = [context.file.row(tensor.call) for tensor in found.tensors[1:]]
+    copies = sample_copies(context.file.project).get(context.file.path, {})
+    in_process = any(tensor.call in copies for tensor in found.tensors)
     context.report(
         _fix(found, context),
         related=tuple(Related(context.file.path, row, "creates a tensor of the same sample") for row in rows),
         confidence=Confidence.LOW if found.may_stay else Confidence.HIGH,
-        event=_OF_IMAGES if found.is_image else "",
+        event="" if in_process else _IN_WORKERS,
         count=f"{len(rows) + 1} tensors" if rows else "a tensor",
+    )
+
+
+def _copy_places(file: FileIndex) -> Iterator[Candidate]:
+    """What makes a tensor of each sample elsewhere: in a method that is called, with other tensors, when collating."""
+    known = {tensor.call for sample in sample_tensors(file) for tensor in sample.tensors}
+    for call, found in sample_copies(file.project).get(file.path, {}).items():
+        statement = statement_around(file.tree, call)
+        if statement is not None and call not in known:
+            yield Candidate(call, statement, found)
+
+
+@rule(TENSORS.code, at=At.ANYWHERE, find=_copy_places, claims=False, needs_kinds=False)
+def copies_of_samples(found: SampleCopy, context: Context) -> None:
+    """Report what copies each sample to the device by itself; where arrays can be kept is for a person to decide."""
+    path, row = found.reader
+    context.report(
+        TENSORS.words("collated" if found.collated else "made on the way"),
+        message=TENSORS.texts["a tensor each"],
+        reader=TENSORS.texts["for a place" if row else "for a training"].format(place=context.where(path, row)),
     )
 
 

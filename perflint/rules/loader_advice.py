@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from perflint.catalogue import ArgumentMatch, shipped
-from perflint.facts.dataset_samples import Obstacle, Work, lazy_map, obstacles, work_of
+from perflint.facts.dataset_samples import Obstacle, Work, obstacles, work_of
+from perflint.facts.lazy_maps import LazyMap, lazy_maps
 from perflint.facts.loaders import LOADER, LoaderReading, Worth, reading
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.findings import Fix
-from perflint.index.project import FileIndex, Located
+from perflint.index.project import FileIndex
 from perflint.lint.context import Context
+from perflint.rules.lazy_map import reads_again
 from perflint.syntax.bindings import bindings_of
 from perflint.syntax.names import dotted, plain_names
 from perflint.syntax.parameters import all_parameters, argument_of, is_zero
@@ -77,7 +79,7 @@ class Samples(NamedTuple):
     """
 
     obstacles: tuple[Obstacle, ...] = ()
-    mapped: Located | None = None
+    mapped: LazyMap | None = None
 
 
 def advice(samples: Samples, otherwise: str, found: LoaderReading | None, context: Context) -> str:
@@ -131,7 +133,9 @@ def samples_of_call(call: ast.Call, callee: str, context: Context) -> Samples:
     point, datasets = context.point, _DATASETS.get(callee)
     if point is None or datasets is None:
         return Samples()
-    mapped = lazy_map(argument_of(call, *datasets[0]), point.place)
+    mapped = next(lazy_maps(argument_of(call, *datasets[0]), point.place), None)
+    if mapped is not None and callee == LOADER and not reads_again(point.function, point.statement, call):
+        mapped = None
     return Samples(obstacles(call, point.function, *datasets), mapped)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from perflint.facts.dataset_samples import lazy_map, obstacles
+from perflint.facts.dataset_samples import obstacles
+from perflint.facts.lazy_maps import lazy_maps
 from perflint.facts.loaders import LOADER, LoaderReading, Purpose, Worth, is_loader_class, purpose, reading
 from perflint.findings import Confidence, Fix, Related
 from perflint.flow.by_statement import Flow
@@ -29,6 +30,7 @@ from perflint.query import query
 from perflint.rules import loader_advice
 from perflint.rules.edits import WithArgument
 from perflint.rules.excuses import explained
+from perflint.rules.lazy_map import reads_again
 from perflint.rules.loader_advice import RULE
 from perflint.syntax.names import dotted, super_method
 from perflint.syntax.parameters import argument_of, is_zero
@@ -257,7 +259,9 @@ def _add(origin: WorkerOrigin, loader: _Loader, found: dict[str, dict[ast.expr, 
     call, place = _made(origin) or origin.calls[0]
     path, name = place.file.path, dotted(call.func) or "super().__init__"
     hinders = obstacles(loader.call, loader.place) or obstacles(call, place)
-    mapped = lazy_map(argument_of(loader.call, "dataset", 0), loader.place)
+    mapped = next(lazy_maps(argument_of(loader.call, "dataset", 0), loader.place), None)
+    if mapped is not None and place.statement is not None and not reads_again(place.function, place.statement, call):
+        mapped = None
     samples = loader_advice.Samples(hinders, mapped)
     default = WorkerDefault(origin.kind, origin.insert, path, place.file.row(call), name, read, samples)
     places = found.setdefault(file.path, {})

@@ -249,14 +249,15 @@ def _drawn_by(statement: Statement) -> Iterator[ast.expr]:
 def _loading(source: ValueSource) -> Loading:
     call = source.node
     assert isinstance(call, ast.Call)
-    return Loading(Located(call, source.place), _workers(source, call), tuple(_tests(source)))
+    return Loading(Located(call, source.place), workers_of(call, source.place), tuple(_tests(source)))
 
 
-def _workers(source: ValueSource, call: ast.Call) -> tuple[int | None, ...]:
+def workers_of(call: ast.Call, at: Place) -> tuple[int | None, ...]:
+    """The numbers of worker processes that a loader may have, smallest first; None among them if one is not known."""
     given = argument_of(call, _WORKERS, _WORKERS_PLACE)
     if given is None:
         return (None if is_spread(call) else 0,)
-    values = Constants.of(source.place.file.project).possible(given, source.place)
+    values = Constants.of(at.file.project).possible(given, at)
     numbers = {value.value if isinstance(value.value, int) else None for value in values} - {Special.LEFT_OUT}
     if any(step.origin is ValueOrigin.FALLBACK for value in values for step in value.steps):
         numbers.add(None)  # a configuration may have another number

@@ -1,0 +1,1 @@
+"""A stand-in for PaddleNLP, with what the scripts use of it."""
