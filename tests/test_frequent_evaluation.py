@@ -1,4 +1,4 @@
-"""PPF602 and the evaluations of `perflint step`: which calls evaluate as a whole, how often, and which do not."""
+"""PPF603 and the evaluations of `perflint step`: which calls evaluate as a whole, how often, and which do not."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _train(body: str) -> str:
 
 
 def _levels(text: str) -> list[ImpactLevel]:
-    return [finding.impact.level for finding in check(text, "PPF602") if finding.impact is not None]
+    return [finding.impact.level for finding in check(text, "PPF603") if finding.impact is not None]
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_batches_of_one_sample_take_longer(size: str, level: ImpactLevel) -> Non
 def test_after_each_epoch_only_the_data_of_the_epoch_is_reported() -> None:
     text = EVALUATE.replace("    for step", "    for epoch in range(9):\n      for step")
     body = "      evaluate(model, dev_loader)\n      evaluate(model, {})\n"
-    found = check(text + body.format("loader"), "PPF602")
+    found = check(text + body.format("loader"), "PPF603")
     assert ["on `loader`" in finding.message for finding in found] == [True]
-    assert check(text + body.format("args.test_loader"), "PPF602") == []
+    assert check(text + body.format("args.test_loader"), "PPF603") == []
 
 
 def test_a_trace_has_the_evaluation_with_its_interval() -> None:

@@ -1,4 +1,4 @@
-"""PPF109: which lazy maps tokenize the samples of a training again, and what it takes for PaddleNLP's to be known."""
+"""PPF114: which lazy maps tokenize the samples of a training again, and what it takes for PaddleNLP's to be known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from perflint.findings import ImpactLevel
 from perflint.fix.fixer import complete_edits, spliced
 from tests.support import check, expect_marked, places
 
-CODE = "PPF109"
+CODE = "PPF114"
 CONVERT = """\
 def convert(row, tokenizer, limit=128):
     encoded = tokenizer(row["text"], max_seq_len=limit)
@@ -43,10 +43,10 @@ def program(body: str, *, convert: str = CONVERT, loop: str = LOOP, imports: str
 @pytest.mark.parametrize(
     "body",
     [
-        'data = load_dataset("lcqmc", splits="train").map(partial(convert, tokenizer=tokenizer))  #: PPF109',
-        'data, dev = load_dataset("lcqmc", splits=["a", "b"])\ndata.map(lambda x: convert(x, tokenizer))  #: PPF109',
-        'data = load_dataset("lcqmc", splits=("train", "dev"))[0].map(lambda x: convert(x, tokenizer))  #: PPF109',
-        "data = MapDataset(rows).map(lambda x: convert(x, tokenizer), lazy=True)  #: PPF109",
+        'data = load_dataset("lcqmc", splits="train").map(partial(convert, tokenizer=tokenizer))  #: PPF114',
+        'data, dev = load_dataset("lcqmc", splits=["a", "b"])\ndata.map(lambda x: convert(x, tokenizer))  #: PPF114',
+        'data = load_dataset("lcqmc", splits=("train", "dev"))[0].map(lambda x: convert(x, tokenizer))  #: PPF114',
+        "data = MapDataset(rows).map(lambda x: convert(x, tokenizer), lazy=True)  #: PPF114",
         "data = MapDataset(rows).map(lambda x: convert(x, tokenizer), lazy=False)",
         "data = MapDataset(rows).map(lambda x: convert(x, tokenizer), num_workers=4)",
         "data = MapDataset(rows).map(lambda xs: [convert(x, tokenizer) for x in xs], batched=True)",
@@ -60,7 +60,7 @@ def test_a_lazy_map_of_paddlenlp_is_known_by_what_creates_its_dataset(body: str)
 
 def test_a_builder_of_the_project_reads_into_memory_unless_it_is_asked_for_a_stream() -> None:
     builder = "class Talks(DatasetBuilder):\n    def _read(self, name):\n        return open(name)\n\n\n"
-    body = 'data = Talks({given}).read("train.tsv")\ndata = data.map(lambda x: convert(x, tokenizer))  #: PPF109\n'
+    body = 'data = Talks({given}).read("train.tsv")\ndata = data.map(lambda x: convert(x, tokenizer))  #: PPF114\n'
     text = program(body, convert=CONVERT + builder, imports="DatasetBuilder")
     expect_marked(text.replace("{given}", ""), CODE)
     assert check(text.replace("{given}", "lazy=True"), CODE) == []

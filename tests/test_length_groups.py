@@ -1,4 +1,4 @@
-"""PPF110: what pads batches of texts of any length, and what shows that they have one length or are grouped."""
+"""PPF115: what pads batches of texts of any length, and what shows that they have one length or are grouped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import check, places
 
-CODE = "PPF110"
+CODE = "PPF115"
 TRAIN = """\
 def train(model, data, tokenizer, optimizer, epochs, vocab):
 {body}

@@ -1,4 +1,4 @@
-"""PPF603 where a loop reads a whole tensor for a part of it, or an evaluation reads one item after the other."""
+"""PPF214 where a loop reads a whole tensor for a part of it, or an evaluation reads one item after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def to_text(tokens, words, skipped=()):
 
 
 def _found(body: str) -> list[Finding]:
-    return check({"train.py": EVALUATE.format(body=body), "texts.py": TEXTS}, "PPF603")
+    return check({"train.py": EVALUATE.format(body=body), "texts.py": TEXTS}, "PPF214")
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_items_that_are_read_one_by_one(body: str, said: str) -> None:
 
 
 def test_items_outside_of_an_evaluation_are_not_reported() -> None:
-    assert check(TEXTS + "\n\nprint(to_text(paddle.arange(9), 'abcdefghi'))\n", "PPF603") == []
+    assert check(TEXTS + "\n\nprint(to_text(paddle.arange(9), 'abcdefghi'))\n", "PPF214") == []

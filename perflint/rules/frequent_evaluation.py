@@ -1,4 +1,4 @@
-"""PPF602: an evaluation that runs so often, or over so much data, that it is a large part of the training."""
+"""PPF603: an evaluation that runs so often, or over so much data, that it is a large part of the training."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from perflint.trace.loading import Loading, loadings
 from perflint.training.every import is_doubtful, whole_number
 from perflint.training.step_loops import step_loops
 
-RULE = shipped()["PPF602"]
+RULE = shipped()["PPF603"]
 _ALONE, _ONE_BY_ONE = 3, 8
 """So much longer an evaluation is taken to last with batches of one sample, and without a loader that reads ahead."""
 _MOST_TIMES = 100

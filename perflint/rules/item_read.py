@@ -1,4 +1,4 @@
-"""PPF603 where an evaluation reads the items of a tensor one by one: `int(x[i])`, `for token in tokens: int(token)`."""
+"""PPF214 where an evaluation reads the items of a tensor one by one: `int(x[i])`, `for token in tokens: int(token)`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.syntax.tree import walk
 from perflint.trace.lengths import passes
 from perflint.training.outcomes import COMPREHENSIONS
 
-RULE = shipped()["PPF603"]
+RULE = shipped()["PPF214"]
 _FEW = 3
 """A tensor with so few items is not worth an edit."""
 

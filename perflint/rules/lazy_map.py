@@ -1,4 +1,4 @@
-"""PPF109: a ``map`` of PaddleNLP that tokenizes each sample again in each epoch."""
+"""PPF114: a ``map`` of PaddleNLP that tokenizes each sample again in each epoch."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from perflint.trace.lengths import passes
 from perflint.trace.loading import workers_of
 from perflint.training.every import whole_number
 
-RULE = shipped()["PPF109"]
+RULE = shipped()["PPF114"]
 _TRAINER = re.compile(r"paddlenlp\.trainer\.(?:\w+\.)?(?:\w*Trainer)$")
 _IN_WORKERS = "sample that workers convert again"
 """The event if worker processes convert the samples."""
@@ -179,7 +179,7 @@ def _runs_once(loop: ast.stmt, at: Place) -> bool:
     return len(limits) == 1 and whole_number(limits[0], at) == 1
 
 
-# PPF109: the first of the lazy maps of a function; its edit makes all of them convert the samples once.
+# PPF114: the first of the lazy maps of a function; its edit makes all of them convert the samples once.
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""PPF110: batches of texts of any length, which are padded to the longest in each."""
+"""PPF115: batches of texts of any length, which are padded to the longest in each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from perflint.syntax.tree import string_of, walk
 from perflint.syntax.vocabulary import evaluates, trains
 from perflint.training.every import whole_number
 
-RULE = shipped()["PPF110"]
+RULE = shipped()["PPF115"]
 _SAMPLERS = {"paddle.io.BatchSampler": 2, "paddle.io.DistributedBatchSampler": 4}
 """The samplers of Paddle that may shuffle, each with the position of that parameter."""
 _RANDOM = re.compile(r"paddle\.io\.(?:RandomSampler|SubsetRandomSampler)$")
@@ -240,7 +240,7 @@ def _trains(call: ast.Call, at: Place, statement: Statement) -> bool:
     return read.worth is Worth.TRAINS and not (read.on_cpu or read.for_toy)
 
 
-# PPF110: the sampler, or the loader that shuffles.
+# PPF115: the sampler, or the loader that shuffles.
 
 
 def _places(file: FileIndex) -> Iterator[Candidate]:

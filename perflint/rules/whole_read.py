@@ -1,4 +1,4 @@
-"""PPF603 where a loop reads a whole tensor in each iteration, to use another part of it each time: `x.numpy()[i]`."""
+"""PPF214 where a loop reads a whole tensor in each iteration, to use another part of it each time: `x.numpy()[i]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from perflint.syntax.tree import base_of, walk
 from perflint.trace.lengths import passes
 from perflint.training.outcomes import COMPREHENSIONS, filters_select_one, repeating_loops
 
-RULE = shipped()["PPF603"]
+RULE = shipped()["PPF214"]
 _READ = re.compile(rf"\b(?:{'|'.join(sorted(ARRAY_METHODS))})\s*\(\s*\)\s*\[")
 _FEW = 3
 """A loop over so few parts is not worth an edit."""

@@ -1,4 +1,4 @@
-"""PPF109: the texts of a training are tokenized again in each epoch."""
+"""PPF114: the texts of a training are tokenized again in each epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PPF602: the network is evaluated after every second step."""
+"""PPF603: the network is evaluated after every tenth step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def train(steps: int) -> None:
         loss.backward()
         optimizer.step()
         optimizer.clear_grad()
-        if step % 2 == 0:
+        if step % 10 == 0:
             evaluate(network, loader)
 
 

@@ -1,7 +1,8 @@
-"""PPF110: texts of two and of sixteen tokens stand together in the batches, which are padded to sixteen."""
+"""PPF115: texts of two and of sixteen tokens stand in batches of their own."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,16 @@ def collate(batch: list[Sample]) -> tuple[Any, Any]:
     return np.array(padded), np.array([label for _, label in batch])
 
 
-def sampler(texts: Texts) -> paddle.io.BatchSampler:
-    return paddle.io.BatchSampler(texts, shuffle=True, batch_size=samples.BATCH)
+class Grouped(paddle.io.BatchSampler):  # type: ignore[misc]  # mypy sees nothing of Paddle
+    def __init__(self, texts: Texts) -> None:
+        super().__init__(texts, shuffle=True, batch_size=samples.BATCH)
+        self.lengths = [len(texts[index][0]) for index in range(len(texts))]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        order = sorted(np.random.permutation(len(self.lengths)), key=lambda index: self.lengths[index])
+        batches = [order[start : start + samples.BATCH] for start in range(0, len(order), samples.BATCH)]
+        np.random.shuffle(batches)
+        yield from batches
 
 
 def train(epochs: int) -> paddle.Tensor:
@@ -38,7 +47,7 @@ def train(epochs: int) -> paddle.Tensor:
     words = nn.Embedding(2, samples.WIDTH)
     network = samples.network()
     optimizer = paddle.optimizer.SGD(0.01, parameters=[*words.parameters(), *network.parameters()])
-    train_loader = paddle.io.DataLoader(texts, batch_sampler=sampler(texts), collate_fn=collate)
+    train_loader = paddle.io.DataLoader(texts, batch_sampler=Grouped(texts), collate_fn=collate)
     for _ in range(epochs):
         for ids, labels in train_loader:
             loss = cross_entropy(network(words(ids).mean(axis=1)), labels)
