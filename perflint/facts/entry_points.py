@@ -263,18 +263,24 @@ def forward_of(at: Place, statement: Statement, call: ast.Call) -> tuple[tuple[a
     """The statements before a backward pass that compute its loss, and the models that they call.
 
     They begin with the first call of a model, or of anything else that does more than create a tensor from the batch.
+    If a block around the backward pass calls no model, as ``scaled = scaler.scale(loss)`` under ``if fp16:`` does not,
+    they are those of the innermost block around it that does.
     """
+    wanted, beside = plain_names(call.func), tuple[ast.stmt, ...]()
+    if "self" in wanted:
+        wanted = (wanted - {"self"}) | {dotted_loss(call)}
     for block, upper in _blocks(at.scope, statement):
         before = block[: block.index(upper)] if upper in block else []
-        places = _leading_to(call, before)
+        places = _leading_to(wanted, before)
         models = {place: [name for name in _called_in(before[place]) if _is_model(at, name)] for place in places}
         first = next((place for place in places if models[place]), None)
-        if first is None:
-            first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
         if first is not None:
             names = (name for found in models.values() for name in found)
             return tuple(before[first : places[-1] + 1]), tuple(dict.fromkeys(names))
-    return (), ()
+        first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
+        if first is not None and not beside:
+            beside = tuple(before[first : places[-1] + 1])
+    return beside, ()
 
 
 def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt], ast.stmt]]:
@@ -289,11 +295,9 @@ def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt]
     yield scope.node.body, upper
 
 
-def _leading_to(call: ast.Call, before: Sequence[ast.stmt]) -> list[int]:
-    """Those of some statements whose values are used in the loss of a backward pass, in order."""
-    wanted, found = plain_names(call.func), list[int]()
-    if "self" in wanted:
-        wanted = (wanted - {"self"}) | {dotted_loss(call)}
+def _leading_to(wanted: set[str], before: Sequence[ast.stmt]) -> list[int]:
+    """Those of some statements whose values are used for some names, in order; adds the names that these use."""
+    found = list[int]()
     for place in reversed(range(len(before))):
         bound = _bound_below(before[place])
         if not bound.isdisjoint(wanted):

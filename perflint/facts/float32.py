@@ -53,12 +53,13 @@ class SwitchKind(IntEnum):
 
 @dataclass(frozen=True)
 class AmpSwitch:
-    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing."""
+    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing; ``node``: None in other files."""
 
     text: str
     path: str
     row: int
     kind: SwitchKind
+    node: ast.expr | None = None
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
             if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
                 path, row = value.place.file.path, value.node.lineno
                 is_set = _is_set(step.name, truth, at)
-                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION)
+                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION, value.node)
             if step.origin is ValueOrigin.FALLBACK:
                 return _set_to(step.name, truth, at)
     first = values[0]
@@ -170,7 +171,7 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
     if name and not first.calls:  # nothing in the project calls the function: its default says little
         return None
     text = f"{name}={first.value!r}" if name else ast.unparse(test)
-    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED)
+    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED, node)
 
 
 def _configured(found: Sequence[ValueSource], truth: bool) -> AmpSwitch | None:
@@ -218,7 +219,7 @@ def _assigned(project: Project, key: str, truth: bool) -> AmpSwitch | None:
     if not found or not all(isinstance(value, ast.Constant) and bool(value.value) is not truth for *_, value in found):
         return None
     file, node, _ = found[0]
-    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING)
+    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING, node.value)
 
 
 def _is_set(key: str, truth: bool, at: Place) -> bool:
@@ -234,7 +235,7 @@ def _option(file: FileIndex, key: str) -> AmpSwitch | None:
             names = [string_of(argument) or "" for argument in call.args]
             is_named = any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names)
             if is_named and any(_reads_option(other, key) for other in loaded):
-                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION)
+                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION, call)
     return None
 
 
