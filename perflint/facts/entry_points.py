@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import OPEN
 from perflint.flow.constants import Constants
+from perflint.flow.sources import asked
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -22,7 +24,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names, spellings
-from perflint.syntax.parameters import argument_of, is_spread
+from perflint.syntax.parameters import argument_of, arguments_of, is_spread
 from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
@@ -216,7 +218,7 @@ def _is_left_out(file: FileIndex) -> bool:
     """Whether the training in a file is an exercise, a test, or does not run on a GPU."""
     if file.is_quiet or file.is_offline or file.is_foreign or file.is_static or file.has_words(*_SMALL_DATA):
         return True
-    if file.has_words(*_HIGHER) or "fluid" in file.words or any(p in _ACTING for p in file.names.packages):
+    if file.has_words(*_HIGHER) or is_for_paddle_1((file,)) or any(p in _ACTING for p in file.names.packages):
         return True
     return is_toy(file) or has_no_gpu(file) or InUse.of(file.project).is_left_over(file)
 
@@ -410,6 +412,7 @@ _ATTENTION = spellings(
 )
 _VISION = re.compile(r"paddle\.vision\.models\.(?!LeNet)\w|paddleseg\.models|ppcls\.arch")
 _LANGUAGE = re.compile(r"(?:paddlenlp|paddleformers)\.transformers\.|.*\.from_pretrained$")
+_NO_LAYERS = re.compile(r"tokenizer|config|processor", re.IGNORECASE)
 _CHANNELS, _WIDTH = 64, 1024
 """Widths from which a convolution, or a linear layer, keeps Tensor Cores busy."""
 _MANY_CHANNELS = 256
@@ -425,7 +428,23 @@ def work_of(entry: EntryPoint) -> frozenset[DeviceWork]:
 
 @query
 def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset[DeviceWork]:
-    return frozenset().union(*(_work_in(each) for each in model_files(entry)))
+    return frozenset(_given(entry)).union(*(_work_in(each) for each in model_files(entry)))
+
+
+def _given(entry: EntryPoint) -> Iterator[DeviceWork]:
+    """The work of what a program passes to the class of its model: ``Net(ErnieModel.from_pretrained(name))``."""
+    if entry.model_call is None:
+        return
+    statement, call = entry.model_call
+    waiting, seen = [*asked(call.func, Place(entry.file, entry.scope, statement)).sources()], set[ast.AST]()
+    for source in waiting:  # grows in the loop
+        if isinstance(source.node, ast.Call) and source.node not in seen:
+            seen.add(source.node)
+            work = _work(source.place.function, source.node)
+            if work is not None:
+                yield work
+            for argument in arguments_of(source.node):
+                waiting += source.part(argument).sources()
 
 
 def is_narrow(entry: EntryPoint) -> bool:
@@ -480,23 +499,33 @@ def _work_in(file: FileIndex) -> frozenset[DeviceWork]:
     """What the layers of one file spend their time on."""
     if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
         return frozenset()
-    return frozenset(filter(None, (_work(file, call) for scope in file.scopes.scopes for call in scope.calls)))
+    calls = ((Place(file, scope), call) for scope in file.scopes.scopes for call in scope.calls)
+    return frozenset(filter(None, (_work(at, call) for at, call in calls)))
 
 
-def _work(file: FileIndex, call: ast.Call) -> DeviceWork | None:
-    name = file.names.resolve(dotted(call.func) or "")
+def _work(at: Place, call: ast.Call) -> DeviceWork | None:
+    name = at.file.names.resolve(dotted(call.func) or "")
     if name in _CONVOLUTIONS | _OTHER_CONVOLUTIONS:
         work = DeviceWork.CONVOLUTIONS if name in _CONVOLUTIONS else DeviceWork.OTHER_CONVOLUTIONS
         return work if _is_wide(call, 1, "out_channels", _CHANNELS) else None
     if name in _SEQUENCES:
         return DeviceWork.SEQUENCES if _is_wide(call, 1, "out_channels", _CHANNELS) else None
-    if name in _ATTENTION or _LANGUAGE.match(name):
+    if name in _ATTENTION or (_LANGUAGE.match(name) and not _NO_LAYERS.search(name)):
         return DeviceWork.ATTENTION
     if _VISION.match(name):
         return DeviceWork.CONVOLUTIONS
-    if name == "paddle.nn.Linear" and _is_wide(call, 1, "out_features", _WIDTH):
+    if name == "paddle.nn.Linear" and (
+        _is_wide(call, 1, "out_features", _WIDTH) or _is_known_to_be_wide(at, call, "out_features", _WIDTH)
+    ):
         return DeviceWork.PRODUCTS
     return None
+
+
+def _is_known_to_be_wide(at: Place, call: ast.Call, parameter: str, least: int) -> bool:
+    """Whether options, defaults or constants make a width at least this size, by all that is known of it."""
+    width = argument_of(call, parameter, 1)
+    values = Constants.of(at.file.project).possible(width, at) if width is not None else ()
+    return bool(values) and all(isinstance(each.value, int) and each.value >= least for each in values)
 
 
 def _is_wide(call: ast.Call, position: int, parameter: str, least: int) -> bool:
