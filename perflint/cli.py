@@ -228,8 +228,8 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
     named = ", ".join(FORMATS)
     add("--output-format", f"how findings are shown: {named} (default: full)", choices=FORMATS, metavar="FORMAT")
     add("--output-file", "write the findings to this file instead of standard output", type=Path, metavar="FILE")
-    groups = "group the findings under a heading for each file, rule or step: none (default), file, rule, step"
-    add("--group-by", groups, choices=("none", "file", "rule", "step"), default="none", metavar="WHAT")
+    groups = "group the findings by step, file, rule or not at all (default: step, for --output-format full)"
+    add("--group-by", groups, choices=("step", "file", "rule", "none"), metavar="WHAT")
     where = "also write the findings to FILE in this format; FILE - is standard output (repeatable)"
     add("--output", where, type=_output, action="append", default=[], metavar="FORMAT:FILE")
     _add_colour(add)

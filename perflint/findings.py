@@ -120,6 +120,112 @@ class Related:
     message: str
 
 
+Row = tuple[str, int]
+"""The path of a file, and a row."""
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Where a training step is: the loop in a row of a file; with row 0, each call of the function is a step."""
+
+    path: str
+    row: int
+    function: str = ""
+
+    @property
+    def text(self) -> str:
+        """It in words, as ``train.py:58`` or ``layers.py, Block.forward``."""
+        return f"{self.path}:{self.row}" if self.row else f"{self.path}, {self.function}"
+
+
+EDIT_KINDS = ("loading", "waits", "kernels")
+"""What can be done about a step: workers for its loader, fewer waits, mixed precision."""
+
+
+@dataclass(frozen=True)
+class StepEdit:
+    """Something to do about a step.
+
+    Attributes:
+        kind: one of `EDIT_KINDS`.
+        rows: the places that it is about.
+        usual: the share of the step that it gains, as mean over the typical trainings, after the edits before it.
+        most: the same for the training that gains most.
+        milliseconds: what that is.
+        switch: what leaves mixed precision off: ``--amp``, ``amp: False``.
+    """
+
+    kind: str
+    rows: tuple[Row, ...]
+    usual: float
+    most: float
+    milliseconds: float
+    switch: str = ""
+
+
+@dataclass(frozen=True)
+class LoaderChoice:
+    """The test that decides which of several loaders a step draws from, with its result for one of them."""
+
+    test: str
+    holds: bool
+    at: Row
+
+
+@dataclass(frozen=True)
+class Possibly:
+    """Something to do about a step if it draws from a loader, which is one of several.
+
+    ``decides``: the test that says whether it does; None if none is known, as where callers pass different loaders.
+    """
+
+    edit: StepEdit
+    decides: LoaderChoice | None
+
+
+@dataclass(frozen=True)
+class StepVerdict:
+    """What to do about a step.
+
+    Attributes:
+        plan: the edits that are worth it, in order.
+        rest: those that are not.
+        possibly: what is worth it if the step draws from one of its loaders, and not from another.
+        waits: at how many places the step waits.
+        inside: the waits that Paddle makes itself, which stay.
+        unknown: the calls that could not be followed, which may wait as well.
+    """
+
+    plan: tuple[StepEdit, ...]
+    rest: tuple[StepEdit, ...]
+    possibly: tuple[Possibly, ...]
+    waits: int
+    inside: tuple[Row, ...]
+    unknown: tuple[Row, ...]
+
+    @property
+    def edits(self) -> tuple[StepEdit, ...]:
+        """All that it names."""
+        return (*self.plan, *self.rest, *(each.edit for each in self.possibly))
+
+    @property
+    def gain(self) -> float:
+        """The share of the step that the plan usually gains."""
+        left = 1.0
+        for edit in self.plan:
+            left *= 1 - edit.usual
+        return 1 - left
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What is said of a step before its findings; ``programs``: the paths of the files that lead to it when started."""
+
+    place: StepPlace
+    programs: tuple[str, ...]
+    verdict: StepVerdict
+
+
 @dataclass(frozen=True)
 class Finding:
     """One costly place in one file.
@@ -128,7 +234,7 @@ class Finding:
     it; its first and last lines may carry the ``# noqa``, as may each line of the expression. ``impact``: None if there
     is nothing to gain, as in a file that is not Python. ``places``: the offsets of each of its expressions, if it is
     about several neighbouring lines: the first one begins at ``start``, the last one ends at ``end``. ``step``: the
-    step that it belongs to, with what that waits for, in words; empty if it belongs to none.
+    step that it belongs to; None if it belongs to none.
     """
 
     code: str
@@ -142,12 +248,20 @@ class Finding:
     confidence: Confidence = field(default=Confidence.HIGH, compare=False)
     impact: Impact | None = field(default=None, compare=False)
     places: tuple[tuple[int, int], ...] = field(default=(), compare=False)
-    step: str = field(default="", compare=False)
+    step: StepPlace | None = field(default=None, compare=False)
 
     @property
     def starts(self) -> tuple[int, ...]:
         """The offsets at which its expressions begin."""
         return tuple(start for start, _ in self.places) or (self.start,)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check says: its findings, and what is to be said of the steps; None if nobody asked for that."""
+
+    findings: list[Finding]
+    steps: tuple[StepReport, ...] | None = None
 
 
 def by_place(findings: Iterable[Finding]) -> list[Finding]:

@@ -31,6 +31,7 @@ PHASES = {
     "LibCST parse": "the statements that an edit changes",
     "checks": "what is wrong, and which edit fixes it",
     "messages": "the sentences of the findings",
+    "verdicts": "what to do about each step",
     "output": "showing the findings",
     "the rest": "what is in no other phase",
 }

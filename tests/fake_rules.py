@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perflint.catalogue import Example, Reference, Rule
 from perflint.configuration.settings import Settings
-from perflint.findings import Edit, Finding, Fix, Level, Related
+from perflint.findings import Checked, Edit, Finding, Fix, Level, Related
 from perflint.text.source import Source
 
 EXAMPLES = (
@@ -94,6 +94,6 @@ def check_projects(
     jobs: int = 1,
     progress: Callable[[int, int], None] | None = None,
     **_: object,
-) -> list[list[Finding]]:
+) -> list[Checked]:
     """The same for several projects."""
-    return [check(project, settings, jobs, progress) for project in projects]
+    return [Checked(check(project, settings, jobs, progress), ()) for project in projects]

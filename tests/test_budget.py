@@ -12,7 +12,7 @@ from perflint.cli import main
 from perflint.configuration.settings import Budgets, Settings
 from perflint.findings import Confidence, Finding
 from perflint.flow.resolving import opened
-from perflint.output.verdict_text import said
+from perflint.output.step_text import sync_words
 from perflint.run import engine
 from perflint.run.session import Session
 from perflint.trace.budget import SyncVerdict, sync_free, verdicts_of
@@ -147,7 +147,7 @@ def test_a_loop_that_does_not_wait_is_proved() -> None:
     assert found(text) == []
     (verdict,) = verdicts(text)
     assert verdict.is_proved
-    assert said(verdict) == "proved; 1 wait at some steps"
+    assert sync_words(verdict) == "proved; 1 wait at some steps"
 
 
 def test_a_test_that_may_come_out_differently_is_no_excuse() -> None:
@@ -160,7 +160,7 @@ def test_calls_that_could_not_be_followed_are_doubts() -> None:
     assert found(text) == []  # nothing is known to wait
     (verdict,) = verdicts(text)
     assert (verdict.is_kept, verdict.is_proved) == (True, False)
-    assert said(verdict) == "proved, except 2 calls that could not be followed"  # the model and the hook
+    assert sync_words(verdict) == "proved, except 2 calls that could not be followed"  # the model and the hook
     (finding,) = found(text, min_confidence=Confidence.LOW)
     assert finding.confidence is Confidence.LOW
     assert "these calls could: line 8 `model(x)`, line 12 `hook(loss)`" in finding.message

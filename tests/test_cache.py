@@ -17,7 +17,17 @@ import pytest
 from perflint.cli import main
 from perflint.configuration.settings import Settings
 from perflint.files import writing
-from perflint.findings import Confidence, Finding
+from perflint.findings import (
+    Checked,
+    Confidence,
+    Finding,
+    LoaderChoice,
+    Possibly,
+    StepEdit,
+    StepPlace,
+    StepReport,
+    StepVerdict,
+)
 from perflint.inputs.projects import split
 from perflint.run import cache, engine
 from perflint.text.source import Source
@@ -62,12 +72,27 @@ def test_findings_come_back_as_they_were() -> None:
     settings = Settings(join_lines=False, select=("ALL",), min_confidence=Confidence.LOW)
     given = sources({**FILES, "data.py": "import paddle\ntrain_loader = paddle.io.DataLoader(data, batch_size=8)\n"})
     found = engine.check(given, settings)
-    cache.store("a", found)
+    steps = StepReport(
+        StepPlace("train.py", 5),
+        ("main.py",),
+        StepVerdict(
+            (StepEdit("waits", (("train.py", 6),), 0.25, 0.5, 2.0),),
+            (),
+            (Possibly(StepEdit("loading", (), 0.5, 0.5, 8.0), LoaderChoice("a", True, ("train.py", 2))),),
+            3,
+            (("train.py", 9),),
+            (),
+        ),
+    )
+    cache.store("a", Checked(found, (steps,)))
     assert {item.code for item in found} >= {"PPF201", "PPF202"}
     assert any(item.fix and item.fix.edits for item in found)
     assert any(item.impact and item.impact.reason and item.impact.milliseconds for item in found)
     assert any(item.related and item.statement for item in found)
-    assert list(map(whole, cache.load("a", given) or [])) == list(map(whole, found))
+    known = cache.load("a", given)
+    assert known is not None
+    assert list(map(whole, known.findings)) == list(map(whole, found))
+    assert known.steps == (steps,)
 
 
 def test_a_second_run_shows_the_same_without_a_check(
@@ -95,7 +120,7 @@ def test_no_cache_neither_reads_nor_writes(place: Path, capsys: Output, monkeypa
     shown(capsys, "--no-cache")
     assert entries(place) == []
     shown(capsys)
-    monkeypatch.setattr(engine, "check_projects", lambda projects, *_, **__: [[] for _ in projects])
+    monkeypatch.setattr(engine, "check_projects", lambda projects, *_, **__: [Checked([], ()) for _ in projects])
     assert shown(capsys)[0] == 1
     assert shown(capsys, "--no-cache")[0] == 0
 
@@ -128,7 +153,7 @@ def test_a_change_in_one_project_lets_the_others_be(
     checked: list[str] = []
     check = engine.check_projects
 
-    def note(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[list[Finding]]:
+    def note(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[Checked]:
         checked.extend(path for project in projects for path in project)
         return check(projects, *arguments, **options)  # type: ignore[arg-type]
 
@@ -147,13 +172,13 @@ def test_a_readme_that_makes_one_project_of_two_is_seen() -> None:
         ["one/log.py", "one/train.py"],
         ["two/log.py", "two/train.py"],
     ]
-    cache.store("a", [], whole.roots)
-    assert cache.load("a", files) == []
+    cache.store("a", Checked([]), whole.roots)
+    assert cache.load("a", files) == Checked([])
     Path("README.md").touch()
     assert cache.load("a", files) is None
     assert len(split(files).projects) == 1
     Path("README.md").unlink()
-    assert cache.load("a", files) == []
+    assert cache.load("a", files) == Checked([])
 
 
 def test_a_helper_that_changes_changes_what_its_caller_shows(capsys: Output) -> None:
@@ -213,14 +238,14 @@ def test_where_entries_are_kept_by_default(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_is_not_used_goes_first(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cache, "_MOST_ENTRIES", 3)
     for number in range(3):
-        cache.store(str(number), [])
+        cache.store(str(number), Checked([]))
         os.utime(place / f"perflint-{number}.entry", ns=(number, number))
-    assert cache.load("0", {}) == []  # used again
-    cache.store("3", [])
+    assert cache.load("0", {}) == Checked([])  # used again
+    cache.store("3", Checked([]))
     assert [path.stem for path in entries(place)] == ["perflint-0", "perflint-2", "perflint-3"]
     size = (place / "perflint-3.entry").stat().st_size
     monkeypatch.setattr(cache, "_MOST_BYTES", 2 * size + 1)
-    cache.store("4", [])
+    cache.store("4", Checked([]))
     assert len(entries(place)) == 2
 
 
@@ -264,7 +289,7 @@ def test_tidying_removes_nothing_else_either(place: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(cache, "_MOST_ENTRIES", 1)
     monkeypatch.setattr(cache, "_MOST_BYTES", 1)
     for number in range(5):
-        cache.store(f"a{number}", [])
+        cache.store(f"a{number}", Checked([]))
     assert sorted(path.name for path in place.iterdir()) == before
 
 
@@ -285,7 +310,7 @@ def test_what_a_killed_run_has_left_goes_with_the_next(place: Path, capsys: Outp
 def with_digest(text: str) -> bytes:
     """An entry that somebody has made up, and whose digest is right."""
     digest = hashlib.sha256(text.encode()).hexdigest()
-    return f"perflint cache entry 6 {digest}\n{text}".encode()
+    return f"perflint cache entry 7 {digest}\n{text}".encode()
 
 
 def made_up(**changes: object) -> bytes:
@@ -294,8 +319,15 @@ def made_up(**changes: object) -> bytes:
     names += ["places", "step"]
     values: dict[str, object] = dict.fromkeys(names)
     values |= {"code": "PPF201", "path": "train.py", "start": 0, "end": 1, "message": "m", "related": []}
-    values |= {"confidence": 2, "places": [], "step": "", **changes}
-    return with_digest(json.dumps({"roots": {}, "findings": [[values[name] for name in names]]}))
+    values |= {"confidence": 2, "places": [], "step": None, **changes}
+    checked = [[[values[name] for name in names]], []]
+    return with_digest(json.dumps({"roots": {}, "checked": checked}))
+
+
+def made_up_step(kind: str) -> bytes:
+    """An entry without findings, in which a step has an edit of some kind."""
+    verdict = [[[kind, [["train.py", 6]], 0.1, 0.2, 1.0, ""]], [], [], 1, [], []]
+    return with_digest(json.dumps({"roots": {}, "checked": [[], [[["train.py", 5, ""], [], verdict]]]}))
 
 
 FIX = ["Do it", [[0, 1, "x"]], 2, "", [], "", []]
@@ -307,6 +339,8 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
     entry.write_bytes(made_up(fix=FIX, statement=[0, 1], related=[["log.py", 1, "here"]], impact=[2, "a save", 16.0]))
     ((found),) = json.loads(shown(capsys)[1])
     assert (found["message"], found["impact"]) == ("m", {"level": "high", "reason": "a save"})
+    entry.write_bytes(made_up_step("waits"))
+    assert json.loads(shown(capsys)[1]) == []
 
 
 @pytest.mark.parametrize(
@@ -319,11 +353,11 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
         with_digest(""),
         with_digest("[" * 100_000),
         with_digest("null"),
-        with_digest('{"roots": {}, "findings": [[]]}'),
-        with_digest('{"roots": {}, "findings": {}}'),
-        with_digest('{"roots": [], "findings": []}'),
-        with_digest('{"roots": {"a": "b"}, "findings": []}'),
-        with_digest('{"roots": {}, "findings": [' + "9" * 10_000 + "]}"),
+        with_digest('{"roots": {}, "checked": [[[]], []]}'),
+        with_digest('{"roots": {}, "checked": {}}'),
+        with_digest('{"roots": [], "checked": [[], []]}'),
+        with_digest('{"roots": {"a": "b"}, "checked": [[], []]}'),
+        with_digest('{"roots": {}, "checked": [' + "9" * 10_000 + "]}"),
         *(made_up(**{key: "elsewhere"}) for key in ("path", "start", "end", "fix", "related", "statement", "places")),
         *(made_up(start=start, end=end) for start, end in ((-1, 0), (1, 0), (0, 10**9), (True, 1), (0.0, 1))),
         made_up(message=["m"]),
@@ -335,6 +369,8 @@ def test_the_entry_that_the_others_differ_from_is_believed(place: Path, capsys: 
         made_up(fix=[*FIX[:2], 7, *FIX[3:]]),
         made_up(fix=[*FIX[:4], "import os"]),
         made_up(related=[["log.py", -1, "m"]]),
+        made_up(step=["train.py"]),
+        made_up_step("magic"),
     ],
 )
 def test_an_entry_that_is_none_is_made_anew(place: Path, capsys: Output, data: bytes) -> None:

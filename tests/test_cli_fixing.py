@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from perflint.cli import main
-from perflint.findings import Edit, Finding, Fix, Level
+from perflint.findings import Checked, Edit, Finding, Fix, Level
 from perflint.fix.fixer import fix_all
 from perflint.output import summary
 from perflint.run import engine
@@ -189,9 +189,9 @@ def test_a_file_whose_other_bytes_would_change_is_left_alone(
 
 
 def test_when_there_is_more_to_fix_after_all_rounds_it_is_said(monkeypatch: pytest.MonkeyPatch, capsys: Output) -> None:
-    def endless(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[list[Finding]]:
+    def endless(projects: list[dict[str, Source]], *arguments: object, **options: object) -> list[Checked]:
         fix = Fix("again", (Edit(0, 0, "y\n"),), Level.SAFE)
-        return [[Finding("PPF201", path, 0, 1, "m", fix) for path in project] for project in projects]
+        return [Checked([Finding("PPF201", path, 0, 1, "m", fix) for path in project]) for project in projects]
 
     monkeypatch.setattr(engine, "check_projects", endless)
     write(a="x = 1\n")

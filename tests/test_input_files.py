@@ -18,7 +18,7 @@ import pytest
 
 from perflint.cli import main
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding
+from perflint.findings import Checked
 from perflint.flake8_run import Run
 from perflint.index.project import FileIndex
 from perflint.inputs import input_files
@@ -117,7 +117,7 @@ def test_a_run_and_the_cache(place: Path, capsys: pytest.CaptureFixture[str], mo
     checked: list[object] = []
     plain = engine.check_projects
 
-    def counted(*given: Any, **options: Any) -> list[list[Finding]]:
+    def counted(*given: Any, **options: Any) -> list[Checked]:
         checked.append(given)
         return plain(*given, **options)
 

@@ -6,13 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from perflint.findings import ImpactLevel
+from perflint.findings import ImpactLevel, StepEdit, StepPlace, StepVerdict
 from perflint.flow.resolving import opened
-from perflint.output.verdict_text import verdict_json, verdict_lines
+from perflint.output.verdict_text import unseen, verdict_json, verdict_lines
 from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, traces
-from perflint.trace.verdict import StepEdit, StepVerdict, verdict
+from perflint.trace.verdict import verdict
 from tests.support import check, in_step, sources
 
 HEAD = """\
@@ -108,12 +108,13 @@ def test_workers_come_first_and_reads_bring_more_behind_them() -> None:
 
 
 def test_the_words() -> None:
-    lines = list(verdict_lines(verdict(_trace(LOADED.format(workers=""))), {"train.py": "src/train.py"}))
+    found = verdict(_trace(LOADED.format(workers="")))
+    lines = list(verdict_lines(found, {"train.py": "src/train.py"}))
     bound = "likely bound by loading: a thread of the training process loads the batches"
     assert lines[0] == f"Verdict: {bound}; it trains in float32."
     assert lines[1].startswith("  1. give the DataLoader at src/train.py:7 worker processes: at most ")
     assert lines[2].startswith("  2. then remove the waits at src/train.py:11: at most ")
-    assert "perflint profile" in lines[-1]
+    assert "perflint profile" in unseen([found])
 
 
 CHOSEN = """\
@@ -146,7 +147,7 @@ def test_of_two_loaders_the_test_between_them_decides(workers: str) -> None:
     (possibly,) = found.possibly
     assert (possibly.edit.kind, possibly.edit.rows) == ("loading", (("train.py", 8),))
     assert possibly.decides is not None
-    assert (possibly.decides.node.lineno, possibly.decides.holds) == (7, True)
+    assert (possibly.decides.at, possibly.decides.holds) == (("train.py", 7), True)
     lines = list(verdict_lines(found, {}))
     assert lines[0].startswith("Verdict: perhaps bound by loading; otherwise nothing here is worth your time")
     assert lines[1].startswith(
@@ -177,7 +178,7 @@ def test_an_early_return_and_a_conditional_expression_decide_as_well() -> None:
     for body in (early, either):
         (possibly,) = verdict(_trace(text[:start] + body + text[end:])).possibly
         assert possibly.decides is not None
-        assert (possibly.decides.node.lineno, possibly.decides.holds) == (7, True)
+        assert (possibly.decides.at, possibly.decides.holds) == (("train.py", 7), True)
 
 
 def test_where_callers_pass_different_loaders_no_test_is_known() -> None:
@@ -250,7 +251,7 @@ def test_a_read_right_behind_a_wait_inside_paddle_gains_nothing() -> None:
     assert found.impact is not None
     assert found.impact.level is ImpactLevel.LOW
     assert found.impact.reason.endswith("where nothing is gained while it also waits at line 11")
-    assert found.step == "train.py:7: waits for the device at 2 places of each step, 1 of them inside Paddle"
+    assert found.step == StepPlace("train.py", 7)
 
 
 def test_waits_that_cost_little_hold_nothing_up() -> None:

@@ -22,7 +22,7 @@ from perflint import cli
 from perflint.cli import main
 from perflint.commands import watch
 from perflint.commands.watch import Clock, Kept, changes, described
-from perflint.findings import Finding
+from perflint.findings import Checked, Finding
 from perflint.index.project import Project
 from perflint.output.console import Console
 from perflint.output.summary import News
@@ -306,7 +306,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     found: list[list[str]] = []
     check_projects = engine.check_projects
 
-    def recorded(projects: list[dict[str, Source]], *arguments: Any, **options: Any) -> list[list[Finding]]:
+    def recorded(projects: list[dict[str, Source]], *arguments: Any, **options: Any) -> list[Checked]:
         found.append([path for project in projects for path in project])
         return check_projects(projects, *arguments, **options)
 

@@ -14,7 +14,7 @@ from perflint.commands import CommandError, InternalError, failing_file, print_r
 from perflint.commands.filters import Filter, Filters, LowImpact, OnlyNamed, of_enough_impact
 from perflint.commands.read_files import STDIN, Batch, common_directory, read
 from perflint.commands.write_fixes import print_diff, print_shortcomings, save_fixes
-from perflint.findings import Finding, Level, by_place
+from perflint.findings import Checked, Finding, Level, by_place
 from perflint.fix.fixer import Check, FixOutcome, fix_all
 from perflint.inputs.projects import split
 from perflint.output import summary
@@ -70,7 +70,7 @@ def look(options: argparse.Namespace, batch: Batch) -> Report:
         InternalError: a rule failed.
     """
     shown = _filters(options, batch)
-    return _reported(options, batch, _found(options, batch), shown)
+    return _reported(options, batch, _found(options, batch).findings, shown)
 
 
 def _timed(options: argparse.Namespace, console: Console) -> int:
@@ -100,7 +100,7 @@ def _once(options: argparse.Namespace, batch: Batch, console: Console) -> int:
         from perflint.commands.old_code import refuse_with_baseline, write_baseline
 
         refuse_with_baseline(options)
-        found = of_enough_impact(batch.paths.reported(_found(options, batch)), batch.settings.min_impact)
+        found = of_enough_impact(batch.paths.reported(_found(options, batch).findings), batch.settings.min_impact)
         return write_baseline(options, batch, found, console)
     shown = _filters(options, batch)
     status = _Run(options, batch, console, shown, profiles).status()
@@ -146,11 +146,15 @@ class _Run:
         try:
             found = _found(options, batch)
         except Unchecked as error:
-            lost, found = error, error.findings
-        report = replace(_reported(options, batch, found, self.shown), is_complete=lost is None)
+            lost, found = error, Checked(error.findings)
+        report = _reported(options, batch, found.findings, self.shown)
+        steps, names = batch.paths.steps(found.steps or ()), batch.paths.names
+        report = replace(report, steps=steps, names=names, is_complete=lost is None)
         files = report.sources.keys() - (lost.paths if lost else set())
         report = print_report.ranked_report(options, report, self.profiles, self.console)
-        closing = summary.found(report.findings, files, _level(options)) + summary.most_to_win(report)
+        closing = summary.found(report.findings, files, _level(options))
+        if print_report.grouping(options, report) != "step":  # otherwise the steps come by what they gain
+            closing += summary.most_to_win(report)
         closing = self.shown.closing(closing)
         if not report.findings and not self.shown.closing(""):
             remark = "" if options.quiet else print_report.remark_on_callers(options.paths, batch)
@@ -259,25 +263,25 @@ def _status(options: argparse.Namespace, found: bool) -> int:
     return 1 if found and not options.exit_zero else 0
 
 
-def _found(options: argparse.Namespace, batch: Batch) -> list[Finding]:
-    """The findings: already known, from the cache, or from a check.
+def _found(options: argparse.Namespace, batch: Batch) -> Checked:
+    """What is found: already known, from the cache, or from a check.
 
     Raises:
         Unchecked: some files could not be checked; the error contains the findings of the others.
     """
     if batch.known is not None:
-        return [*batch.unreadable, *batch.known]
+        return Checked([*batch.unreadable, *batch.known])
     if options.no_cache or (batch.piped is not None and not batch.paths.hidden):
-        return _checker(options, batch)(batch.sources)
+        return _checked(options, batch, batch.sources)
     name = cache.key(batch.sources, batch.examined)
     known = cache.load(name, batch.sources)
-    if known is None:
+    if known is None or known.steps is None:
         known = _by_project(options, batch, name)
-    return [*batch.unreadable, *known]
+    return replace(known, findings=[*batch.unreadable, *known.findings])
 
 
-def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Finding]:
-    """The findings of each project, from the cache if it has them; otherwise from a check, whose results are cached.
+def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> Checked:
+    """What is found in each project, from the cache if it has them; otherwise from a check, whose results are cached.
 
     Projects of which no file is reported are left out.
     """
@@ -286,15 +290,15 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
     projects = [project for project in whole.projects if batch.paths.reports_any(project)]
     names = [cache.key(project, batch.examined) if several else name for project in projects]
     known = [cache.load(each, project) if several else None for each, project in zip(names, projects, strict=True)]
-    missing = [index for index, findings in enumerate(known) if findings is None]
+    missing = [index for index, each in enumerate(known) if each is None or each.steps is None]
     checked, why = _check_projects(options, batch, [projects[index] for index in missing]) if missing else ([], "")
-    for index, findings in zip(missing, checked, strict=True):
-        known[index] = findings
-        if several and findings is not None:
-            cache.store(names[index], findings)
-    found = [finding for findings in known for finding in findings or ()]
+    for index, each in zip(missing, checked, strict=True):
+        known[index] = each
+        if several and each is not None:
+            cache.store(names[index], each)
+    found = _together(known)
     if why:
-        raise Unchecked(why, [*batch.unreadable, *found], _without_findings(projects, known))
+        raise Unchecked(why, [*batch.unreadable, *found.findings], _without_findings(projects, known))
     if len(projects) == len(whole.projects):
         cache.store(name, found, whole.roots)
     return found
@@ -302,34 +306,46 @@ def _by_project(options: argparse.Namespace, batch: Batch, name: str) -> list[Fi
 
 def _checker(options: argparse.Namespace, batch: Batch) -> Check:
     """The function that checks files under this run's options, including findings about unreadable files."""
-
-    def check(sources: Mapping[str, Source]) -> list[Finding]:
-        projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
-        checked, why = _check_projects(options, batch, projects)
-        found = by_place([*batch.unreadable, *(finding for findings in checked for finding in findings or ())])
-        if why:
-            raise Unchecked(why, found, _without_findings(projects, checked))
-        return found
-
-    return check
+    return lambda sources: _checked(options, batch, sources).findings
 
 
-def _without_findings(projects: Sequence[Mapping[str, Source]], found: Sequence[list[Finding] | None]) -> list[str]:
+def _checked(options: argparse.Namespace, batch: Batch, sources: Mapping[str, Source]) -> Checked:
+    """What is found in files, and that some cannot be read."""
+    projects = [project for project in split(sources).projects if batch.paths.reports_any(project)]
+    checked, why = _check_projects(options, batch, projects)
+    found = _together(checked)
+    findings = by_place([*batch.unreadable, *found.findings])
+    if why:
+        raise Unchecked(why, findings, _without_findings(projects, checked))
+    return replace(found, findings=findings)
+
+
+def _together(found: Sequence[Checked | None]) -> Checked:
+    """What is found in several projects."""
+    known = [each for each in found if each is not None]
+    return Checked(
+        [item for each in known for item in each.findings], tuple(step for each in known for step in each.steps or ())
+    )
+
+
+def _without_findings(projects: Sequence[Mapping[str, Source]], found: Sequence[Checked | None]) -> list[str]:
     """The files of the projects that could not be checked."""
     return [path for project, each in zip(projects, found, strict=True) if each is None for path in project]
 
 
 def _check_projects(
     options: argparse.Namespace, batch: Batch, projects: list[dict[str, Source]]
-) -> tuple[Sequence[list[Finding] | None], str]:
-    """The findings of each project under this run's options, and why some have none (None) if a process was ended."""
+) -> tuple[Sequence[Checked | None], str]:
+    """What is found in each project under this run's options, and why some have none (None) if a process was ended."""
     from perflint.run import engine  # imported late: a run that the cache answers does not need it
 
-    last = options.is_program and not options.fix and not options.diff and options.add_noqa is None
+    is_fixed = options.fix or options.diff or options.add_noqa is not None
+    last = options.is_program and not is_fixed
     progress = Progress(sys.stderr, sum(map(len, projects)), not options.quiet, batch.began)
     progress(0, 1)  # reading the files may have taken longer than anybody waits without a sign
     try:
-        return engine.check_projects(projects, batch.examined, options.jobs or _cores(), progress, last=last), ""
+        jobs = options.jobs or _cores()
+        return engine.check_projects(projects, batch.examined, jobs, progress, last=last, with_steps=not is_fixed), ""
     except engine.Unfinished as error:
         return error.found, str(error.__cause__)
     except Exception as error:

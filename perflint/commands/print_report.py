@@ -78,13 +78,22 @@ def print_findings(
 
 def _rendered(options: argparse.Namespace, report: Report, output: Output) -> Iterator[str]:
     render = formats.renderer(output.format)
-    if not output.main or not (options.statistics or options.group_by != "none"):
+    by = grouping(options, report)
+    if not output.main or not (options.statistics or by != "none"):
         return render(report)
     from perflint.output import grouped
 
     if not options.statistics:
-        return grouped.render_groups(report, options.group_by, render)
+        if by == grouped.BY_STEP:
+            return grouped.render_steps(report, render, is_whole=options.group_by is not None)
+        return grouped.render_groups(report, by, render)
     return grouped.render_counts_json(report) if output.format == "json" else grouped.render_counts(report)
+
+
+def grouping(options: argparse.Namespace, report: Report) -> str:
+    """How the main report groups the findings: as the option says; otherwise by step, unless a profile ranks them."""
+    is_full = any(each.main and each.format == "full" for each in wanted_outputs(options))
+    return options.group_by or ("step" if is_full and report.ranking is None else "none")
 
 
 def _ended(chunks: Iterator[str], closing: list[str], width: int | None) -> Iterator[str]:
@@ -144,8 +153,9 @@ def _refuse(options: argparse.Namespace, outputs: list[Output]) -> None:
             "--diff shows what --fix would change and reports no findings, so there is nothing to write with --output: "
             "leave out one of the two"
         )
+    has_groups = options.group_by not in (None, "none")
     for output in outputs:
-        if options.group_by != "none" and output.main and (options.statistics or output.format not in FOR_PEOPLE):
+        if has_groups and output.main and (options.statistics or output.format not in FOR_PEOPLE):
             what = "--statistics" if options.statistics else output.option
             raise CommandError(f"{what} cannot show groups: leave out --group-by, or use {' or '.join(FOR_PEOPLE)}")
         if options.statistics and output.main and output.format not in WITH_STATISTICS:

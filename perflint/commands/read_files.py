@@ -17,7 +17,7 @@ from perflint.configuration.config_files import DEFAULT
 from perflint.configuration.keys import ConfigError
 from perflint.configuration.settings import Settings
 from perflint.files import plain_files, writing
-from perflint.findings import Finding, ImpactLevel
+from perflint.findings import Finding, ImpactLevel, StepReport
 from perflint.fix.fixer import FixOutcome, Made
 from perflint.inputs.input_files import read_inputs
 from perflint.inputs.patterns import Patterns, relative
@@ -52,6 +52,10 @@ class ReportedPaths:
         """The findings that are reported, under the names that the user gave."""
         found = self.reported(findings)
         return [self._renamed(finding) for finding in found] if self.names else found
+
+    def steps(self, steps: Iterable[StepReport]) -> tuple[StepReport, ...]:
+        """The steps in files that are reported, or of programs that are; with the paths of the analysis."""
+        return tuple(each for each in steps if self.reports_any([each.place.path, *each.programs]))
 
     def sources(self, sources: Mapping[str, Source]) -> dict[str, Source]:
         """The files that are reported, under the names that the user gave."""

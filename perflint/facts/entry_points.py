@@ -474,10 +474,28 @@ def _has_wide(file: FileIndex) -> bool:
 def model_files(entry: EntryPoint) -> frozenset[FileIndex]:
     """The files with the classes of an entry point's model, and their imports; all loaded files if none is known."""
     imports = Imports.of(entry.file.project)
-    own = {file for file, _ in classes_of_model(entry)}
+    classes = classes_of_model(entry)
+    own = {file for file, _ in classes}
+    if any(_holds_another(owner) for _, owner in classes):
+        own |= {entry.file, entry.driven_from}
     beside = imports.on_path(entry.file) | imports.on_path(entry.driven_from)
     starts = own or {entry.file, entry.driven_from, *imports.importers(entry.file), *beside}
     return frozenset(each for each in imports.closure(starts) if not each.is_quiet)
+
+
+def _holds_another(owner: Class) -> bool:
+    """Whether a model runs one that it is made from: ``TokenClassifier(ErnieModel.from_pretrained(name), 3)``."""
+    given = {
+        name
+        for name, values in owner.attributes.items()
+        for value, scope in values
+        if scope.name == "__init__" and isinstance(value, ast.Name) and value.id in scope.parameters
+    }
+    return any(
+        (dotted(call.func) or "").removeprefix("self.") in given
+        for each in owner.methods.values()
+        for call in each.calls
+    )
 
 
 def classes_of_model(entry: EntryPoint) -> frozenset[tuple[FileIndex, Class]]:

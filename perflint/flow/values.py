@@ -14,8 +14,10 @@ from perflint.index.hierarchy import Hierarchy
 from perflint.index.kinds import (
     CPU_PLACE,
     FUNCTION_TAG,
+    LAYER_TAG,
     LOADER,
     LOADER_TAG,
+    OBJECT_TAG,
     UNKNOWN,
     UNKNOWN_TAG,
     Kind,
@@ -106,13 +108,21 @@ class Values(Part):
         return Evaluator(at.file, {}).kind(value) if isinstance(value, ast.Call) else self._held(at, value)
 
     def _one_of_several(self, at: Place, name: str) -> Kind | None:
-        """The functions that the assignments of a function give a name, if each gives it one of the project."""
+        """The functions or objects that the assignments of a function give a name, if all are of the project.
+
+        That is ``Trainer`` or ``GanTrainer`` after ``trainer = GanTrainer(cfg) if cfg.gan else Trainer(cfg)``. A
+        ``None`` at first does not count: nothing of it can be called.
+        """
         bound = bindings_of(at.scope).get(name, ())
         values = [dict(values_bound_by(statement.node)).get(name) for statement in bound[:_MOST_VALUES]]
+        values = [value for value in values if value is None or not is_none(value)]
         if not values or len(bound) > _MOST_VALUES or not all(isinstance(value, MAY_BE_FUNCTIONS) for value in values):
             return None
         kinds = [self._bound(at, value) for value in values if value is not None]
-        return reduce(join, kinds) if all(kind.tag == FUNCTION_TAG for kind in kinds) else None
+        if all(kind.tag == FUNCTION_TAG for kind in kinds):
+            return reduce(join, kinds)
+        is_known = all(kind.tag in (OBJECT_TAG, LAYER_TAG) and kind.type for kind in kinds)
+        return reduce(join, kinds) if is_known else None
 
     def _held(self, at: Place, value: ast.expr) -> Kind:
         """The function that a name refers to: ``step = self._step``, ``step = lambda batch: train_step(batch)``.

@@ -146,11 +146,17 @@ class InUse(Part):
             return True
         return any(self._may_run(other, load, definition) for load in self._loads_in(other, name, file, definition))
 
-    def loads_of(self, file: FileIndex, definition: Definition) -> Iterator[tuple[FileIndex, Load]]:
-        """The places that read a class or a function of a module, in whatever file; the bases of classes are none."""
+    def loads_of(self, file: FileIndex, definition: Definition) -> Iterator[tuple[FileIndex, Load, bool]]:
+        """The places that read a class or a function of a module, in whatever file; the bases of classes are none.
+
+        Each with whether it certainly means it: ``tools.run`` where ``tools`` is an import, and not ``session.run``.
+        """
         for name in sorted(self._project.mentions.other_names(definition.name)):
             for other in self._project.mentions.of(name):
-                yield from ((other, load) for load in self._loads_in(other, name, file, definition))
+                for load in self._loads_in(other, name, file, definition):
+                    base = dotted(load.node) if isinstance(load.node, ast.Attribute) else name
+                    is_sure = base is not None and (base == name or other.names.is_bound(base.partition(".")[0]))
+                    yield other, load, is_sure
 
     def _loads_in(self, other: FileIndex, name: str, file: FileIndex, definition: Definition) -> Iterator[Load]:
         is_bound = other is file or self._binds(other, name, file, definition)

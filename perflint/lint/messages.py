@@ -75,7 +75,7 @@ class _Writer:
         impact = max(impacts, key=lambda found: found.milliseconds, default=None)
         places = tuple((draft.start, draft.end) for draft in group) if len(group) > 1 else ()
         fix = grouping.fix_of(group)
-        step = self._steps.said(first)
+        step = self._steps.step_of(first)
         return Finding(*place, message, fix, related, statement, first.confidence, impact, places, step)
 
     def _beside(self, group: Sequence[Draft]) -> str:

@@ -10,12 +10,11 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import NamedTuple
 
-from perflint.findings import Confidence
+from perflint.findings import Confidence, StepPlace
 from perflint.index.imports import Imports
 from perflint.index.project import FileIndex, Place, Project
 from perflint.lint.context import Draft
 from perflint.lint.impacts import WAITS
-from perflint.text.visible import counted
 from perflint.trace.loading import loadings
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, Span, modelled
 from perflint.trace.step_trace import StepTrace, of_function, outermost_loops, reached, trace_around, traces_of
@@ -93,7 +92,6 @@ class _Traced:
 
     trace: StepTrace
     models: dict[Span | None, ModelledStep] = field(default_factory=dict)
-    said: str = ""
 
     @property
     def usual(self) -> ModelledStep:
@@ -207,22 +205,10 @@ class FindingSteps:
             return list(others)
         return [each for each in others if any(model.within(place_of(each)) for model in models)]
 
-    def said(self, draft: Draft) -> str:
-        """The step of a finding in words: ``train.py:58: waits for the device at 7 places, one of them in Paddle``."""
-        loop = self._loop(draft, draft.step) if draft.step is not None else self._fed_by(draft)
-        if loop is None:
-            return ""
-        where = f"{loop[0]}:{loop[1]}" if loop[1] else f"{loop[0]}, {loop[2]}"
-        traced = self._trace(loop)
-        if traced is None:
-            return where
-        if not traced.said:
-            model = traced.usual
-            waits = {model.events[key].row for key in model.waits}
-            inside = {model.events[key].row for key in model.waits & model.inside_paddle}
-            words = f"waits for the device at {counted(len(waits), 'place')} of each step" if waits else "no wait found"
-            traced.said = f"{where}: {words}{f', {len(inside)} of them inside Paddle' if inside else ''}"
-        return traced.said
+    def step_of(self, draft: Draft) -> StepPlace | None:
+        """The step that a finding belongs to: that which runs it, draws from its loader, or is around it."""
+        loop = self._loop(draft, draft.step) if draft.step is not None else self._fed_by(draft) or self._around(draft)
+        return StepPlace(*loop[:2], "" if loop[1] else loop[2]) if loop is not None else None
 
     def _fed_by(self, draft: Draft) -> Loop | None:
         """The step that draws from the loader of a finding; None if it is about none, or several draw from it."""
@@ -240,6 +226,15 @@ class FindingSteps:
                 for each in loadings(at, loop):
                     found[each.made.place.file.path, each.row].add((file.path, loop.lineno, ""))
         return found
+
+    def _around(self, draft: Draft) -> Loop | None:
+        """The step loop around a finding about a whole step, such as its precision, or around a place it names."""
+        for path, row in ((draft.path, draft.line), *((each.path, each.line) for each in draft.related)):
+            file = self._project.files.get(path)
+            trace = trace_around(file, row) if file is not None else None
+            if trace is not None:
+                return path, trace.row, ""
+        return None
 
     def _found(self, draft: Draft, span: Span) -> Waits | None:
         if draft.step is None:

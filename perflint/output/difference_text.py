@@ -7,7 +7,7 @@ from typing import Any
 
 from perflint.flow.branches import Often
 from perflint.index.project import Place
-from perflint.output.verdict_text import code_of
+from perflint.output.step_text import code_of
 from perflint.text.visible import counted, visible_line
 from perflint.trace.budget import COUNTS
 from perflint.trace.difference import EventChange, SeenEvent, StepDifference

@@ -28,7 +28,7 @@ _LABELS = {Level.SAFE: "[safe fix]", Level.UNSAFE: "[unsafe fix]", Level.DISPLAY
 _REASONS = {Level.UNSAFE: "unsafe", Level.DISPLAY: "suggestion"}
 """What a fix's reason explains, by the level of the fix."""
 _LINES = 6
-_NARROWEST = 40
+NARROWEST = 40
 """On narrower terminals no line is wrapped."""
 _MOST_ROWS = 5
 _START = 500
@@ -54,7 +54,7 @@ def _by_cause(findings: Iterable[Finding]) -> Iterable[list[Finding]]:
 
 def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]:
     paint = report.palette
-    lines = [_header(report, finding)]
+    lines = [header(report, finding)]
     notes = _notes(report, finding, others)
     cost = _cost(report, finding, is_long=True)
     table = report.lines(finding.path)
@@ -76,7 +76,8 @@ def _lines(report: Report, finding: Finding, others: list[Finding]) -> list[str]
     return lines
 
 
-def _header(report: Report, finding: Finding) -> str:
+def header(report: Report, finding: Finding) -> str:
+    """Where a finding is, its rule, what becomes of its fix, and its message."""
     paint = report.palette
     row, column = report.lines(finding.path).position(finding.start)
     label = f" {_LABELS[finding.fix.level]}" if finding.fix else ""
@@ -101,7 +102,7 @@ def _message(report: Report, finding: Finding) -> str:
 
 def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
     """``start`` (as it is ``painted``) and ``text``, wrapped between words for the width of the terminal."""
-    if report.width is None or report.width < _NARROWEST:
+    if report.width is None or report.width < NARROWEST:
         return painted + text
     wrapper = TextWrapper(report.width, start, "    ", break_long_words=False, break_on_hyphens=False)
     first, *more = wrapper.wrap(text) or [""]
@@ -110,7 +111,7 @@ def _wrapped(report: Report, start: str, painted: str, text: str) -> str:
 
 def _code_columns(report: Report, gutter: int) -> int:
     """The width that is left for code, with an ellipsis at each end."""
-    return LIMIT if report.width is None else max(_NARROWEST, report.width - gutter - len(" | ……"))
+    return LIMIT if report.width is None else max(NARROWEST, report.width - gutter - len(" | ……"))
 
 
 def _cost(report: Report, finding: Finding, is_long: bool) -> str:

@@ -1,51 +1,177 @@
-"""The findings of each rule, or of each file: in groups (``--group-by``), or only counted (``--statistics``)."""
+"""The findings by step, rule or file: in groups (``--group-by``), or only counted (``--statistics``).
+
+By step, the one with most to gain comes first, with what to do about it, and then its findings::
+
+    tools/engine.py:58, started by train.py: 2 findings
+      Likely bound by loading: a thread of the training process loads the batches.
+      1. give the DataLoader at data.py:33 worker processes: at most 62% of the step
+      2. then remove the waits at tools/engine.py:70, 82: at most 24% of the step that is left
+
+A report with many findings stays short: a line for each of the first findings of a step, and the rest by name.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from textwrap import fill
 
-from perflint.findings import Finding
+from perflint.findings import Finding, StepPlace, StepReport
 from perflint.output.concise import mark_of
+from perflint.output.full import NARROWEST, header
 from perflint.output.report import Report, facts, json_text
-from perflint.text.visible import counted, visible_line, visible_path
+from perflint.output.verdict_text import unseen, verdict_lines
+from perflint.text.visible import counted, listed, visible_line, visible_path
 
 BY_RULE, BY_STEP = "rule", "step"
-_NO_STEP = "outside of steps"
+_NO_LOOP, _NO_STEP = "In models and functions that a configuration or a caller chooses", "Elsewhere"
+_MOST_IN_FULL = 20
+"""With more findings, a report by step has a line for each of the first findings of a step, and the rest by name."""
+_MOST_FINDINGS = 5
+"""So many lines has a step then."""
+_MOST_FILES = 12
+"""So many files with other findings of one rule are named then."""
+_MOST_STEPS = 12
+"""So many steps are shown then."""
+_MOST_PROGRAMS = 2
+"""The most programs that a heading names."""
 
 
 def render_groups(report: Report, by: str, render_group: Callable[[Report], Iterator[str]]) -> Iterator[str]:
-    """The findings by ``rule`` (the most frequent one first), by ``step`` (that with most to gain first) or ``file``.
-
-    Within a group, they keep the order of the report; those of a step are sorted by what they gain.
-    """
-    groups: dict[str, list[Finding]] = {}
+    """The findings by ``rule`` (the most frequent one first) or ``file``, in each in the order of the report."""
+    groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in report.findings:
-        names = {BY_RULE: finding.code, BY_STEP: finding.step or _NO_STEP}
-        groups.setdefault(names.get(by, finding.path), []).append(finding)
+        groups[finding.code if by == BY_RULE else finding.path].append(finding)
     if by == BY_RULE:
         groups = dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
-    elif by == BY_STEP:
-        known = {name: sorted(found, key=_least_gain_last) for name, found in groups.items()}
-        groups = dict(sorted(known.items(), key=lambda group: (_least_gain_last(group[1][0]), group[0])))
     for name, findings in groups.items():
-        shown = (
-            f"{name} {facts(name).name}"
-            if by == BY_RULE
-            else visible_line(name)
-            if by == BY_STEP
-            else visible_path(name)
-        )
-        count = counted(len(findings), "finding")
-        yield report.palette.bold(f"{shown}: {count}") + "\n\n"
-        chunks = "".join(render_group(replace(report, findings=findings)))
-        yield chunks if chunks.endswith("\n\n") else chunks + "\n"
+        shown = f"{name} {facts(name).name}" if by == BY_RULE else visible_path(name)
+        yield report.palette.bold(f"{shown}: {counted(len(findings), 'finding')}") + "\n\n"
+        yield from _spaced(render_group(replace(report, findings=findings)))
+
+
+def _spaced(rendered: Iterator[str]) -> Iterator[str]:
+    chunks = "".join(rendered)
+    yield chunks if chunks.endswith("\n\n") else chunks + "\n"
+
+
+# -- by step ----------------------------------------------------------------------------------------------------------
+
+
+def render_steps(
+    report: Report, render_group: Callable[[Report], Iterator[str]], *, is_whole: bool = False
+) -> Iterator[str]:
+    """The findings by the steps that they belong to.
+
+    Args:
+        report: the report; one without anything about steps is not divided.
+        render_group: writes the findings of a step.
+        is_whole: whether a report with many findings shows all of them, too.
+    """
+    said = {each.place: each for each in report.steps if each.verdict.gain > 0}
+    groups: dict[StepPlace, list[Finding]] = defaultdict(list)
+    apart: dict[str, list[Finding]] = {_NO_LOOP: [], _NO_STEP: []}
+    for finding in report.findings:
+        if finding.step is not None and finding.step.row:
+            groups[finding.step].append(finding)
+        else:
+            apart[_NO_LOOP if finding.step is not None else _NO_STEP].append(finding)
+    if not groups and not apart[_NO_LOOP]:
+        yield from render_group(report)
+        return
+    known = {place: sorted(found, key=_least_gain_last) for place, found in groups.items()}
+    places = sorted(known, key=lambda place: _rank(place, said, known[place]))
+    is_short = not is_whole and len(report.findings) > _MOST_IN_FULL
+    shown = places[:_MOST_STEPS] if is_short else places
+    for place in shown:
+        yield from _heading(report, place, said.get(place), known[place])
+        yield from _findings(report, known[place], render_group, is_short=is_short)
+    if len(shown) < len(places):
+        yield from _by_name(report, "more step", [(place, known[place]) for place in places[len(shown) :]])
+    for title, unsorted in apart.items():
+        findings = sorted(unsorted, key=_least_gain_last)
+        if findings:
+            yield report.palette.bold(f"{title}: {counted(len(findings), 'finding')}") + "\n\n"
+            yield from _findings(report, findings, render_group, is_short=is_short, by_name=title != _NO_LOOP)
+        if is_short and title == _NO_LOOP:
+            functions: dict[StepPlace, list[Finding]] = defaultdict(list)
+            for finding in findings[_MOST_FINDINGS:]:
+                functions[finding.step or StepPlace("", 0)].append(finding)
+            yield from _by_name(report, "more function", [*functions.items()]) if functions else ()
+    if unknown := unseen(said[place].verdict for place in shown if place in said):
+        yield _wrapped(report, unknown)
+    if is_short:
+        yield _wrapped(report, "All of them, with code and edits: name a file, or add --group-by step.")
+
+
+def _rank(place: StepPlace, said: Mapping[StepPlace, StepReport], findings: list[Finding]) -> tuple[object, ...]:
+    """The place of a step in the report: by what its plan gains, then by what its findings do."""
+    gain = said[place].verdict.gain if place in said else 0.0
+    return -gain, _least_gain_last(findings[0]), place.text
+
+
+def _heading(report: Report, place: StepPlace, said: StepReport | None, findings: list[Finding]) -> Iterator[str]:
+    """Which step it is, what starts it, and what to do about it."""
+    programs = [path for path in said.programs if path != place.path] if said is not None else []
+    started = f", started by {listed(programs, _MOST_PROGRAMS)}" if programs else ""
+    count = counted(len(findings), "finding")
+    yield report.palette.bold(visible_line(f"{place.text}{started}: {count}")) + "\n"
+    for line in verdict_lines(said.verdict, report.names) if said is not None else ():
+        yield _wrapped(report, f"  {visible_line(line)}")
+    yield "\n"
+
+
+def _wrapped(report: Report, line: str) -> str:
+    """A line, wrapped between words for the width of the terminal."""
+    if report.width is None or report.width < NARROWEST:
+        return line + "\n"
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return fill(line, report.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def _findings(
+    report: Report,
+    findings: list[Finding],
+    render_group: Callable[[Report], Iterator[str]],
+    *,
+    is_short: bool,
+    by_name: bool = True,
+) -> Iterator[str]:
+    if not is_short:
+        yield from _spaced(render_group(replace(report, findings=findings)))
+        return
+    yield from (f"{header(report, finding)}\n" for finding in findings[:_MOST_FINDINGS])
+    for code, places in _places(report, findings[_MOST_FINDINGS:]) if by_name else ():
+        yield f"and {report.palette.rule(code, facts(code).url)} at {places}\n"
+    yield "\n"
+
+
+def _places(report: Report, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    """The rules of some findings, with the rows of each: ``PPF201``, ``train.py:9, 12 and loss.py:4``."""
+    found: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for finding in findings:
+        found[finding.code][finding.path].add(report.lines(finding.path).position(finding.start)[0])
+    for code, by_path in sorted(found.items()):
+        named = [f"{visible_path(path)}:{', '.join(map(str, sorted(rows)))}" for path, rows in by_path.items()]
+        yield code, listed(named, _MOST_FILES)
+
+
+def _by_name(report: Report, what: str, groups: list[tuple[StepPlace, list[Finding]]]) -> Iterator[str]:
+    """The steps or functions that are not shown, by name."""
+    yield f"{counted(len(groups), what)}:\n"
+    for place, findings in groups:
+        inside = (f"{code} at {places.removeprefix(f'{place.path}:')}" for code, places in _places(report, findings))
+        yield _wrapped(report, visible_line(f"  {place.text}: {'; '.join(inside)}"))
+    yield "\n"
 
 
 def _least_gain_last(finding: Finding) -> tuple[float, ...]:
     impact = finding.impact
     return (-impact.level, -impact.milliseconds) if impact is not None else (1.0, 0.0)
+
+
+# -- counts -----------------------------------------------------------------------------------------------------------
 
 
 def render_counts(report: Report) -> Iterator[str]:

@@ -17,7 +17,7 @@ from perflint.catalogue import FILE_CODES
 from perflint.configuration.settings import Settings
 from perflint.files.plain_files import absolute
 from perflint.files.plain_files import repository as git_top
-from perflint.findings import Confidence, Finding, Level, by_place
+from perflint.findings import Confidence, Finding, Level, StepReport, by_place
 from perflint.text.source import LineTable, Source
 from perflint.text.visible import Palette, escaped, visible
 
@@ -32,7 +32,8 @@ class Report:
     ``applicable`` is the lowest level that ``--fix`` would apply under the options of this run; ``start`` is the
     deepest directory above all paths to check. ``is_complete``: all of them were checked. ``ranking``: what profiles
     say about the findings, which are then in its order (None: no profile was given). ``width``: width of the terminal
-    that shows the report (None: a file or a pipe, for which no line is wrapped).
+    that shows the report (None: a file or a pipe, for which no line is wrapped). ``steps``: what is to be said of the
+    training steps before their findings. ``names``: how the user named files, by their paths in ``steps``.
     """
 
     findings: Sequence[Finding]
@@ -44,6 +45,8 @@ class Report:
     is_complete: bool = True
     ranking: Ranking | None = None
     width: int | None = None
+    steps: Sequence[StepReport] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def places(self) -> Places:

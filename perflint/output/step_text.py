@@ -9,9 +9,9 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
-from perflint.output.verdict_text import code_of, promises, promises_json, short, verdict_lines
-from perflint.text.visible import visible_line
-from perflint.trace.budget import COUNTS
+from perflint.output.verdict_text import short, unseen, verdict_json, verdict_lines
+from perflint.text.visible import counted, visible_line
+from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
 from perflint.trace.events import StepEvent
 from perflint.trace.loading import loadings
 from perflint.trace.step_trace import (
@@ -51,11 +51,13 @@ def text(trace: StepTrace, names: Mapping[str, str]) -> str:
     kept = [*promises(trace, names)]
     whole, trace = trace, without_launches(trace)
     first = next(line for line in ast.unparse(trace.node).splitlines() if not line.startswith("@")).rstrip(":")
-    said = "each iteration is a step" if trace.loop is not None else "each call is a step"
-    rows = [(trace.row, short(first), said), *_rows(trace.nodes, "  ", set(), names)]
+    one = "each iteration is a step" if trace.loop is not None else "each call is a step"
+    rows = [(trace.row, short(first), one), *_rows(trace.nodes, "  ", set(), names)]
     heading = f"{_named(trace.place, names)}, {trace.place.scope.qualname or 'the module'}"
-    told = verdict_lines(verdict(whole), names)
-    parts = (told, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, names))
+    said = verdict(whole)
+    told = verdict_lines(said, names)
+    unknown = [f"  {words}" for words in (unseen([said]),) if words]
+    parts = (told, unknown, batches(trace, names), _aligned(rows), totals(trace), kept, _possible(trace, names))
     lines = [heading, *(line for part in parts for line in part)]
     return "".join(visible_line(line) + "\n" for line in lines)
 
@@ -152,10 +154,6 @@ def _entered(call: StepCall, reached: Summary, is_known: bool, names: Mapping[st
     return f"{perhaps}{function.scope.qualname}{where}{known}{f', {often}' if often else ''}"
 
 
-def _named(place: Place, names: Mapping[str, str]) -> str:
-    return names.get(place.file.path, place.file.path)
-
-
 def _said(event: StepEvent) -> str:
     often = _often(event.every)
     return f"{event.words}, {often}" if often else event.words
@@ -167,7 +165,7 @@ def _often(every: Every) -> str:
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
-    kept = promises_json(trace, names)
+    kept, said = promises_json(trace, names), verdict_json(verdict(trace), names)
     trace = without_launches(trace)
     seen = set[Summary]()
     return {
@@ -179,6 +177,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "verdict": said,
         "promises": kept,
         "nodes": _objects(trace.nodes, seen, names),
         "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in _shown(trace)],
@@ -228,3 +227,75 @@ def _reached(reached: Summary, seen: set[Summary], names: Mapping[str, str]) -> 
 
 def _when(every: Every) -> dict[str, str]:
     return {"every": every.often.name.lower()}
+
+
+def code_of(node: ast.AST) -> str:
+    """The source of an expression in a few words of a row."""
+    return short(ast.unparse(node))
+
+
+# Budgets, and loops and functions that a comment calls sync-free.
+
+
+def promises(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
+    """A line for the budget of a step, if it has one, and one for each comment about it or a function that it runs."""
+    limits = limits_of(trace.place.file)
+    if limits:
+        known = counts(trace)
+        parts = [f"{known[name]} of {limit} {COUNTS[name].many}" for name, limit in limits.items()]
+        over = ", ".join(each.name for each in over_budget(trace))
+        yield f"Budget: {', '.join(parts)}{f': too many {over}' if over else ''}."
+    for about in verdicts_about(trace):
+        yield f"{_claim(about, names)}: sync-free: {sync_words(about)}."
+
+
+def sync_words(about: SyncVerdict) -> str:
+    """What the trace says of something that a comment calls sync-free.
+
+    ``proved``, ``proved, except 2 calls that could not be followed``, or how often it waits.
+    """
+    if about.waits:
+        return f"not true, it waits for the device at {counted(len(about.waits), 'place')}"
+    doubts = []
+    if about.perhaps:
+        number = len(about.perhaps)
+        doubts.append(f"{counted(number, 'wait')} that only the name{'s' if number > 1 else ''} of a method leads to")
+    if about.unknown:
+        doubts.append(f"{counted(len(about.unknown), 'call')} that could not be followed")
+    found = f"proved, except {' and '.join(doubts)}" if doubts else "proved"
+    return f"{found}; {counted(len(about.rare), 'wait')} at some steps" if about.rare else found
+
+
+def _claim(about: SyncVerdict, names: Mapping[str, str]) -> str:
+    place = about.claim.place
+    what = "loop" if about.claim.loop is not None else place.scope.qualname
+    return f"{_named(place, names)}:{about.claim.row}, {what}"
+
+
+def _named(place: Place, names: Mapping[str, str]) -> str:
+    return names.get(place.file.path, place.file.path)
+
+
+def promises_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same for programs."""
+    limits, known = limits_of(trace.place.file), counts(trace)
+    return {
+        "budget": {name: {"limit": limit, "count": known[name]} for name, limit in limits.items()},
+        "sync_free": [
+            {
+                "path": _named(each.claim.place, names),
+                "row": each.claim.row,
+                "function": None if each.claim.loop is not None else each.claim.place.scope.qualname,
+                "proved": each.is_proved,
+                "kept": each.is_kept,
+                "waits": [_at(wait.event.point.place, wait.event.row, names) for wait in each.waits],
+                "perhaps": [_at(wait.event.point.place, wait.event.row, names) for wait in each.perhaps],
+                "not_followed": [_at(call.place, call.node.lineno, names) for call in each.unknown],
+            }
+            for each in verdicts_about(trace)
+        ],
+    }
+
+
+def _at(place: Place, row: int, names: Mapping[str, str]) -> dict[str, Any]:
+    return {"path": _named(place, names), "row": row}

@@ -1,16 +1,12 @@
-"""What is to be said about a step: a verdict, a plan, and whether it keeps its budget, in words and as JSON."""
+"""What is to be said about a step: a verdict and a plan, in words and as JSON."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from perflint.index.project import Place
+from perflint.findings import Possibly, Row, StepEdit, StepVerdict
 from perflint.text.visible import counted
-from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
-from perflint.trace.step_trace import StepTrace
-from perflint.trace.verdict import Possibly, Row, StepEdit, StepVerdict
 
 _CODE = 60
 """The most characters of code in a row."""
@@ -54,8 +50,12 @@ def verdict_lines(verdict: StepVerdict, names: Mapping[str, str]) -> Iterator[st
         yield f"  Stays: {counted(len(verdict.inside), 'wait')} inside Paddle, at {rows}"
     if verdict.unknown:
         yield f"  Not known: what {counted(len(verdict.unknown), 'call')} that could not be followed may wait for"
-    if verdict.possibly or any(edit.kind in ("loading", "kernels") for edit in verdict.plan):
-        yield f"  {_ONLY_A_RUN}"
+
+
+def unseen(verdicts: Iterable[StepVerdict]) -> str:
+    """What the source does not show about some steps, as a sentence; ``""`` if that does not matter."""
+    kinds = {edit.kind for each in verdicts for edit in each.edits if edit not in each.rest}
+    return _ONLY_A_RUN if kinds & {"loading", "kernels"} else ""
 
 
 def verdict_json(verdict: StepVerdict, names: Mapping[str, str]) -> dict[str, Any]:
@@ -86,16 +86,16 @@ def _if(possibly: Possibly, names: Mapping[str, str]) -> str:
     test = possibly.decides
     if test is None:
         return "If it draws from this one of its loaders"
-    where = f"{names.get(test.file.path, test.file.path)}:{test.node.lineno}"
-    return f"{'If' if test.holds else 'Unless'} `{code_of(test.node)}` ({where})"
+    path, row = test.at
+    return f"{'If' if test.holds else 'Unless'} `{short(test.test)}` ({names.get(path, path)}:{row})"
 
 
 def _condition(possibly: Possibly, names: Mapping[str, str]) -> dict[str, Any] | None:
     test = possibly.decides
     if test is None:
         return None
-    path = names.get(test.file.path, test.file.path)
-    return {"test": code_of(test.node), "holds": test.holds, "path": path, "row": test.node.lineno}
+    path, row = test.at
+    return {"test": short(test.test), "holds": test.holds, "path": names.get(path, path), "row": row}
 
 
 def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
@@ -106,12 +106,12 @@ def _done(edit: StepEdit, names: Mapping[str, str]) -> str:
 def _places(rows: Iterable[Row], names: Mapping[str, str]) -> str:
     """``loss.py:20, 23, 46 and train.py:72``."""
     by_file: dict[str, list[str]] = {}
-    known = list(rows)
+    known = sorted(rows)
     for path, row in known[:_MOST_ROWS]:
         by_file.setdefault(names.get(path, path), []).append(str(row))
     found = [f"{name}:{', '.join(numbers)}" for name, numbers in by_file.items()]
-    more = [f"{len(known) - _MOST_ROWS} more"] if len(known) > _MOST_ROWS else []
-    return " and ".join([*found, *more])
+    *most, last = [*found, *([f"{len(known) - _MOST_ROWS} more"] if len(known) > _MOST_ROWS else [])]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
@@ -119,79 +119,7 @@ def _object(edit: StepEdit, names: Mapping[str, str]) -> dict[str, Any]:
     return {"kind": edit.kind, "places": places, "usual": round(edit.usual, 3), "at_most": round(edit.most, 3)}
 
 
-def code_of(node: ast.AST) -> str:
-    """The source of an expression in a few words of a row."""
-    return short(ast.unparse(node))
-
-
 def short(code: str) -> str:
     """Code in one row, without what is too long for it."""
     line = " ".join(code.split())
     return line if len(line) <= _CODE else line[: _CODE - 3] + "..."
-
-
-# Budgets, and loops and functions that a comment calls sync-free.
-
-
-def promises(trace: StepTrace, names: Mapping[str, str]) -> Iterator[str]:
-    """A line for the budget of a step, if it has one, and one for each comment about it or a function that it runs."""
-    limits = limits_of(trace.place.file)
-    if limits:
-        known = counts(trace)
-        parts = [f"{known[name]} of {limit} {COUNTS[name].many}" for name, limit in limits.items()]
-        over = ", ".join(each.name for each in over_budget(trace))
-        yield f"Budget: {', '.join(parts)}{f': too many {over}' if over else ''}."
-    for verdict in verdicts_about(trace):
-        yield f"{_claim(verdict, names)}: sync-free: {said(verdict)}."
-
-
-def said(verdict: SyncVerdict) -> str:
-    """What the trace says of something that a comment calls sync-free.
-
-    ``proved``, ``proved, except 2 calls that could not be followed``, or how often it waits.
-    """
-    if verdict.waits:
-        return f"not true, it waits for the device at {counted(len(verdict.waits), 'place')}"
-    doubts = []
-    if verdict.perhaps:
-        number = len(verdict.perhaps)
-        doubts.append(f"{counted(number, 'wait')} that only the name{'s' if number > 1 else ''} of a method leads to")
-    if verdict.unknown:
-        doubts.append(f"{counted(len(verdict.unknown), 'call')} that could not be followed")
-    found = f"proved, except {' and '.join(doubts)}" if doubts else "proved"
-    return f"{found}; {counted(len(verdict.rare), 'wait')} at some steps" if verdict.rare else found
-
-
-def _claim(verdict: SyncVerdict, names: Mapping[str, str]) -> str:
-    place = verdict.claim.place
-    what = "loop" if verdict.claim.loop is not None else place.scope.qualname
-    return f"{_named(place, names)}:{verdict.claim.row}, {what}"
-
-
-def _named(place: Place, names: Mapping[str, str]) -> str:
-    return names.get(place.file.path, place.file.path)
-
-
-def promises_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
-    """The same for programs."""
-    limits, known = limits_of(trace.place.file), counts(trace)
-    return {
-        "budget": {name: {"limit": limit, "count": known[name]} for name, limit in limits.items()},
-        "sync_free": [
-            {
-                "path": _named(each.claim.place, names),
-                "row": each.claim.row,
-                "function": None if each.claim.loop is not None else each.claim.place.scope.qualname,
-                "proved": each.is_proved,
-                "kept": each.is_kept,
-                "waits": [_at(wait.event.point.place, wait.event.row, names) for wait in each.waits],
-                "perhaps": [_at(wait.event.point.place, wait.event.row, names) for wait in each.perhaps],
-                "not_followed": [_at(call.place, call.node.lineno, names) for call in each.unknown],
-            }
-            for each in verdicts_about(trace)
-        ],
-    }
-
-
-def _at(place: Place, row: int, names: Mapping[str, str]) -> dict[str, Any]:
-    return {"path": _named(place, names), "row": row}

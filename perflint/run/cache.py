@@ -24,20 +24,20 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, fields, is_dataclass, replace
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from perflint import __version__
 from perflint.catalogue import rules_directory
 from perflint.configuration.settings import Settings
 from perflint.files import writing
 from perflint.files.writing import write_new
-from perflint.findings import Finding
+from perflint.findings import EDIT_KINDS, Checked, Finding
 from perflint.inputs.projects import is_project
 from perflint.text.source import Source
 
@@ -45,7 +45,7 @@ from perflint.text.source import Source
 
 BEGINNING = b"perflint cache entry "
 """How an entry of any version begins."""
-_MARK = BEGINNING + b"6 "
+_MARK = BEGINNING + b"7 "
 """The version of the format, increased when the following data is written differently."""
 
 
@@ -53,15 +53,15 @@ class BadEntry(Exception):
     """Bytes that are not an entry, or not one for these files."""
 
 
-def encode(findings: Sequence[Finding], roots: Mapping[str, bool]) -> bytes:
+def encode(checked: Checked, roots: Mapping[str, bool]) -> bytes:
     """Encode an entry; the arguments are those of ``cache.store``."""
-    entry = {"roots": dict(roots), "findings": [astuple(item) for item in findings]}
+    entry = {"roots": dict(roots), "checked": astuple(checked)}
     data = json.dumps(entry, separators=(",", ":")).encode("ascii")
     return _MARK + _digest(data) + b"\n" + data
 
 
-def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[list[Finding], dict[str, bool]]:
-    """Decode an entry: its findings, and the directories that they depend on.
+def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[Checked, dict[str, bool]]:
+    """Decode an entry: what was found, and the directories that this depends on.
 
     Args:
         data: the bytes.
@@ -75,7 +75,11 @@ def decode(data: bytes, sources: Mapping[str, Source]) -> tuple[list[Finding], d
         raise BadEntry("it is cut off, or something else")
     try:
         entry = json.loads(rest)
-        found = [_checked(item, sources) for item in _reader(tuple[Finding, ...])(entry["findings"])]
+        found: Checked = _reader(Checked)(entry["checked"])
+        for item in found.findings:
+            _insist(item, sources)
+        if any(edit.kind not in EDIT_KINDS for step in found.steps or () for edit in step.verdict.edits):
+            raise BadEntry("a step has an edit of no known kind")
         roots = {str(root): _is(answer, bool) for root, answer in entry["roots"].items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BadEntry("a value is none that perflint writes") from error
@@ -86,8 +90,8 @@ def _digest(data: bytes) -> bytes:
     return hashlib.sha256(data).hexdigest().encode("ascii")
 
 
-def _checked(finding: Finding, sources: Mapping[str, Source]) -> Finding:
-    """A finding, if its places are in its file.
+def _insist(finding: Finding, sources: Mapping[str, Source]) -> None:
+    """Raise an error for a finding whose places are not in its file.
 
     Raises:
         ValueError, KeyError: they are not.
@@ -98,7 +102,6 @@ def _checked(finding: Finding, sources: Mapping[str, Source]) -> Finding:
     places = [(finding.start, finding.end), *statement, *finding.places, *((edit.start, edit.end) for edit in edits)]
     if not all(0 <= start <= end <= size for start, end in places) or any(item.line < 0 for item in finding.related):
         raise ValueError(finding)
-    return finding
 
 
 @cache
@@ -108,6 +111,9 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     It raises ValueError or TypeError for anything else.
     """
     inner = get_args(kind)
+    if get_origin(kind) is list:
+        read = _reader(inner[0])
+        return lambda value: [read(item) for item in _is(value, list)]
     if NoneType in inner:
         read = _reader(inner[0])
         return lambda value: None if value is None else read(value)
@@ -169,8 +175,8 @@ def key(sources: Mapping[str, Source], settings: Settings) -> str:
     return digest.hexdigest()
 
 
-def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
-    """The findings of an entry; None if there is no valid one.
+def load(name: str, sources: Mapping[str, Source]) -> Checked | None:
+    """What an entry says; None if there is no valid one.
 
     Args:
         name: the result of ``key``.
@@ -187,14 +193,14 @@ def load(name: str, sources: Mapping[str, Source]) -> list[Finding] | None:
         return None
 
 
-def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | None = None) -> None:
-    """Store the findings of a run or project, and remove the least recently used entries.
+def store(name: str, checked: Checked, roots: Mapping[str, bool] | None = None) -> None:
+    """Store what was found in a run or project, and remove the least recently used entries.
 
     Does nothing if that is impossible.
 
     Args:
         name: the result of ``key``.
-        findings: the findings.
+        checked: what was found.
         roots: see ``projects.Split``.
     """
     place = directory()
@@ -202,7 +208,7 @@ def store(name: str, findings: Sequence[Finding], roots: Mapping[str, bool] | No
         return
     try:
         _make(place)
-        write_new(_path(place, name), encode(findings, roots or {}))
+        write_new(_path(place, name), encode(checked, roots or {}))
         writing.sweep(place)
         _shrink(place)
     except OSError:

@@ -20,7 +20,7 @@ from pathlib import Path
 from perflint import catalogue
 from perflint.configuration.settings import Settings, ignored_for, level_for, selected, with_waits
 from perflint.files.plain_files import from_here, project_around
-from perflint.findings import Finding, Level, by_place
+from perflint.findings import Checked, Finding, Level, StepReport, by_place
 from perflint.fix.import_edits import imports_in, spelling_of
 from perflint.flow.resolving import opened
 from perflint.index.imported_names import is_taken
@@ -32,9 +32,11 @@ from perflint.rules import load_checks
 from perflint.run.discovery import by_hand
 from perflint.run.examination import Examination
 from perflint.run.processes import WorkerKilled, can_fork, in_turn
+from perflint.stopwatch import phase
 from perflint.suppress import noqa
 from perflint.syntax.names import imported_name
 from perflint.text.source import Source, UnreadableSource, read
+from perflint.trace.verdict import step_reports
 
 Progress = Callable[[int, int], None]
 SHARES = 2
@@ -56,7 +58,7 @@ class Unfinished(Exception):
     ``found`` has the findings of each project, None for those that were not checked.
     """
 
-    def __init__(self, found: list[list[Finding] | None]) -> None:
+    def __init__(self, found: list[Checked | None]) -> None:
         super().__init__(found)
         self.found = found
 
@@ -72,7 +74,7 @@ def check(
     Each project among them is read as a whole, so a helper is checked as part of the loop that calls it.
     """
     found = check_projects(split(sources).projects, settings, jobs, progress)
-    return by_place(item for items in found for item in items)
+    return by_place(item for each in found for item in each.findings)
 
 
 def check_projects(
@@ -81,7 +83,8 @@ def check_projects(
     jobs: int = 1,
     progress: Progress | None = None,
     last: bool = False,
-) -> list[list[Finding]]:
+    with_steps: bool = False,
+) -> list[Checked]:
     """The findings of the selected rules in each project, sorted by path and place.
 
     Args:
@@ -90,6 +93,7 @@ def check_projects(
         jobs: how many processes to use, each for other projects.
         progress: called with the work that is done and all work, as `SHARES` of a file.
         last: the process ends after this check, so nothing has to be freed.
+        with_steps: whether to say of each training step what to do about it, too.
 
     Raises:
         Unfinished: something outside perflint ended a process.
@@ -97,9 +101,12 @@ def check_projects(
     with undisturbed():
         load_checks()
         codes = selected(settings, catalogue.shipped())
-        run = _Run(settings, codes, sum(map(len, projects)), progress, last)
+        run = _Run(settings, codes, sum(map(len, projects)), progress, last, with_steps)
         found = run.found(projects, jobs)
-        shown = {index: by_place(kept(items, projects[index], settings)) for index, items in found.items()}
+        shown = {
+            index: replace(each, findings=by_place(kept(each.findings, projects[index], settings)))
+            for index, each in found.items()
+        }
         if run.killed is not None:
             raise Unfinished([shown.get(index) for index in range(len(projects))]) from run.killed
         return [shown[index] for index in range(len(projects))]
@@ -131,16 +138,17 @@ class _Run:
     files: int
     progress: Progress | None
     last: bool
+    with_steps: bool
     work_done: int = 0
     killed: WorkerKilled | None = None
 
-    def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
+    def found(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, Checked]:
         """The findings of each project, by its index, without projects that could not be checked."""
         if jobs < 2 or len(projects) < 2 or self.files < _PARALLEL_FROM or not can_fork():
             return {index: self._examined(project, self.last) for index, project in enumerate(projects)}
         return self._in_processes(projects, jobs)
 
-    def _examined(self, project: Mapping[str, Source], last: bool) -> list[Finding]:
+    def _examined(self, project: Mapping[str, Source], last: bool) -> Checked:
         index = opened(project, self.settings)
         unparsed = len(project)
 
@@ -159,7 +167,8 @@ class _Run:
         codes = with_waits(self.codes, catalogue.shipped())
         try:
             drafts, broken = Examination(index, self.settings, codes).find(checked)
-            return findings_of(drafts, broken, project, index, self.settings, self.codes)
+            found = findings_of(drafts, broken, project, index, self.settings, self.codes)
+            return Checked(found, _steps_of(index) if self.with_steps else None)
         finally:
             if not last:
                 index.close()
@@ -170,24 +179,24 @@ class _Run:
         if self.progress:
             self.progress(self.work_done, SHARES * self.files)
 
-    def _in_processes(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, list[Finding]]:
+    def _in_processes(self, projects: list[dict[str, Source]], jobs: int) -> dict[int, Checked]:
         import libcst
 
         libcst.Module  # noqa: B018 - loaded once, here, rather than by each process
-        found: dict[int, list[Finding]] = {}
+        found: dict[int, Checked] = {}
         sizes = [sum(len(source.text) for source in project.values()) for project in projects]
         bundles = _bundles(sizes, sum(sizes) // (jobs * _BUNDLES))
         work = [partial(self._bundle, [projects[index] for index in bundle]) for bundle in bundles]
         weights = [sum(sizes[index] for index in bundle) for bundle in bundles]
-        for number, findings in in_turn(work, weights, jobs, _AT_ONCE):
-            if isinstance(findings, WorkerKilled):
-                self.killed = findings
+        for number, checked in in_turn(work, weights, jobs, _AT_ONCE):
+            if isinstance(checked, WorkerKilled):
+                self.killed = checked
             else:
-                found |= dict(zip(bundles[number], findings, strict=True))
+                found |= dict(zip(bundles[number], checked, strict=True))
             self._done(SHARES * sum(len(projects[index]) for index in bundles[number]))
         return found
 
-    def _bundle(self, bundle: list[dict[str, Source]]) -> list[list[Finding]]:
+    def _bundle(self, bundle: list[dict[str, Source]]) -> list[Checked]:
         self.progress = None  # this is another process: the first one reports progress
         return [self._examined(project, last=True) for project in bundle]
 
@@ -203,6 +212,12 @@ def _bundles(sizes: list[int], size: int) -> list[list[int]]:
         bundles[-1].append(index)
         room -= sizes[index]
     return bundles
+
+
+@phase("verdicts")
+def _steps_of(project: Project) -> tuple[StepReport, ...]:
+    """What is to be said of each step of a project."""
+    return tuple(step_reports(project))
 
 
 def findings_of(

@@ -193,7 +193,7 @@ class _Kept:
             return []
         self._is_behind = False
         if self.unparsed:  # check everything in a separate index: this one still has the previous texts
-            self._enter(engine.check_projects([self.sources], self._settings)[0])
+            self._enter(engine.check_projects([self.sources], self._settings)[0].findings)
             return list(self.sources)
         since = self.memory.revision
         self._follow()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from perflint.commands import failing_file
 from perflint.configuration.settings import Settings
-from perflint.findings import Finding, Level
+from perflint.findings import Checked, Finding, Level
 from perflint.fix.fixer import fix_all
 from perflint.inputs.projects import split
 from perflint.run import cache
@@ -164,7 +164,7 @@ class KeptFindings:
             return False
         self.drop()
         self._sources, self._settings = sources, settings
-        self._enter(known)
+        self._enter(known.findings)
         return True
 
     def _open(self, sources: dict[str, Source], settings: Settings, edited: Collection[str]) -> Session:
@@ -178,7 +178,7 @@ class KeptFindings:
         gc.freeze()  # otherwise the garbage collector would soon scan the whole index
         found = session.findings()
         self._enter(found)
-        cache.store(cache.key(sources, settings), found, split(sources).roots)
+        cache.store(cache.key(sources, settings), Checked(found), split(sources).roots)
         return session
 
     def _update(self, sources: dict[str, Source], edited: Collection[str]) -> None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import enum
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ from perflint.inputs.input_files import notebooks_name
 from perflint.query import query
 from perflint.syntax.names import dotted
 from perflint.syntax.scopes import Class, Scope, Statement
-from perflint.syntax.vocabulary import means_settings
+from perflint.syntax.vocabulary import is_no_training, means_settings
 
 _PLAIN = frozenset({"object", "ABC", "abc.ABC", "paddle.nn.Layer", "nn.Layer", "typing.Generic", "typing.Protocol"})
 """Classes that call no method of their subclasses but ``forward`` and those between underscores."""
@@ -44,6 +44,10 @@ _HARMLESS = frozenset(
 """Decorators that expose what they decorate to nobody."""
 _MODES = frozenset({"train", "eval"})
 """Methods of all layers: ``model.train()`` is no call of the ``train`` of a class that is no layer."""
+
+
+_MOST_BY_NAME = 2
+"""If only a name leads to more programs than this, none of them is named."""
 
 
 class Lead(NamedTuple):
@@ -78,6 +82,24 @@ def reached(at: Place) -> Reached:
     return Reached(search.programs, search.is_open, search.tests, functions, search.paths)
 
 
+@query
+def starters(at: Place) -> tuple[str, ...]:
+    """The paths of the programs that reach a training step, in order.
+
+    Those that only names lead to count if there are no others: most steps have a certain one, and what names lead to is
+    the expensive part of a search. So do those that evaluate or predict by their names: all of ``tools/`` create the
+    same ``Trainer``.
+    """
+    search = _Search(at, is_brief=False)
+    search.run(is_enough=lambda: search.is_followed and bool(search.programs))
+    best = max(search.programs.values(), default=Certainty.SURE)
+    found = sorted(file.path for file, certainty in search.programs.items() if certainty is best)
+    names = {path: path.rpartition("/")[2].removesuffix(".py") for path in found}
+    training = [path for path in found if not is_no_training(names[path])] or found
+    is_told = best is Certainty.SURE or len(training) <= _MOST_BY_NAME
+    return tuple(training) if is_told else ()
+
+
 class By(enum.Enum):
     """Who reaches a place: something that a person starts, only tests, or nobody."""
 
@@ -105,6 +127,7 @@ class _Search:
         self.programs: dict[FileIndex, Certainty] = {}
         self.is_open = self.tests = False
         self._goal = at.file
+        self._is_following = False
         self.found: dict[Scope, Certainty] = {}
         self.places: dict[Scope, Place] = {}
         self.paths: dict[FileIndex, tuple[int, ...]] = {}
@@ -118,9 +141,15 @@ class _Search:
         """Whether a program was found."""
         return bool(self.programs) or self.is_open
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether all uses were followed except those that a name may lead to."""
+        return not (self._is_following or any(self._waiting.values()))
+
     def run(self, is_enough: Callable[[], bool]) -> None:
         """Search until enough is found, or everything."""
         while not is_enough():
+            self._is_following = True
             certainty = Certainty.SURE if self._waiting[Certainty.SURE] else Certainty.NAME
             if self._waiting[certainty]:
                 at = self._waiting[certainty].pop()
@@ -138,6 +167,7 @@ class _Search:
                             return
             else:
                 return
+            self._is_following = False
 
     def _follow(self, use: Lead, called: Scope | None = None) -> None:
         at, certainty = use
@@ -255,10 +285,10 @@ def sure_uses(at: Place) -> Iterator[Place]:
     if scope.parent is not at.file.scopes.module:
         yield Place(at.file, scope.parent)
     elif scope.owner is None:
-        yield from _loads(at.file, scope)
+        yield from _loads(at.file, scope)[True]
     elif _is_called_by_its_kind(scope):
         for there, one in _family(at.file, scope.owner):
-            yield from _loads(there, one)
+            yield from _loads(there, one)[True]
     else:
         sites = CallGraph.of(at.file.project).each(at, Certainty.OVERRIDE)
         yield from (site.place for site in sites)
@@ -270,16 +300,16 @@ def doubtful_uses(at: Place) -> Iterator[Place]:
     if scope.parent is not at.file.scopes.module:
         return
     if scope.owner is None:
-        yield from _hidden(at.file, scope)
+        yield from (*_hidden(at.file, scope), *_loads(at.file, scope)[False])
         return
     family = _family(at.file, scope.owner)
-    of_class = [use for there, one in family for use in _hidden(there, one)]
+    of_class = [use for there, one in family for use in (*_hidden(there, one), *_loads(there, one)[False])]
     if _is_called_by_its_kind(scope):
         yield from of_class
         return
     if _is_exposed(scope):
         yield Place(at.file, at.file.scopes.module)
-    of_class += [use for there, one in family for use in _loads(there, one)]
+    of_class += [use for there, one in family for use in _loads(there, one)[True]]
     if of_class:  # an object of the class exists
         if not scope.name.startswith("_") and Hierarchy.of(at.file.project).unseen(at.file, scope.owner) - _PLAIN:
             yield from of_class
@@ -300,13 +330,16 @@ def _family(file: FileIndex, owner: Class) -> list[tuple[FileIndex, Class]]:
 
 
 @query
-def _loads(file: FileIndex, definition: Scope | Class) -> tuple[Place, ...]:
-    """The places that name a class, or a function of a module, outside itself."""
-    if "." in definition.qualname:
-        return (Place(file, file.scopes.module),)  # in a function, or in another class
-    loads = InUse.of(file.project).loads_of(file, definition)
-    places = (Place(other, load.scope or other.scopes.module, load.statement) for other, load in loads)
-    return tuple(at for at in places if at.scope is not definition and at.scope.owner is not definition)
+def _loads(file: FileIndex, definition: Scope | Class) -> Mapping[bool, Sequence[Place]]:
+    """The places that name a class, or a function of a module, outside itself: certainly, and perhaps."""
+    found: dict[bool, list[Place]] = {True: [], False: []}
+    if "." in definition.qualname:  # in a function, or in another class
+        return {**found, True: [Place(file, file.scopes.module)]}
+    for other, load, is_sure in InUse.of(file.project).loads_of(file, definition):
+        at = Place(other, load.scope or other.scopes.module, load.statement)
+        if at.scope is not definition and at.scope.owner is not definition:
+            found[is_sure].append(at)
+    return found
 
 
 @query

@@ -11,80 +11,28 @@ launching take longer than the device, a step gains nothing from fewer reads or 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from perflint.catalogue import events
 from perflint.facts.entry_points import DeviceWork, EntryPoint, classes_of_model, is_narrow, program_entries, work_of
 from perflint.facts.float32 import float32_of
-from perflint.index.project import Place
+from perflint.findings import LoaderChoice, Possibly, Row, StepEdit, StepPlace, StepReport, StepVerdict
+from perflint.index.project import Place, Project
 from perflint.trace.loading import Choice, LoaderTest, Loading, choices, deciding
 from perflint.trace.modelled_step import WORTH_MS, ModelledStep, modelled
 from perflint.trace.queues import Kernels, Part, loading_step_ms
-from perflint.trace.step_trace import StepTrace, Unknown, unknown_calls
+from perflint.trace.reached import By, reached_by, starters
+from perflint.trace.step_trace import StepTrace, traces, unknown_calls
 from perflint.training.intent import optimizes_an_input
 
 _LOADS_MS = events()["batch"].milliseconds
 """What it takes to load a batch."""
 _AMP = 0.5
 """The share of the time of kernels that is left with AMP, where products and convolutions are most of it."""
-
-Row = tuple[str, int]
-"""The path of a file, and a row."""
-
-
-@dataclass(frozen=True)
-class StepEdit:
-    """Something to do about a step.
-
-    Attributes:
-        kind: "loading", "waits" or "kernels".
-        rows: the places that it is about.
-        usual: the share of the step that it gains, as mean over the typical trainings, after the edits before it.
-        most: the same for the training that gains most.
-        milliseconds: what that is.
-        switch: what leaves mixed precision off: ``--amp``, ``amp: False``.
-    """
-
-    kind: str
-    rows: tuple[Row, ...]
-    usual: float
-    most: float
-    milliseconds: float
-    switch: str = ""
-
-
-@dataclass(frozen=True)
-class Possibly:
-    """Something to do about a step if it draws from a loader, which is one of several.
-
-    ``decides``: the test that says whether it does; None if none is known, as where callers pass different loaders.
-    """
-
-    edit: StepEdit
-    decides: LoaderTest | None
-
-
-@dataclass(frozen=True)
-class StepVerdict:
-    """What to do about a step.
-
-    Attributes:
-        plan: the edits that are worth it, in order.
-        rest: those that are not.
-        possibly: what is worth it if the step draws from one of its loaders, and not from another.
-        waits: at how many places the step waits.
-        inside: the waits that Paddle makes itself, which stay.
-        unknown: the calls that could not be followed, which may wait as well.
-    """
-
-    plan: tuple[StepEdit, ...]
-    rest: tuple[StepEdit, ...]
-    possibly: tuple[Possibly, ...]
-    waits: int
-    inside: tuple[Row, ...]
-    unknown: tuple[Unknown, ...]
 
 
 @dataclass(frozen=True)
@@ -103,6 +51,17 @@ class _State:
     def _parts(self, parts: tuple[Part, ...]) -> Iterator[Part]:
         for part in parts:
             yield part._replace(device_ms=part.device_ms * self.kernels) if isinstance(part, Kernels) else part
+
+
+def step_reports(project: Project) -> Iterator[StepReport]:
+    """What is to be said of each training step of a project that a program, or a user of a library, may run."""
+    for trace in traces(project):
+        if reached_by(trace.place) is not By.PROGRAMS:
+            continue
+        function = "" if trace.loop is not None else trace.place.scope.qualname
+        place = StepPlace(trace.place.file.path, trace.row if trace.loop is not None else 0, function)
+        with suppress(RecursionError):  # code nests too deeply: its findings are shown without a verdict
+            yield StepReport(place, starters(trace.place), verdict(trace))
 
 
 def verdict(trace: StepTrace) -> StepVerdict:
@@ -126,7 +85,8 @@ def verdict(trace: StepTrace) -> StepVerdict:
     plan += _amp(trace, state)  # comes last, since source does not show how long kernels take
     inside = _rows(step, step.inside_paddle & step.waits)
     possibly = [] if blocking else list(_possibly(_State(step, _LOADS_MS), list(slow.values()), among))
-    waits, unknown = len(_rows(step, step.waits)), tuple(unknown_calls(trace.nodes))
+    waits = len(_rows(step, step.waits))
+    unknown = tuple((each.place.file.path, each.node.lineno) for each in unknown_calls(trace.nodes))
     return StepVerdict(tuple(plan), tuple(rest), tuple(possibly), waits, inside, unknown)
 
 
@@ -142,7 +102,12 @@ def _possibly(state: _State, slow: Iterable[Loading], among: Iterable[Choice]) -
     for each in slow:
         by_test.setdefault(deciding(each, quick), []).append(_row(each))
     for test, rows in by_test.items():
-        yield Possibly(_edit("loading", state, replace(state, loads_ms=0.0), tuple(rows)), test)
+        edit = _edit("loading", state, replace(state, loads_ms=0.0), tuple(rows))
+        yield Possibly(edit, _decides(test) if test is not None else None)
+
+
+def _decides(test: LoaderTest) -> LoaderChoice:
+    return LoaderChoice(ast.unparse(test.node), test.holds, (test.file.path, test.node.lineno))
 
 
 def gains_from_amp(entry: EntryPoint) -> bool:

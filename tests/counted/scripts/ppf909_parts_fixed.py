@@ -6,7 +6,6 @@ import paddle
 import samples
 from paddle import nn
 
-
 PARTS = 8
 
 
