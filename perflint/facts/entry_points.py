@@ -14,7 +14,6 @@ from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import OPEN
 from perflint.flow.constants import Constants
-from perflint.flow.sources import asked
 from perflint.flow.values import Values
 from perflint.index.imports import Imports
 from perflint.index.in_use import InUse
@@ -24,7 +23,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.query import query
 from perflint.syntax.bindings import bound_by
 from perflint.syntax.names import dotted, plain_names, spellings
-from perflint.syntax.parameters import argument_of, arguments_of, is_spread
+from perflint.syntax.parameters import argument_of, is_spread
 from perflint.syntax.scopes import LOOPS, Class, Loop, Scope, Statement, terminal
 from perflint.syntax.tree import walk
 from perflint.syntax.vocabulary import is_no_training, is_trial, makes, means_loss, means_model
@@ -428,23 +427,7 @@ def work_of(entry: EntryPoint) -> frozenset[DeviceWork]:
 
 @query
 def _work_of(file: FileIndex, driver: FileIndex, entry: EntryPoint) -> frozenset[DeviceWork]:
-    return frozenset(_given(entry)).union(*(_work_in(each) for each in model_files(entry)))
-
-
-def _given(entry: EntryPoint) -> Iterator[DeviceWork]:
-    """The work of what a program passes to the class of its model: ``Net(ErnieModel.from_pretrained(name))``."""
-    if entry.model_call is None:
-        return
-    statement, call = entry.model_call
-    waiting, seen = [*asked(call.func, Place(entry.file, entry.scope, statement)).sources()], set[ast.AST]()
-    for source in waiting:  # grows in the loop
-        if isinstance(source.node, ast.Call) and source.node not in seen:
-            seen.add(source.node)
-            work = _work(source.place.function, source.node)
-            if work is not None:
-                yield work
-            for argument in arguments_of(source.node):
-                waiting += source.part(argument).sources()
+    return frozenset().union(*(_work_in(each) for each in model_files(entry)))
 
 
 def is_narrow(entry: EntryPoint) -> bool:
