@@ -1,4 +1,4 @@
-"""What the ways to write a part of a model cost that PPF901 to PPF907 compare, forward and backward.
+"""What the ways to write a part of a model cost that PPF901 to PPF909 compare, forward and backward.
 
 Run it with `python benchmarks/model_layers.py`.
 """
@@ -45,6 +45,9 @@ def show_parts() -> None:
     parts = [trained([16, 256]) for _ in range(200)]
     show("concat in a loop, 200 parts of [16, 256]", lambda: grown(parts).sum())
     show("concat once, 200 parts of [16, 256]", lambda: paddle.concat(parts, axis=0).sum())
+    rows = parts[:50]
+    show("50 parts of [16, 256] written one by one", lambda: filled(rows).sum())
+    show("one stack of 50 parts of [16, 256]", lambda: paddle.stack(rows, axis=1).sum())
     samples = [trained([1, 3, 112, 112]) for _ in range(8)]
     show("concat in a loop, 8 images of 112 x 112", lambda: grown(samples).sum())
     show("concat once, 8 images of 112 x 112", lambda: paddle.concat(samples, axis=0).sum())
@@ -79,6 +82,14 @@ def grown(parts: list[paddle.Tensor]) -> paddle.Tensor:
     out = parts[0]
     for part in parts[1:]:
         out = paddle.concat([out, part], axis=0)
+    return out
+
+
+def filled(parts: list[paddle.Tensor]) -> paddle.Tensor:
+    """All parts side by side, each written into a tensor of zeros."""
+    out = paddle.zeros([parts[0].shape[0], len(parts), parts[0].shape[1]])
+    for place, part in enumerate(parts):
+        out[:, place] = part
     return out
 
 

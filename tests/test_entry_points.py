@@ -91,13 +91,19 @@ def test_neighbours_with_nearly_the_same_calls_are_one_entry_point() -> None:
         ("import paddle\n", "import paddle\nfrom paddle.vision.datasets import MNIST\n"),
         ("import paddle\n", "import paddle\npaddle.set_device('cpu')\n"),
         ("import paddle\n", "import paddle\npaddle.grad(u, x, create_graph=True)\n"),
-        ("import paddle\n", "import paddle.fluid as fluid\n"),
         ("        opt.step()\n", ""),
     ],
 )
 def test_what_is_no_entry_point(old: str, new: str) -> None:
     assert LOOP.count(old) == 1
     assert entries(LOOP.replace(old, new)) == []
+
+
+def test_a_program_for_paddle_1_is_no_entry_point() -> None:
+    """An import of ``paddle.fluid`` that is left over in a program for Paddle 2 does not make it one for Paddle 1."""
+    old = LOOP.replace("import paddle\n", "import paddle.fluid as fluid\n")
+    assert entries(old.replace("paddle.to_tensor(", "fluid.dygraph.to_variable(")) == []
+    assert len(entries(LOOP.replace("import paddle\n", "import paddle\nfrom paddle.fluid import layers\n"))) == 1
 
 
 @pytest.mark.parametrize(

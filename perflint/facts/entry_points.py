@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
+from perflint.facts.fluid import is_for_paddle_1
 from perflint.facts.programs import has_no_gpu, is_toy
 from perflint.flow.calls import CallGraph, Certainty
 from perflint.flow.constant_values import OPEN
@@ -216,7 +217,7 @@ def _is_left_out(file: FileIndex) -> bool:
     """Whether the training in a file is an exercise, a test, or does not run on a GPU."""
     if file.is_quiet or file.is_offline or file.is_foreign or file.is_static or file.has_words(*_SMALL_DATA):
         return True
-    if file.has_words(*_HIGHER) or "fluid" in file.words or any(p in _ACTING for p in file.names.packages):
+    if file.has_words(*_HIGHER) or is_for_paddle_1((file,)) or any(p in _ACTING for p in file.names.packages):
         return True
     return is_toy(file) or has_no_gpu(file) or InUse.of(file.project).is_left_over(file)
 
@@ -263,18 +264,24 @@ def forward_of(at: Place, statement: Statement, call: ast.Call) -> tuple[tuple[a
     """The statements before a backward pass that compute its loss, and the models that they call.
 
     They begin with the first call of a model, or of anything else that does more than create a tensor from the batch.
+    If a block around the backward pass calls no model, as ``scaled = scaler.scale(loss)`` under ``if fp16:`` does not,
+    they are those of the innermost block around it that does.
     """
+    wanted, beside = plain_names(call.func), tuple[ast.stmt, ...]()
+    if "self" in wanted:
+        wanted = (wanted - {"self"}) | {dotted_loss(call)}
     for block, upper in _blocks(at.scope, statement):
         before = block[: block.index(upper)] if upper in block else []
-        places = _leading_to(call, before)
+        places = _leading_to(wanted, before)
         models = {place: [name for name in _called_in(before[place]) if _is_model(at, name)] for place in places}
         first = next((place for place in places if models[place]), None)
-        if first is None:
-            first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
         if first is not None:
             names = (name for found in models.values() for name in found)
             return tuple(before[first : places[-1] + 1]), tuple(dict.fromkeys(names))
-    return (), ()
+        first = next((place for place in places if not all(map(_prepares, _called_in(before[place])))), None)
+        if first is not None and not beside:
+            beside = tuple(before[first : places[-1] + 1])
+    return beside, ()
 
 
 def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt], ast.stmt]]:
@@ -289,11 +296,9 @@ def _blocks(scope: Scope, statement: Statement) -> Iterator[tuple[list[ast.stmt]
     yield scope.node.body, upper
 
 
-def _leading_to(call: ast.Call, before: Sequence[ast.stmt]) -> list[int]:
-    """Those of some statements whose values are used in the loss of a backward pass, in order."""
-    wanted, found = plain_names(call.func), list[int]()
-    if "self" in wanted:
-        wanted = (wanted - {"self"}) | {dotted_loss(call)}
+def _leading_to(wanted: set[str], before: Sequence[ast.stmt]) -> list[int]:
+    """Those of some statements whose values are used for some names, in order; adds the names that these use."""
+    found = list[int]()
     for place in reversed(range(len(before))):
         bound = _bound_below(before[place])
         if not bound.isdisjoint(wanted):
@@ -406,6 +411,7 @@ _ATTENTION = spellings(
 )
 _VISION = re.compile(r"paddle\.vision\.models\.(?!LeNet)\w|paddleseg\.models|ppcls\.arch")
 _LANGUAGE = re.compile(r"(?:paddlenlp|paddleformers)\.transformers\.|.*\.from_pretrained$")
+_NO_LAYERS = re.compile(r"tokenizer|config|processor", re.IGNORECASE)
 _CHANNELS, _WIDTH = 64, 1024
 """Widths from which a convolution, or a linear layer, keeps Tensor Cores busy."""
 _MANY_CHANNELS = 256
@@ -494,23 +500,33 @@ def _work_in(file: FileIndex) -> frozenset[DeviceWork]:
     """What the layers of one file spend their time on."""
     if not file.has_words(*_WORDS, *_MORE_WORDS) or file.is_foreign:
         return frozenset()
-    return frozenset(filter(None, (_work(file, call) for scope in file.scopes.scopes for call in scope.calls)))
+    calls = ((Place(file, scope), call) for scope in file.scopes.scopes for call in scope.calls)
+    return frozenset(filter(None, (_work(at, call) for at, call in calls)))
 
 
-def _work(file: FileIndex, call: ast.Call) -> DeviceWork | None:
-    name = file.names.resolve(dotted(call.func) or "")
+def _work(at: Place, call: ast.Call) -> DeviceWork | None:
+    name = at.file.names.resolve(dotted(call.func) or "")
     if name in _CONVOLUTIONS | _OTHER_CONVOLUTIONS:
         work = DeviceWork.CONVOLUTIONS if name in _CONVOLUTIONS else DeviceWork.OTHER_CONVOLUTIONS
         return work if _is_wide(call, 1, "out_channels", _CHANNELS) else None
     if name in _SEQUENCES:
         return DeviceWork.SEQUENCES if _is_wide(call, 1, "out_channels", _CHANNELS) else None
-    if name in _ATTENTION or _LANGUAGE.match(name):
+    if name in _ATTENTION or (_LANGUAGE.match(name) and not _NO_LAYERS.search(name)):
         return DeviceWork.ATTENTION
     if _VISION.match(name):
         return DeviceWork.CONVOLUTIONS
-    if name == "paddle.nn.Linear" and _is_wide(call, 1, "out_features", _WIDTH):
+    if name == "paddle.nn.Linear" and (
+        _is_wide(call, 1, "out_features", _WIDTH) or _is_known_to_be_wide(at, call, "out_features", _WIDTH)
+    ):
         return DeviceWork.PRODUCTS
     return None
+
+
+def _is_known_to_be_wide(at: Place, call: ast.Call, parameter: str, least: int) -> bool:
+    """Whether options, defaults or constants make a width at least this size, by all that is known of it."""
+    width = argument_of(call, parameter, 1)
+    values = Constants.of(at.file.project).possible(width, at) if width is not None else ()
+    return bool(values) and all(isinstance(each.value, int) and each.value >= least for each in values)
 
 
 def _is_wide(call: ast.Call, position: int, parameter: str, least: int) -> bool:

@@ -24,7 +24,7 @@ from perflint.index.project import FileIndex, Place, Project
 from perflint.inputs.input_files import amp_settings
 from perflint.query import query
 from perflint.syntax.names import dotted
-from perflint.syntax.scopes import terminal
+from perflint.syntax.scopes import Scope, terminal
 from perflint.syntax.tree import is_literal, string_of, walk
 from perflint.syntax.vocabulary import is_no_training, trains
 
@@ -53,12 +53,13 @@ class SwitchKind(IntEnum):
 
 @dataclass(frozen=True)
 class AmpSwitch:
-    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing."""
+    """What leaves AMP off: ``text``, at a row of a file, which ``kind`` of thing; ``node``: None in other files."""
 
     text: str
     path: str
     row: int
     kind: SwitchKind
+    node: ast.expr | None = None
 
 
 @dataclass(frozen=True)
@@ -74,40 +75,59 @@ def float32_of(file: FileIndex, driver: FileIndex) -> Float32 | None:
     imports = Imports.of(file.project)
     loaded = files_with(file) | files_with(driver) | imports.closure(imports.on_path(file) | imports.on_path(driver))
     trained = sorted((one for one in loaded if not (one.is_quiet or one.is_offline)), key=lambda one: one.path)
-    switches = [switch for each in trained for switch in _switches_in(each)]
+    own = (file, driver)
+    switches = [switch for each in trained for switch in _switches_in(each, each in own)]
     if None in switches:
         return None
     if switches:
-        own = sorted(filter(None, (*_switches_in(file), *_switches_in(driver))), key=lambda one: (one.kind, one.row))
-        is_clear = bool(own) and own[0].kind is not SwitchKind.DECIDED and not any(map(_takes_settings, trained))
-        return Float32(own[0]) if is_clear else None
-    if any(_mentions(each, *_MENTIONS) for each in trained):
+        found = [switch for each in own for switch in _switches_in(each, True) if switch is not None]
+        found.sort(key=lambda one: (one.kind, one.row))
+        is_clear = bool(found) and found[0].kind is not SwitchKind.DECIDED and not any(map(_takes_settings, trained))
+        return Float32(found[0]) if is_clear else None
+    if any(_mentions(each, each in own, *_MENTIONS) for each in trained):
         return None
-    return None if any(_mentions(each, *_LOW) for each in (file, driver)) else Float32()
+    return None if any(_mentions(each, True, *_LOW) for each in own) else Float32()
 
 
 @query
-def _mentions(file: FileIndex, *words: str) -> bool:
-    """Whether the code of a file, and not just a comment, has one of some names."""
+def _mentions(file: FileIndex, is_own: bool, *words: str) -> bool:
+    """Whether the code of a file, and not just a comment, has one of some names: ``numpy.float16`` is none.
+
+    ``is_own``: whether the step is there; otherwise functions that do other steps do not count.
+    """
     if file.is_foreign or not file.has_words(*words):
         return False
-    named = {*words}
+    named, inside = {*words}, set[ast.AST]()
+    if not is_own:
+        inside = {node for scope in file.scopes.scopes if _does_another_step(scope) for node in walk(scope.node)}
     for node in walk(file.tree):
         name = getattr(node, "id", None) or getattr(node, "attr", None) or getattr(node, "arg", None)
-        if name in named or (isinstance(node, ast.Constant) and node.value in named):
+        is_named = name in named or (isinstance(node, ast.Constant) and node.value in named)
+        if is_named and node not in inside and not _is_of_numpy(node, file):
             return True
     return False
 
 
+def _is_of_numpy(node: ast.AST, file: FileIndex) -> bool:
+    return file.names.resolve(dotted(node) or "").startswith("numpy.")
+
+
+def _does_another_step(scope: Scope) -> bool:
+    """Whether a function evaluates, or does a backward pass itself: AMP there is for its own step alone."""
+    if isinstance(scope.node, ast.Module):
+        return False
+    return is_no_training(scope.name) or any(terminal(call) == "backward" for call in scope.calls)
+
+
 @query
-def _switches_in(file: FileIndex) -> Sequence[AmpSwitch | None]:
-    """What leaves each setup of AMP in a file off; None for one that may be on."""
+def _switches_in(file: FileIndex, is_own: bool) -> Sequence[AmpSwitch | None]:
+    """What leaves each setup of AMP in a file off that a step may run under; None for one that may be on."""
     if file.is_foreign or not file.has_words(*_SETTING_UP):
         return ()
     return [
         _left_off(Place(file, scope, statement), call, _MOST_CALLERS)
         for scope, statement, call in amp.amp_calls(file.scopes.scopes, file.names)
-        if not (is_no_training(scope.name) or _scales(call))
+        if not (is_no_training(scope.name) or _scales(call) or (not is_own and _does_another_step(scope)))
     ]
 
 
@@ -161,16 +181,22 @@ def _constant(test: ast.expr, values: Found, at: Place, truth: bool) -> AmpSwitc
             if step.origin is ValueOrigin.OPTION and value.node is not None and value.place is not None:
                 path, row = value.place.file.path, value.node.lineno
                 is_set = _is_set(step.name, truth, at)
-                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION)
+                return None if is_set else AmpSwitch(f"--{step.name}", path, row, SwitchKind.OPTION, value.node)
             if step.origin is ValueOrigin.FALLBACK:
                 return _set_to(step.name, truth, at)
     first = values[0]
     place, node = first.place or at, first.node or test
     name = first.steps[-1].name if first.steps else ""
-    if name and not first.calls:  # nothing in the project calls the function: its default says little
+    if name and (not first.calls or _is_refused(name, at)):  # if nothing calls the function, its default says little
         return None
     text = f"{name}={first.value!r}" if name else ast.unparse(test)
-    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED)
+    return AmpSwitch(text, place.file.path, node.lineno, SwitchKind.CODE if name else SwitchKind.DECIDED, node)
+
+
+def _is_refused(name: str, at: Place) -> bool:
+    """Whether a function raises an error if it gets AMP: ``if fp16: raise RuntimeError("not supported")``."""
+    raised = (statement for statement in at.scope.statements if isinstance(statement.node, ast.Raise))
+    return any(truth and dotted(test) == name for statement in raised for test, truth in statement.conditions)
 
 
 def _configured(found: Sequence[ValueSource], truth: bool) -> AmpSwitch | None:
@@ -218,7 +244,7 @@ def _assigned(project: Project, key: str, truth: bool) -> AmpSwitch | None:
     if not found or not all(isinstance(value, ast.Constant) and bool(value.value) is not truth for *_, value in found):
         return None
     file, node, _ = found[0]
-    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING)
+    return AmpSwitch(ast.unparse(node), file.path, node.lineno, SwitchKind.SETTING, node.value)
 
 
 def _is_set(key: str, truth: bool, at: Place) -> bool:
@@ -234,7 +260,7 @@ def _option(file: FileIndex, key: str) -> AmpSwitch | None:
             names = [string_of(argument) or "" for argument in call.args]
             is_named = any(name.startswith("-") and name.lstrip("-").replace("-", "_") == key for name in names)
             if is_named and any(_reads_option(other, key) for other in loaded):
-                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION)
+                return AmpSwitch(names[-1], each.path, call.lineno, SwitchKind.OPTION, call)
     return None
 
 

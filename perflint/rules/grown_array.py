@@ -88,7 +88,7 @@ class Grown:
     @property
     def predicts(self) -> bool:
         """Whether it is in a part of a layer without targets, or that is not for training."""
-        return any(_means_training(test) is (not truth) for test, truth in self.statement.conditions)
+        return any(means_training(test) is (not truth) for test, truth in self.statement.conditions)
 
     def is_of_numpy(self, file: FileIndex) -> bool:
         """Whether it is an array of NumPy, not a tensor."""
@@ -215,11 +215,13 @@ def _counted(scope: Scope, at: Statement, iterated: ast.expr) -> list[ast.expr]:
     return [made[1]] if made is not None else []
 
 
-def _means_training(test: ast.expr) -> bool | None:
+def means_training(test: ast.expr) -> bool | None:
     """Whether a test is true in training: ``self.training``, ``targets is not None``; None for other tests."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        opposite = _means_training(test.operand)
+        opposite = means_training(test.operand)
         return None if opposite is None else not opposite
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return True if all(means_training(part) for part in test.values) else None
     if dotted(test) == "self.training":
         return True
     if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not _TARGETS.search(dotted(test.left) or ""):

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from perflint.catalogue import shipped
-from perflint.facts.entry_points import EntryPoint, program_entries
+from perflint.facts.amp import amp_calls
+from perflint.facts.entry_points import EntryPoint, dotted_loss, program_entries
 from perflint.facts.float32 import AmpSwitch, float32_of
-from perflint.findings import Confidence, Fix
+from perflint.findings import Confidence, Fix, Related
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
+from perflint.lint.statement_code import statement_around
 from perflint.paddle.host_reads import ARRAY_METHODS
 from perflint.rules.edits import put_under
 from perflint.rules.entry_advice import model_of, places_beside, rows_of_their_own
@@ -23,6 +25,8 @@ from perflint.syntax.names import plain_names
 from perflint.syntax.scopes import terminal
 from perflint.syntax.tree import calls_in
 from perflint.trace.events import StepEvent
+from perflint.trace.forward_pass import Begins, forward_pass
+from perflint.trace.started import Standing, standing
 from perflint.trace.step_trace import all_nodes, of_loop
 from perflint.trace.verdict import gains_from_amp, verdict
 
@@ -36,24 +40,59 @@ _IN_FLOAT32 = re.compile(r"loss|cost|acc(?:uracy)?\d*$|metric", re.IGNORECASE)
 
 
 def _entries(file: FileIndex) -> Iterator[Candidate]:
-    """The programs with their backward pass in a file that train in float32, and whose steps are worth it."""
-    for entry in program_entries(file.project) if file.has_words("backward") else ():
-        if entry.file is file and gains_from_amp(entry):
-            yield Candidate(entry.call, entry.backward.node, entry, Confidence.MEDIUM)
+    """Where a file has to be edited for a program that trains in float32, and whose steps are worth it."""
+    for entry in program_entries(file.project):
+        where, candidate = _edited(entry) if gains_from_amp(entry) else (None, None)
+        if where is file and candidate is not None:
+            yield candidate
+
+
+def _edited(entry: EntryPoint) -> tuple[FileIndex, Candidate]:
+    """Where the edit goes: what leaves AMP off, the existing ``auto_cast``, or the beginning of the forward pass."""
+    found = float32_of(entry.file, entry.driven_from)
+    switch = found.switch if found is not None else None
+    if switch is not None and switch.node is not None:
+        file = entry.file.project.files[switch.path]
+        around = statement_around(file.tree, switch.node)
+        if around is not None:  # all of ``parser.add_argument("--amp")``
+            node = around.value if isinstance(around, ast.Expr) else switch.node
+            return file, Candidate(node, around, entry, Confidence.MEDIUM)
+    begins = forward_pass(entry)
+    if begins is None or begins.place.statement is None:
+        return entry.file, Candidate(entry.call, entry.backward.node, entry, Confidence.MEDIUM)
+    begins = begins if switch is None else _cast_around(begins) or begins
+    statement = begins.place.statement
+    assert statement is not None
+    return begins.place.file, Candidate(begins.node, statement.node, entry, Confidence.MEDIUM)
+
+
+def _cast_around(begins: Begins) -> Begins | None:
+    """The ``auto_cast`` that a forward pass runs under."""
+    at = begins.place
+    if at.statement is None:
+        return None
+    around = [link.node for link in at.statement.around]
+    setups = amp_calls([at.scope], at.file.names)
+    return next((Begins(call, at.at(at.scope, to)) for _, to, call in setups if to.node in around), None)
 
 
 @rule(RULE.code, at=At.ANYWHERE, find=_entries, claims=False, heeds_claims=False)
 def no_mixed_precision(entry: EntryPoint, context: Context) -> None:
-    """Report the backward pass of a training step in float32, and what else the step waits for."""
+    """Report the forward pass of a training step in float32, or what leaves it so, and what else the step waits for."""
     found = float32_of(entry.file, entry.driven_from)
     switch = found.switch if found is not None else None
     waits = _waits(entry, context)
+    backward = Related(entry.file.path, entry.file.row(entry.call), "its backward pass")
+    stands = standing(Place(entry.file, entry.scope), None) if context.settings.whole_project else Standing()
+    if not stands.is_reached:
+        return
     context.report(
         RULE.words("switched", switch=_named(switch, context)) if switch is not None else _fix(entry),
-        related=places_beside(entry),
-        confidence=Confidence.MEDIUM,
+        related=(backward, *places_beside(entry)),
+        confidence=Confidence.LOW if stands.doubt else Confidence.MEDIUM,
         event="float32 step that waits" if waits else "",
         model=model_of(entry) if entry.is_alone else "the model",
+        at=context.where(entry.file.path, entry.file.row(entry.call)),
         scaler=_scaler(entry),
         switch=_named(switch, context) if switch is not None else "",
         first=waits,
@@ -100,9 +139,19 @@ def _obstacle(entry: EntryPoint) -> str:
     """The case in which the lines cannot be inserted automatically; ``""`` if they can."""
     if not entry.forward or not entry.is_alone or any(map(_holds_backward, entry.forward)):
         return "elsewhere"
+    begins = forward_pass(entry)
+    if begins is not None and not any(part is begins.node for node in entry.forward for part in ast.walk(node)):
+        return "elsewhere"
+    if plain_names(entry.call.func).union([dotted_loss(entry.call)]).isdisjoint(_bound(entry.forward)):
+        return "elsewhere"
     if not rows_of_their_own(entry.forward, entry.scope.node):
         return "elsewhere"
     return "numpy" if _reads_outputs(entry) or _is_read_below(entry) else ""
+
+
+def _bound(nodes: Sequence[ast.stmt]) -> set[str]:
+    """The names that some statements bind, including those in their blocks."""
+    return {name for node in nodes for item in ast.walk(node) if isinstance(item, ast.stmt) for name in bound_by(item)}
 
 
 def _reads_outputs(entry: EntryPoint) -> bool:

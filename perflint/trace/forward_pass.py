@@ -1,0 +1,108 @@
+"""Where the forward pass of a training step begins: the call that ``auto_cast`` has to go around.
+
+In ``out = net(x); loss = F.cross_entropy(out, y); loss.backward()`` that is ``net(x)``. Where the step calls something
+else that runs the model, such as ``render(rays)`` or ``self.forward()``, it is this call, which the trace shows.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from perflint.facts.entry_points import EntryPoint
+from perflint.index.kinds import LAYER_TAG
+from perflint.index.modules import Modules
+from perflint.index.project import FileIndex, Place
+from perflint.query import query
+from perflint.syntax.names import dotted
+from perflint.syntax.tree import calls_in
+from perflint.syntax.vocabulary import means_loss, means_model
+from perflint.trace.step_trace import (
+    Alternatives,
+    Launches,
+    Node,
+    Repeat,
+    StepCall,
+    Unknown,
+    all_nodes,
+    of_loop,
+    reached,
+)
+
+_RUNS = ("forward", "__call__")
+
+
+class Begins(NamedTuple):
+    """Where a forward pass begins: an expression, and the statement around it."""
+
+    node: ast.expr
+    place: Place
+
+
+def forward_pass(entry: EntryPoint) -> Begins | None:
+    """The call that the forward pass of a training step begins with; None if none is known."""
+    return _begins(entry.driven_from, entry)
+
+
+@query
+def _begins(driver: FileIndex, entry: EntryPoint) -> Begins | None:
+    if entry.model_call is not None:
+        statement, call = entry.model_call
+        return Begins(call, Place(entry.file, entry.scope, statement))
+    trace = of_loop(Place(driver, entry.driver), entry.loop)
+    found = next(_running(trace.nodes, entry), None)
+    if found is not None or not entry.forward:
+        return found
+    first = next((each for each in entry.scope.statements if each.node is entry.forward[0]), None)
+    begun = next(iter(calls_in(entry.forward[0])), None)
+    return None if begun is None or first is None else Begins(begun, Place(entry.file, entry.scope, first))
+
+
+def _running(nodes: Sequence[Node], entry: EntryPoint) -> Iterator[Begins]:
+    """The calls that run a model and not the backward pass of the step, in order; those in such calls are left out."""
+    for node in nodes:
+        if isinstance(node, Repeat):
+            yield from _running(node.body, entry)
+        elif isinstance(node, Alternatives):
+            for _, arm in node.arms:
+                yield from _running(arm, entry)
+        elif isinstance(node, StepCall):
+            below = reached([node])
+            if any(each.function.scope is entry.scope for each in below):
+                for summary in node.reached:
+                    yield from _running(summary.nodes, entry)
+            elif _comes_before(node, entry) and _runs_model(node):
+                yield Begins(node.node, node.place)
+        elif isinstance(node, (Launches, Unknown)) and _comes_before(node, entry) and _names_model(node.node):
+            yield Begins(node.node, node.place)
+
+
+def _runs_model(call: StepCall) -> bool:
+    """Whether a call leads to the forward pass of a layer, or to a call of a model that is not known."""
+    for node in all_nodes([call]):
+        if isinstance(node, StepCall) and any(_is_forward(each.function) for each in node.reached):
+            return True
+        if isinstance(node, (Launches, Unknown)) and _names_model(node.node):
+            return True
+    return False
+
+
+def _comes_before(node: StepCall | Launches | Unknown, entry: EntryPoint) -> bool:
+    """Whether a call does not come after the backward pass, or after the backward pass of another step."""
+    is_beside = node.place.scope is entry.scope
+    return not is_beside or node.node.lineno < entry.backward.node.lineno
+
+
+def _is_forward(at: Place) -> bool:
+    """Whether a function is the forward pass of a layer that does not just compute the loss."""
+    owner = at.scope.owner
+    if owner is None or at.scope.name not in _RUNS or means_loss(owner.name):
+        return False
+    return Modules.of(at.file.project).kind_of_instance(at.file, owner).tag == LAYER_TAG
+
+
+def _names_model(node: ast.expr) -> bool:
+    """Whether a call has the name of a model."""
+    name = dotted(node.func) if isinstance(node, ast.Call) else None
+    return name is not None and means_model(name.rpartition(".")[2])

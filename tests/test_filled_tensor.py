@@ -1,0 +1,87 @@
+"""PPF909: which tensors a loop fills part by part, where one `stack` after it would do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support import check
+
+TEXT = """\
+import paddle
+from paddle import nn
+
+
+class Net(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(64, 64)
+
+    def forward(self, x, targets=None):
+        out = {made}
+        {around}
+            {loop}
+                x = self.layer(x)
+                {write}
+        return out
+
+
+net = Net()
+optimizer = paddle.optimizer.Adam(parameters=net.parameters())
+for x, y in loader:
+    loss = paddle.mean(net(x, y) - y)
+    loss.backward()
+    optimizer.step()
+    optimizer.clear_grad()
+"""
+USUAL = {
+    "made": "paddle.zeros([x.shape[0], 20, 64])",
+    "around": "if True:",
+    "loop": "for i in range(x.shape[1]):",
+    "write": "out[:, i] = x",
+}
+
+
+def rows(**changes: str) -> int:
+    return len(check(TEXT.format(**{**USUAL, **changes}), "PPF909"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"made": "paddle.zeros_like(x).astype('float32')"},
+        {"write": "out[:, i : i + 1] = x"},
+        {"loop": "for i, part in enumerate(x.shape[1:]):"},
+        {"loop": "for i in range(8):"},
+        {"around": "if self.training and targets is not None:"},
+    ],
+)
+def test_parts_with_a_gradient_are_reported(changes: dict[str, str]) -> None:
+    assert rows(**changes) == 1
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"made": "[None] * 20"},
+        {"made": "paddle.zeros([x.shape[0], 20, 64], dtype='int64')"},  # no gradient
+        {"made": "paddle.zeros([20])", "write": "out[i] = x.sum()"},  # one number each
+        {"made": "paddle.zeros([x.shape[0], 20, 64])\n        out.stop_gradient = True"},  # a mask
+        {"around": "with paddle.no_grad():"},
+        {"around": "if not self.training:"},
+        {"loop": "for i in range(7):"},  # few
+        {"write": "out[:, i] = 1.0"},
+        {"write": "out[:, i] = out[:, i] + x"},  # reads what it has written
+        {"write": "out[:, 0] = x"},  # always the same part
+        {"write": "out[:, : x.shape[1]] = x"},  # padding
+        {"write": "out[x > 0] = x"},  # a mask
+        {"write": "out[:, i] = paddle.histogram(x)"},  # has no batch
+    ],
+)
+def test_what_a_list_would_not_make_better_is_not(changes: dict[str, str]) -> None:
+    assert rows(**changes) == 0
+
+
+def test_a_picture_for_people_is_none() -> None:
+    text = TEXT.format(**USUAL).replace("def forward", "def make_grid").replace("net(x, y)", "net.make_grid(x, y)")
+    assert check(text, "PPF909") == []
