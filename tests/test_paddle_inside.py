@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from perflint.bench.runner import watched_calls
-from perflint.inputs.paddle_versions import version_of
+from perflint.inputs.input_files import version_of
 from perflint.paddle.inside import DISTRIBUTED, INSIDE, SYNCHRONIZING, TABLE, UNKNOWN_SIZES, Does, PaddleCall, short
 from tests.paddle_inside import EXAMPLES
 
