@@ -14,10 +14,9 @@ from datetime import datetime, timezone
 
 from perflint import __version__
 from perflint.bench import notes, script_run
-from perflint.bench.results import BenchReport, Steps, Variant
+from perflint.bench.results import LEAST_ROUNDS, BenchReport, Rounds, Steps, Variant, compare
 from perflint.bench.run_directory import ProjectCopy, scratch, sweep
 from perflint.bench.script_run import Outcome, Plan, RunFailed
-from perflint.bench.statistics import LEAST_ROUNDS, Rounds, compare
 from perflint.bench.variants import VariantFiles
 
 Tell = Callable[[int, int, str], None]

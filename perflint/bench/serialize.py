@@ -16,9 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from perflint import __version__
-from perflint.bench.results import BenchReport, Steps
+from perflint.bench.results import BenchReport, Steps, compare
 from perflint.bench.script_run import Outcome, Plan, RunFailed
-from perflint.bench.statistics import compare
 from perflint.bench.variants import VariantFiles
 
 _NUMBERS = re.compile(r"\[\s[^\[\]{}\"]*\]")

@@ -40,9 +40,8 @@ from perflint.index.kinds import (
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex
 from perflint.paddle import call_results, tensor_methods
-from perflint.paddle.host_reads import READ_METHODS
-from perflint.paddle.passthrough import COMBINING, LISTING
-from perflint.paddle.tensor_methods import may_have
+from perflint.paddle.call_results import COMBINING, LISTING
+from perflint.paddle.tensor_methods import READ_METHODS, may_have
 from perflint.syntax.names import dotted, name_pattern, names_in
 from perflint.syntax.tree import string_of
 from perflint.syntax.vocabulary import means_layer, means_loader

@@ -26,7 +26,7 @@ from perflint.index.kinds import (
 )
 from perflint.index.modules import Modules
 from perflint.index.project import FileIndex, Part, Place, Project, Resolver
-from perflint.paddle.host_reads import READ_METHODS
+from perflint.paddle.tensor_methods import READ_METHODS
 from perflint.query import query
 from perflint.syntax.bindings import definitions_of
 from perflint.syntax.names import dotted

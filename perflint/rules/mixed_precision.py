@@ -14,7 +14,7 @@ from perflint.findings import Confidence, Fix
 from perflint.index.project import FileIndex, Place
 from perflint.lint.context import Context
 from perflint.lint.registry import At, Candidate, rule
-from perflint.paddle.host_reads import ARRAY_METHODS
+from perflint.paddle.tensor_methods import ARRAY_METHODS
 from perflint.rules.edits import put_under
 from perflint.rules.entry_advice import model_of, places_beside, rows_of_their_own
 from perflint.rules.spelled import spelling

@@ -31,8 +31,7 @@ PARTS = {
     # In which order the runs take turns.
     "perflint/bench/measure.py": ("Bench._round",),
     # How ips, the ratio and its interval follow from the steps.
-    "perflint/bench/results.py": ("Steps.ips",),
-    "perflint/bench/statistics.py": ("_T", "compare", "half_width", "_deviation", "_saved", "_t"),
+    "perflint/bench/results.py": ("Steps.ips", "_T", "compare", "half_width", "_deviation", "_saved", "_t"),
     # With which warm-up, threads and devices.
     "tests/ips/measuring.py": ("WARMUP", "measure", "plan"),
     "tests/ips/places.py": ("_THREADS", "Place.environment"),
