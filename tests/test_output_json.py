@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from perflint.findings import Edit, Finding, Fix, Level, Related
+from perflint.findings import Edit, Finding, Fix, Level, Related, StepPlace
 from perflint.output import json as json_output
 from perflint.output.report import Report
 from tests import fake_rules
@@ -35,7 +35,21 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.chdir(tmp_path)
     start, end = UNSAFE.start, UNSAFE.end
     related = (Related("b.py", 7, "the loop"),)
-    item = only(report(Finding("PPF101", "a.py", start, end, "It costs time.", UNSAFE.fix, related, impact=BATCH)))
+    item = only(
+        report(
+            Finding(
+                "PPF101",
+                "a.py",
+                start,
+                end,
+                "It costs time.",
+                UNSAFE.fix,
+                related,
+                impact=BATCH,
+                step=StepPlace("b.py", 7),
+            )
+        )
+    )
     assert item == {
         "cell": None,
         "code": "PPF101",
@@ -63,6 +77,7 @@ def test_json_has_ruffs_keys_and_ours(monkeypatch: pytest.MonkeyPatch, tmp_path:
         },
         "rows": [5],
         "related": [{"filename": str(tmp_path / "b.py"), "row": 7, "message": "the loop"}],
+        "step": {"filename": str(tmp_path / "b.py"), "row": 7, "function": ""},
         "url": fake_rules.RULES["PPF101"].url,
     }
 
@@ -76,7 +91,7 @@ def test_json_has_the_keys_that_ruff_writes(tmp_path: Path) -> None:
     theirs = json.loads(subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).stdout)[0]
     ours = only(report(SAFE))
     assert theirs.keys() <= ours.keys()
-    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "impact", "related", "rows", "severity"}
+    assert ours.keys() - theirs.keys() <= {"bottleneck", "confidence", "impact", "related", "rows", "severity", "step"}
     fix = ours["fix"]
     assert isinstance(fix, dict)
     assert fix.keys() - theirs["fix"].keys() == {"reason"}

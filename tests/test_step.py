@@ -368,6 +368,8 @@ def test_steps_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monke
     (program,) = json.loads(capsys.readouterr().out)["programs"]
     (step,) = program["steps"]
     assert (step["path"], step["row"], step["most_at_each_step"]["waits for the device"]) == ("train.py", 13, 3)
+    assert step["verdict"]["sentence"].startswith("likely held up by waits, at 3 places of each step")
+    assert [edit["kind"] for edit in step["verdict"]["plan"]][:1] == ["waits"]
 
 
 def test_a_size_that_never_left_the_host_is_no_wait() -> None:

@@ -121,7 +121,7 @@ def test_a_long_report_shows_five_findings_of_a_step_and_names_the_others() -> N
     assert [line for line in lines if "PPF201 finding" in line] == [
         f"a.py:{row}:1 PPF201 finding {row}" for row in (21, 20, 19, 18, 17)
     ]
-    assert f"and PPF201 at a.py:{', '.join(map(str, range(16, 0, -1)))}" in lines
+    assert f"and PPF201 at a.py:{', '.join(map(str, range(1, 17)))}" in lines
     assert lines[-1].startswith("All of them, with code and edits: ")
 
 
@@ -131,7 +131,18 @@ def test_a_long_report_names_the_steps_that_gain_least() -> None:
     lines = _text(findings, [_report(place, 0.9 - number / 100) for number, place in enumerate(places)])
     assert [line for line in lines if line.endswith(": 1 finding")] == [f"f{n:02}.py:1: 1 finding" for n in range(12)]
     assert "18 more steps:" in lines
-    assert "  f29.py:1: PPF201" in lines
+    assert "  f29.py:1: PPF201 at 5" in lines
+
+
+def test_a_long_report_names_the_functions_that_a_configuration_chooses() -> None:
+    head, loss = StepPlace("head.py", 0, "Head.forward"), StepPlace("loss.py", 0, "Loss.forward")
+    findings = [_finding("head.py", row, head, 9.0) for row in range(1, 18)]
+    lines = _text([*findings, *(_finding(path, 5, loss) for path in ("loss.py", "boxes.py", "x.py", "y.py"))])
+    shown = [line for line in lines if "PPF201 finding" in line]
+    assert len(shown) == 5
+    assert "2 more functions:" in lines
+    assert f"  head.py, Head.forward: PPF201 at {', '.join(map(str, range(6, 18)))}" in lines
+    assert "  loss.py, Loss.forward: PPF201 at 5, boxes.py:5, x.py:5, y.py:5" in lines
 
 
 def test_what_no_known_loop_runs_comes_last_and_together() -> None:
@@ -140,7 +151,7 @@ def test_what_no_known_loop_runs_comes_last_and_together() -> None:
     headings = [line for line in lines if line.endswith(": 1 finding")]
     assert headings == [
         "a.py:2: 1 finding",
-        "In functions of which the source does not show what runs them: 1 finding",
+        "In models and functions that a configuration or a caller chooses: 1 finding",
         "Elsewhere: 1 finding",
     ]
 

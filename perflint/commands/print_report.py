@@ -92,7 +92,7 @@ def _rendered(options: argparse.Namespace, report: Report, output: Output) -> It
 
 def grouping(options: argparse.Namespace, report: Report) -> str:
     """How the main report groups the findings: as the option says; otherwise by step, unless a profile ranks them."""
-    is_full = options.output_format in (None, "full")
+    is_full = any(each.main and each.format == "full" for each in wanted_outputs(options))
     return options.group_by or ("step" if is_full and report.ranking is None else "none")
 
 

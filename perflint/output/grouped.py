@@ -25,7 +25,7 @@ from perflint.output.verdict_text import unseen, verdict_lines
 from perflint.text.visible import counted, listed, visible_line, visible_path
 
 BY_RULE, BY_STEP = "rule", "step"
-_NO_LOOP, _NO_STEP = "In functions of which the source does not show what runs them", "Elsewhere"
+_NO_LOOP, _NO_STEP = "In models and functions that a configuration or a caller chooses", "Elsewhere"
 _MOST_IN_FULL = 20
 """With more findings, a report by step has a line for each of the first findings of a step, and the rest by name."""
 _MOST_FINDINGS = 5
@@ -88,11 +88,17 @@ def render_steps(
         yield from _heading(report, place, said.get(place), known[place])
         yield from _findings(report, known[place], render_group, is_short=is_short)
     if len(shown) < len(places):
-        yield from _by_name([(place, known[place]) for place in places[len(shown) :]])
-    for title, findings in apart.items():
+        yield from _by_name(report, "more step", [(place, known[place]) for place in places[len(shown) :]])
+    for title, unsorted in apart.items():
+        findings = sorted(unsorted, key=_least_gain_last)
         if findings:
             yield report.palette.bold(f"{title}: {counted(len(findings), 'finding')}") + "\n\n"
-            yield from _findings(report, sorted(findings, key=_least_gain_last), render_group, is_short=is_short)
+            yield from _findings(report, findings, render_group, is_short=is_short, by_name=title != _NO_LOOP)
+        if is_short and title == _NO_LOOP:
+            functions: dict[StepPlace, list[Finding]] = defaultdict(list)
+            for finding in findings[_MOST_FINDINGS:]:
+                functions[finding.step or StepPlace("", 0)].append(finding)
+            yield from _by_name(report, "more function", [*functions.items()]) if functions else ()
     if unknown := unseen(said[place].verdict for place in shown if place in said):
         yield _wrapped(report, unknown)
     if is_short:
@@ -125,28 +131,38 @@ def _wrapped(report: Report, line: str) -> str:
 
 
 def _findings(
-    report: Report, findings: list[Finding], render_group: Callable[[Report], Iterator[str]], *, is_short: bool
+    report: Report,
+    findings: list[Finding],
+    render_group: Callable[[Report], Iterator[str]],
+    *,
+    is_short: bool,
+    by_name: bool = True,
 ) -> Iterator[str]:
     if not is_short:
         yield from _spaced(render_group(replace(report, findings=findings)))
         return
     yield from (f"{header(report, finding)}\n" for finding in findings[:_MOST_FINDINGS])
-    rest: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for finding in findings[_MOST_FINDINGS:]:
-        rest[finding.code][finding.path].append(str(report.lines(finding.path).position(finding.start)[0]))
-    for code, rows in sorted(rest.items()):
-        places = [f"{visible_path(path)}:{', '.join(found)}" for path, found in rows.items()]
-        yield f"and {report.palette.rule(code, facts(code).url)} at {listed(places, _MOST_FILES)}\n"
+    for code, places in _places(report, findings[_MOST_FINDINGS:]) if by_name else ():
+        yield f"and {report.palette.rule(code, facts(code).url)} at {places}\n"
     yield "\n"
 
 
-def _by_name(groups: list[tuple[StepPlace, list[Finding]]]) -> Iterator[str]:
-    """The steps that are not shown, by name."""
-    yield f"{counted(len(groups), 'more step')}:\n"
+def _places(report: Report, findings: list[Finding]) -> Iterator[tuple[str, str]]:
+    """The rules of some findings, with the rows of each: ``PPF201``, ``train.py:9, 12 and loss.py:4``."""
+    found: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for finding in findings:
+        found[finding.code][finding.path].add(report.lines(finding.path).position(finding.start)[0])
+    for code, by_path in sorted(found.items()):
+        named = [f"{visible_path(path)}:{', '.join(map(str, sorted(rows)))}" for path, rows in by_path.items()]
+        yield code, listed(named, _MOST_FILES)
+
+
+def _by_name(report: Report, what: str, groups: list[tuple[StepPlace, list[Finding]]]) -> Iterator[str]:
+    """The steps or functions that are not shown, by name."""
+    yield f"{counted(len(groups), what)}:\n"
     for place, findings in groups:
-        codes = Counter(finding.code for finding in findings)
-        named = ", ".join(f"{code} ({number})" if number > 1 else code for code, number in sorted(codes.items()))
-        yield visible_line(f"  {place.text}: {named}") + "\n"
+        inside = (f"{code} at {places.removeprefix(f'{place.path}:')}" for code, places in _places(report, findings))
+        yield _wrapped(report, visible_line(f"  {place.text}: {'; '.join(inside)}"))
     yield "\n"
 
 

@@ -1,9 +1,10 @@
 """``json``: the same objects as Ruff, so that the same programs can read them, plus some more keys.
 
 The additional keys are ``bottleneck``, ``confidence``, ``impact``, ``related``, ``rows`` (the rows on which its
-expressions begin), ``fix.reason``, ``fix.paddle`` if an edit needs a certain release of Paddle, and ``profile`` if a
-profile was given (see ``gain_data``). ``fix.applicability`` can also be ``display``. Rows and columns count from
-1, columns in code points; ends are exclusive.
+expressions begin), ``step`` (the training step that it belongs to: the row of its loop, or the function of which each
+call is a step, and then row 0), ``fix.reason``, ``fix.paddle`` if an edit needs a certain release of Paddle, and
+``profile`` if a profile was given (see ``gain_data``). ``fix.applicability`` can also be ``display``. Rows and columns
+count from 1, columns in code points; ends are exclusive.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
             {"filename": _absolute(place.path), "row": place.line, "message": place.message}
             for place in finding.related
         ],
+        "step": _step(finding),
         "url": about.url,
     }
 
@@ -73,6 +75,11 @@ def data(report: Report, finding: Finding) -> dict[str, Any]:
 def _impact(finding: Finding) -> dict[str, str] | None:
     impact = finding.impact
     return {"level": str(impact.level), "reason": impact.reason} if impact is not None else None
+
+
+def _step(finding: Finding) -> dict[str, Any] | None:
+    step = finding.step
+    return {"filename": _absolute(step.path), "row": step.row, "function": step.function} if step is not None else None
 
 
 def _fix(table: LineTable, finding: Finding) -> dict[str, Any] | None:

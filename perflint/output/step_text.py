@@ -9,7 +9,7 @@ from typing import Any
 
 from perflint.flow.branches import Every, Often
 from perflint.index.project import Place
-from perflint.output.verdict_text import short, unseen, verdict_lines
+from perflint.output.verdict_text import short, unseen, verdict_json, verdict_lines
 from perflint.text.visible import counted, visible_line
 from perflint.trace.budget import COUNTS, SyncVerdict, counts, limits_of, over_budget, verdicts_about
 from perflint.trace.events import StepEvent
@@ -166,7 +166,7 @@ def _often(every: Every) -> str:
 
 def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
     """The same as nested objects, each with its ``type``."""
-    kept = promises_json(trace, names)
+    kept, said = promises_json(trace, names), verdict_json(verdict(trace), names)
     trace = without_launches(trace)
     seen = set[Summary]()
     return {
@@ -176,6 +176,7 @@ def as_json(trace: StepTrace, names: Mapping[str, str]) -> dict[str, Any]:
             for each in loadings(trace.place, trace.loop)
         ],
         "most_at_each_step": {many: most_at_each_step(trace.nodes, wanted) for _, many, wanted in _COUNTED},
+        "verdict": said,
         "promises": kept,
         "nodes": _objects(trace.nodes, seen, names),
         "possible": [{"path": _named(each.function, names), **_reached(each, seen, names)} for each in _shown(trace)],
