@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "perflint"
 LAYERS = (
     "__init__",
-    "query findings catalogue later search_path stopwatch",
+    "query findings catalogue later stopwatch",
     "files",
     "text",
     "inputs",

@@ -127,7 +127,7 @@ def test_each_call_has_an_example_or_a_reason() -> None:
 def test_the_recorder_watches_what_the_table_names() -> None:
     """The recorder runs without perflint, so it has names of its own."""
     assert set(watched_calls.WAITS) == {call.rpartition(".")[2] for call in SYNCHRONIZING}
-    assert set(watched_calls.SIZED) < UNKNOWN_SIZES
+    assert set(watched_calls.SIZED_CALLS) < UNKNOWN_SIZES
 
 
 @pytest.mark.parametrize(

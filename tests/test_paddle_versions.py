@@ -28,8 +28,7 @@ from perflint.lint.version_checks import oldest_for
 from perflint.run import cache, engine
 from perflint.run.session import Session
 from perflint.server.client import EditorSettings
-from perflint.server.configured import Configured
-from perflint.server.workspace import Disk
+from perflint.server.workspace import Configured, Disk
 from perflint.text.source import Source
 from tests.support import project as project_of
 

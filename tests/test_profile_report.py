@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from perflint.bench.figures import width
-from perflint.bench.runner.step_kinds import PHASE_OF, PHASES
+from perflint.bench.runner.watched_calls import PHASE_OF, PHASES
 from perflint.profile import profile_text
 from perflint.profile.profile_page import profile_page
 from perflint.profile.profile_report import PhaseTime, StepTimes

@@ -16,7 +16,7 @@ from typing import Any
 
 from perflint.bench.figures import quantile
 from perflint.bench.results import KeptAsJson
-from perflint.bench.runner import step_kinds
+from perflint.bench.runner import watched_calls
 from perflint.bench.script_run import Outcome, Plan
 from perflint.files import plain_files
 from perflint.text.source import Source, UnreadableSource, decode
@@ -49,7 +49,7 @@ class ProfileEvent(KeptAsJson):
     Attributes:
         path: its file, relative to the root of the project, with "/".
         line: its number, from 1.
-        kind: one of ``perflint.bench.runner.step_kinds``, such as "read".
+        kind: one of ``watched_calls.PHASE_OF``, such as "read".
         what: the function, such as ``Tensor.item``.
         times: calls per step; 0 (unknown) for code that was seen by sampling (kind "other").
         ms: milliseconds per step.
@@ -95,7 +95,7 @@ class ProfileReport(KeptAsJson):
         steps: steps that were measured.
         step_ms: their times.
         ips: samples per second.
-        phases: all phases, in the order of ``step_kinds.PHASES``; their times add up to the mean step.
+        phases: all phases, in the order of ``watched_calls.PHASES``; their times add up to the mean step.
         events: the lines, the longest first.
         files: the SHA-256 of each Python file of the project that the script has loaded, by path.
         machine: the GPU if there is one, processor, cores, system.
@@ -138,16 +138,16 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
     sources = {path: _source(plan.root / path, digest) for path, digest in noted["sha256"].items()}
 
     def event(path: str, line: int, kind: str, what: str, ms: float, times: float, **more: Any) -> ProfileEvent:
-        more = {"phase": step_kinds.PHASE_OF[kind], "source": _line(sources.get(path), line), **more}
+        more = {"phase": watched_calls.PHASE_OF[kind], "source": _line(sources.get(path), line), **more}
         return ProfileEvent(path, line, kind, what, _rounded(times), _rounded(ms), _share(ms, mean), **more)
 
-    calls = (each for each in spent if each["kind"] != step_kinds.OTHER and each["path"])
+    calls = (each for each in spent if each["kind"] != watched_calls.OTHER and each["path"])
     named = ("path", "line", "kind", "what", "ms", "note", "via", "evaluating")
     events = [event(times=each["times"] / len(steps), **{name: each[name] for name in named}) for each in calls]
-    others = _others((each for each in spent if each["kind"] == step_kinds.OTHER), noted["sampled"])
+    others = _others((each for each in spent if each["kind"] == watched_calls.OTHER), noted["sampled"])
     for (path, line, note), ms in others.items():
         if path:
-            events.append(event(path, line, step_kinds.OTHER, "other code", ms, 0.0, note=note))
+            events.append(event(path, line, watched_calls.OTHER, "other code", ms, 0.0, note=note))
     return ProfileReport(
         made=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         script=plan.script.as_posix(),
@@ -169,10 +169,10 @@ def summed_up(plan: Plan, outcome: Outcome, notes: Iterable[str] = ()) -> Profil
 
 def _phases(spent: Iterable[Mapping[str, Any]], mean: float) -> dict[str, PhaseTime]:
     """The phases; time that no call is charged with belongs to "other"."""
-    found = dict.fromkeys(step_kinds.PHASES, 0.0)
+    found = dict.fromkeys(watched_calls.PHASES, 0.0)
     for each in spent:
-        found[step_kinds.PHASE_OF[each["kind"]]] += each["ms"]
-    found[step_kinds.OTHER] += max(0.0, mean - sum(found.values()))
+        found[watched_calls.PHASE_OF[each["kind"]]] += each["ms"]
+    found[watched_calls.OTHER] += max(0.0, mean - sum(found.values()))
     return {name: PhaseTime(_rounded(ms), _share(ms, mean)) for name, ms in found.items()}
 
 

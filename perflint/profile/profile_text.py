@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perflint.bench.figures import folded, number, padded, shortened, start_of, width
-from perflint.bench.runner import step_kinds
+from perflint.bench.runner import watched_calls
 from perflint.bench.runner.profiler import AFTER
 from perflint.profile.profile_report import PhaseTime, ProfileEvent, ProfileReport
 from perflint.text.visible import Palette, listed, visible
 
 SAYS = {
-    step_kinds.READER: ("waits for the loader", "waiting for the next batch of a DataLoader"),
-    step_kinds.FORWARD: ("is the forward pass", "calls of layers, and runs of static graphs"),
-    step_kinds.BACKWARD: ("is the backward pass", "Tensor.backward, paddle.grad"),
-    step_kinds.OPTIMIZER: ("is the optimizer", "step, minimize, clear_grad, GradScaler"),
-    step_kinds.READ: ("reads values of tensors on the host", "values of tensors on the host, and waits for the device"),
-    step_kinds.COPY: ("copies data into tensors", "paddle.to_tensor"),
-    step_kinds.SAVE: ("saves", "checkpoints"),
-    step_kinds.LOG: ("logs", "print, logging, curves, progress lines"),
-    step_kinds.OTHER: ("is other code", "all code between these"),
+    watched_calls.READER: ("waits for the loader", "waiting for the next batch of a DataLoader"),
+    watched_calls.FORWARD: ("is the forward pass", "calls of layers, and runs of static graphs"),
+    watched_calls.BACKWARD: ("is the backward pass", "Tensor.backward, paddle.grad"),
+    watched_calls.OPTIMIZER: ("is the optimizer", "step, minimize, clear_grad, GradScaler"),
+    watched_calls.READ: (
+        "reads values of tensors on the host",
+        "values of tensors on the host, and waits for the device",
+    ),
+    watched_calls.COPY: ("copies data into tensors", "paddle.to_tensor"),
+    watched_calls.SAVE: ("saves", "checkpoints"),
+    watched_calls.LOG: ("logs", "print, logging, curves, progress lines"),
+    watched_calls.OTHER: ("is other code", "all code between these"),
 }
 """For each phase the end of the sentence "41 % of a step ...", and what the phase includes."""
 
-COMPUTES = (step_kinds.FORWARD, step_kinds.BACKWARD, step_kinds.OPTIMIZER)
+COMPUTES = (watched_calls.FORWARD, watched_calls.BACKWARD, watched_calls.OPTIMIZER)
 """The phases that do the actual training; all others are overhead."""
 
 _NAMED = 3
@@ -79,8 +82,8 @@ def _where(report: ProfileReport, phase: str) -> str:
     event = next((each for each in report.events if each.phase == phase), None)
     if event is None:
         return ""
-    kind = f": {event.what}" if phase in (step_kinds.READ, step_kinds.SAVE, step_kinds.LOG) else ""
-    more = f", {_note(event)}" if event.kind == step_kinds.READER and event.note else ""
+    kind = f": {event.what}" if phase in (watched_calls.READ, watched_calls.SAVE, watched_calls.LOG) else ""
+    more = f", {_note(event)}" if event.kind == watched_calls.READER and event.note else ""
     after = "after " if event.note == AFTER else ""
     return f" ({after}{event.place}{kind}{more})"
 
@@ -111,7 +114,7 @@ def about_reads(report: ProfileReport) -> str:
         )
     lines: dict[str, float] = {}
     for event in report.events:
-        if event.phase == step_kinds.READ:
+        if event.phase == watched_calls.READ:
             lines[event.place] = lines.get(event.place, 0.0) + event.times
     if not lines:
         return meaning

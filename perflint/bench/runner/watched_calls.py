@@ -2,6 +2,8 @@
 
 Each call goes through a `Watcher`, which knows which line of the project has made it. Functions that an old Paddle does
 not have are skipped.
+
+`PHASE_OF` has the kinds of work that a step consists of, and the phase of a step that each is counted in.
 """
 
 from __future__ import annotations
@@ -17,11 +19,39 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any, NamedTuple
 
-from . import step_kinds
 from .hooks import after_import
 from .recorder import Recorder
 
-SIZED = ("nonzero", "masked_select", "unique", "unique_consecutive")
+READER = "reader"
+FORWARD = "forward"
+BACKWARD = "backward"
+OPTIMIZER = "optimizer"
+READ = "read"
+SIZED = "sized"
+WAIT = "wait"
+COPY = "copy"
+SAVE = "save"
+LOG = "log"
+COLLECT = "collect"
+SLEEP = "sleep"
+EVALUATE = "evaluate"
+OTHER = "other"
+
+PHASES = (READER, FORWARD, BACKWARD, OPTIMIZER, READ, COPY, SAVE, LOG, OTHER)
+"""The phases of a step.  Each moment of a step belongs to one of them."""
+
+PHASE_OF = {
+    **{phase: phase for phase in PHASES},
+    SIZED: READ,  # the size of the result depends on values, so the host has to read them
+    WAIT: READ,
+    COLLECT: OTHER,
+    SLEEP: OTHER,
+    EVALUATE: OTHER,
+}
+"""The phase that each kind is counted in."""
+
+
+SIZED_CALLS = ("nonzero", "masked_select", "unique", "unique_consecutive")
 """Functions and methods whose result has a size that depends on values, so the host has to read them."""
 WAITS = ("synchronize", "empty_cache")
 _CURVES = ("add_scalar", "add_scalars", "add_image", "add_histogram", "add_text", "add_figure")
@@ -37,7 +67,7 @@ class WatchedCall(NamedTuple):
     """What is known about a wrapped function before it is called.
 
     Attributes:
-        kind: one of ``step_kinds``, such as "read".
+        kind: one of ``PHASE_OF``, such as "read".
         what: its name for people, such as ``Tensor.numpy``.
         direct: whether it counts only if the project itself calls it, with no library in between.
         note: makes a text with more information from the arguments, such as "a number".
@@ -154,32 +184,32 @@ def watch(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
     """Wrap Paddle, ``print`` and ``logging``; ``reads`` are the methods of tensors that need the value on the host."""
     tensor = paddle.Tensor
     for name in reads:
-        wrap(watcher, tensor, name, WatchedCall(step_kinds.READ, f"Tensor.{name}"))
-    for name in SIZED:
+        wrap(watcher, tensor, name, WatchedCall(READ, f"Tensor.{name}"))
+    for name in SIZED_CALLS:
         for owner, title in ((paddle, "paddle"), (named(paddle, "tensor"), "paddle"), (tensor, "Tensor")):
-            wrap(watcher, owner, name, WatchedCall(step_kinds.SIZED, f"{title}.{name}"))
+            wrap(watcher, owner, name, WatchedCall(SIZED, f"{title}.{name}"))
 
     def has_places(condition: Any, x: Any = None, y: Any = None, *_: Any, **__: Any) -> bool:
         return x is None and y is None  # paddle.where(condition) alone returns the places, as many as there are
 
     for owner in (paddle, tensor):
-        wrap(watcher, owner, "where", WatchedCall(step_kinds.SIZED, "paddle.where", counts=has_places))
+        wrap(watcher, owner, "where", WatchedCall(SIZED, "paddle.where", counts=has_places))
 
     def has_mask(self: Any, item: Any, *_: Any) -> bool:
         parts = item if isinstance(item, tuple) else (item,)
         return any(isinstance(part, tensor) and part.dtype == paddle.bool for part in parts)
 
-    wrap(watcher, tensor, "__getitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask]", counts=has_mask))
-    wrap(watcher, tensor, "__setitem__", WatchedCall(step_kinds.SIZED, "Tensor[mask] = ...", counts=has_mask))
-    wrap(watcher, paddle, "to_tensor", WatchedCall(step_kinds.COPY, "paddle.to_tensor", direct=True, note=_made_of))
+    wrap(watcher, tensor, "__getitem__", WatchedCall(SIZED, "Tensor[mask]", counts=has_mask))
+    wrap(watcher, tensor, "__setitem__", WatchedCall(SIZED, "Tensor[mask] = ...", counts=has_mask))
+    wrap(watcher, paddle, "to_tensor", WatchedCall(COPY, "paddle.to_tensor", direct=True, note=_made_of))
     for place in ("", "framework", "framework.io"):
-        wrap(watcher, named(paddle, place), "save", WatchedCall(step_kinds.SAVE, "paddle.save"))
-    wrap(watcher, named(paddle, "jit"), "save", WatchedCall(step_kinds.SAVE, "paddle.jit.save"))
+        wrap(watcher, named(paddle, place), "save", WatchedCall(SAVE, "paddle.save"))
+    wrap(watcher, named(paddle, "jit"), "save", WatchedCall(SAVE, "paddle.jit.save"))
     for place in ("device", "device.cuda"):
         for name in WAITS:
-            wrap(watcher, named(paddle, place), name, WatchedCall(step_kinds.WAIT, f"paddle.{place}.{name}"))
-    wrap(watcher, builtins, "print", WatchedCall(step_kinds.LOG, "print", direct=True))
-    wrap(watcher, logging.Logger, "_log", WatchedCall(step_kinds.LOG, "logging"))
+            wrap(watcher, named(paddle, place), name, WatchedCall(WAIT, f"paddle.{place}.{name}"))
+    wrap(watcher, builtins, "print", WatchedCall(LOG, "print", direct=True))
+    wrap(watcher, logging.Logger, "_log", WatchedCall(LOG, "logging"))
     layer = named(paddle, "nn.Layer")
     for name in ("train", "eval"):
         _mode(watcher, layer, name)
@@ -192,7 +222,7 @@ def watch_curves(watcher: Watcher) -> None:
     def imported(module: Any) -> None:
         title = _WRITERS[module.__name__]
         for name in _CURVES:
-            wrap(watcher, getattr(module, title, None), name, WatchedCall(step_kinds.LOG, f"{title}.{name}"))
+            wrap(watcher, getattr(module, title, None), name, WatchedCall(LOG, f"{title}.{name}"))
 
     for package in _WRITERS:
         after_import(package, imported)
@@ -257,28 +287,28 @@ def _loaders(watcher: Watcher, loader: Any) -> None:
 
 def watch_pauses(watcher: Watcher) -> None:
     """Wrap functions outside Paddle that pause a program; call this before the script imports them by name."""
-    wrap(watcher, time, "sleep", WatchedCall(step_kinds.SLEEP, "time.sleep"))
-    wrap(watcher, gc, "collect", WatchedCall(step_kinds.COLLECT, "gc.collect"))
+    wrap(watcher, time, "sleep", WatchedCall(SLEEP, "time.sleep"))
+    wrap(watcher, gc, "collect", WatchedCall(COLLECT, "gc.collect"))
     watch_curves(watcher)
 
 
 def watch_steps(paddle: Any, watcher: Watcher, reads: Iterable[str]) -> None:
     """Wrap everything that a step consists of; call this after ``hooks.hook``, which recognizes the end of a step."""
     watch(paddle, watcher, reads)
-    wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(step_kinds.FORWARD, "forward", note=_layer))
-    wrap(watcher, paddle.Tensor, "backward", WatchedCall(step_kinds.BACKWARD, "Tensor.backward"))
-    wrap(watcher, paddle, "grad", WatchedCall(step_kinds.BACKWARD, "paddle.grad"))
-    wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(step_kinds.BACKWARD, "paddle.autograd.backward"))
+    wrap(watcher, named(paddle, "nn.Layer"), "__call__", WatchedCall(FORWARD, "forward", note=_layer))
+    wrap(watcher, paddle.Tensor, "backward", WatchedCall(BACKWARD, "Tensor.backward"))
+    wrap(watcher, paddle, "grad", WatchedCall(BACKWARD, "paddle.grad"))
+    wrap(watcher, named(paddle, "autograd"), "backward", WatchedCall(BACKWARD, "paddle.autograd.backward"))
     for name in _GRADIENTS:
         for kind in _with_subclasses(paddle.optimizer.Optimizer):
-            wrap(watcher, kind, name, WatchedCall(step_kinds.OPTIMIZER, f"optimizer.{name}"))
+            wrap(watcher, kind, name, WatchedCall(OPTIMIZER, f"optimizer.{name}"))
     for name in _SCALER:
-        wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(step_kinds.OPTIMIZER, f"GradScaler.{name}"))
+        wrap(watcher, paddle.amp.GradScaler, name, WatchedCall(OPTIMIZER, f"GradScaler.{name}"))
     for path in _SAVES:
         place, _, name = path.rpartition(".")
-        wrap(watcher, named(paddle, place), name, WatchedCall(step_kinds.SAVE, f"paddle.{path}"))
+        wrap(watcher, named(paddle, place), name, WatchedCall(SAVE, f"paddle.{path}"))
     for name in _PROGRESS:
-        wrap(watcher, named(paddle, "callbacks.ProgBarLogger"), name, WatchedCall(step_kinds.LOG, "ProgBarLogger"))
+        wrap(watcher, named(paddle, "callbacks.ProgBarLogger"), name, WatchedCall(LOG, "ProgBarLogger"))
 
 
 def _layer(layer: Any, *_: Any, **__: Any) -> str:
