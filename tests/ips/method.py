@@ -28,7 +28,13 @@ PARTS = {
         "_on_gpu",
         "wait",
     ),
-    "perflint/bench/runner/hooks.py": ("_hook_loader", "_hook_next", "_hook_optimizer", "_hook_scaler", "_stepping"),
+    "perflint/bench/runner/watched_calls.py": (
+        "_hook_loader",
+        "_hook_next",
+        "_hook_optimizer",
+        "_hook_scaler",
+        "_stepping",
+    ),
     # In which order the runs take turns.
     "perflint/bench/measure.py": ("Bench._round",),
     # How ips, the ratio and its interval follow from the steps.
